@@ -1,1 +1,223 @@
-//! In the making.
+//! The wall around the YAML crate.
+//!
+//! Guarantees: text that [`to_text`] wrote reads back to the same value, character by character, here and in other
+//! YAML 1.2 and 1.1 parsers; multi-line text is written as a literal block (`|`) wherever YAML can hold it that way;
+//! hostile input (alias bombs, deep nesting, huge documents) is refused within a budget; an error has line and column.
+//!
+//! Limit: comments are not kept by a read and a write. Files that people write (rulesets) are kept as text.
+
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+/// Why a text could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", line.map(|line| format!("line {line}, column {}: ", column.unwrap_or(1))).unwrap_or_default())]
+pub struct YamlError {
+    /// The line, from 1, where it is known.
+    pub line: Option<u64>,
+    /// The column, from 1, where it is known.
+    pub column: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Reads one document.
+///
+/// # Errors
+///
+/// What is not YAML, doesn't fit the type, repeats a key or exceeds the budget.
+pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    serde_yaml::from_str_with_options(text, reading()).map_err(|error| {
+        let location = error.location();
+        let message = error.without_snippet().render();
+        YamlError {
+            line: location.map(|location| location.line()),
+            column: location.map(|location| location.column()),
+            message: plain(&message),
+        }
+    })
+}
+
+/// Writes one document, with a final newline.
+///
+/// # Errors
+///
+/// A value that YAML has no form for (a map with maps as keys, say): none of this program's types.
+pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
+    let text = serde_yaml::to_string_with_options(value, writing())
+        .map_err(|error| YamlError { line: None, column: None, message: error.to_string() })?;
+    Ok(without_indented_blanks(&text))
+}
+
+/// A text that is written as a literal block when it has several lines, and quoted when a block can't hold it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(pub String);
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if needs_quotes(&self.0) {
+            serde_yaml::DoubleQuoted(self.0.as_str()).serialize(serializer)
+        } else if self.0.contains('\n') {
+            serde_yaml::LitStr(&self.0).serialize(serializer)
+        } else {
+            self.0.serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Text)
+    }
+}
+
+/// What a literal block can't hold, or what another parser reads differently from one.
+fn needs_quotes(text: &str) -> bool {
+    let first_line = text.lines().find(|line| !line.trim_matches([' ', '\t']).is_empty());
+    // PyYAML misreads a block whose first line begins with a tab; a block of blank lines has no indentation to go by.
+    let ambiguous_indentation = match first_line {
+        None => text.contains('\n'),
+        Some(line) => line.starts_with(['\t', ' ']) || text.starts_with(['\n', ' ', '\t']),
+    };
+    let unprintable = text.chars().any(|c| match c {
+        '\n' | '\t' => false,
+        // Line breaks of YAML 1.1, the byte order mark, and what YAML does not allow unescaped.
+        '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
+        c => c.is_control(),
+    });
+    ambiguous_indentation || unprintable
+}
+
+/// The same document with the empty lines of literal blocks really empty: a diff marks trailing blanks as a fault.
+fn without_indented_blanks(text: &str) -> String {
+    /// Where the line stands: outside of a block, right behind its header, or inside, at its indentation.
+    enum Place {
+        Outside,
+        Header,
+        Block(usize),
+    }
+    let mut place = Place::Outside;
+    let mut result = String::with_capacity(text.len() + 1);
+    for line in text.lines() {
+        let blank = line.bytes().all(|b| b == b' ');
+        let indentation = line.len() - line.trim_start_matches(' ').len();
+        place = match place {
+            // A block's first line tells its indentation: `needs_quotes` sees to that.
+            Place::Header if !blank => Place::Block(indentation),
+            Place::Block(block) if !blank && indentation < block => Place::Outside,
+            other => other,
+        };
+        match place {
+            Place::Block(block) if blank && line.len() <= block => {}
+            _ => result.push_str(line),
+        }
+        result.push('\n');
+        let header = line.rsplit_once(' ').is_some_and(|(_, end)| matches!(end, "|" | "|-" | "|+"));
+        if matches!(place, Place::Outside) && header {
+            place = Place::Header;
+        }
+    }
+    result
+}
+
+fn reading() -> serde_yaml::Options {
+    serde_yaml::options! {
+        duplicate_keys: serde_yaml::DuplicateKeyPolicy::Error,
+        with_snippet: false,
+    }
+}
+
+fn writing() -> serde_yaml::SerializerOptions {
+    serde_yaml::ser_options! {
+        // Folded text can't be read in a diff: never fold.
+        folded_wrap_chars: usize::MAX >> 1,
+        min_fold_chars: usize::MAX >> 1,
+        compact_list_indent: true,
+    }
+}
+
+/// The first line of an error, without the position that stands beside it anyway.
+fn plain(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("error: ").unwrap_or(line);
+    match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest.to_owned(),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        title: String,
+        findings: Text,
+    }
+
+    fn round_trip(findings: &str) -> String {
+        let sample = Sample { title: "a".into(), findings: Text(findings.into()) };
+        let text = to_text(&sample).unwrap();
+        assert_eq!(from_text::<Sample>(&text).unwrap(), sample, "{text}");
+        // In a list of maps, where another key follows the block, too.
+        let nested = vec![Sample { title: "a |".into(), ..sample }, Sample { title: "b".into(), findings: Text("x\n".into()) }];
+        let list = to_text(&nested).unwrap();
+        assert_eq!(from_text::<Vec<Sample>>(&list).unwrap(), nested, "{list}");
+        text
+    }
+
+    #[test]
+    fn several_lines_become_a_literal_block() {
+        assert_eq!(round_trip("one\n\n- two  \n\tthree: x # y\n"), "title: a\nfindings: |\n  one\n\n  - two  \n  \tthree: x # y\n");
+    }
+
+    #[test]
+    fn awkward_texts_come_back_as_they_were() {
+        let long = format!("{} {}\nx", "word ".repeat(100), "y".repeat(300));
+        for text in [
+            "", " ", "\n", "\n\n", " \n", "\t\n", "no end", "one\nno end", "a\n\n\n", "  indented\nnot", "\tx\ny\n", "null",
+            "true", "1e3", "- x", "a: b", "# c", "'", "\"", "\\", "|", ">", "%x", "@x", "a\r\nb\r\n", "a\u{85}b\n", "\u{feff}x\n",
+            "\u{2028}\n", "\0\n", "---\n...\n", "é\n日本\n", "2026-11-20", "0x1f", "~", "=", "<<", "a\n ", "a\n \n", "a \n", "\na\n", &long,
+        ] {
+            round_trip(text);
+        }
+    }
+
+    #[test]
+    fn a_fault_has_line_and_column() {
+        let error = from_text::<Sample>("title: a\nfindings: [x]\n").unwrap_err();
+        assert_eq!(error.line, Some(2), "{error}");
+        let error = from_text::<Sample>("title: a\nfindings: x\ntitle: b\n").unwrap_err();
+        assert_eq!(error.line, Some(3), "{error}");
+        let error = from_text::<Sample>("title: a\nfinding: x\n").unwrap_err();
+        assert!(error.to_string().contains("finding"), "{error}");
+    }
+
+    #[test]
+    fn a_bomb_is_refused() {
+        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for i in 1..12 {
+            let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
+            bomb.push_str(&format!("a{i}: &a{i} [{aliases}]\n"));
+        }
+        assert!(from_text::<serde_json::Value>(&bomb).is_err());
+        assert!(from_text::<serde_json::Value>(&"{".repeat(100_000)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_as_it_was(text in "(?s).{0,80}") {
+            round_trip(&text);
+        }
+
+        #[test]
+        fn any_lines_come_back_as_they_were(lines in proptest::collection::vec("[ \\ta-c:#\\-'\"|>&*!%@`]{0,8}", 0..8)) {
+            round_trip(&lines.join("\n"));
+        }
+    }
+}

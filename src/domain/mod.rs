@@ -1,1 +1,22 @@
-//! In the making.
+//! The facts of an investigation and the questions that can be asked of them. Pure: no file, clock, git or protocol.
+//!
+//! - [`id`]: node ids, session ids, states' names, commit-independent newtypes.
+//! - [`time`]: points in time, in UTC with milliseconds.
+//! - [`node`]: one node, from its proposal to its last change of state.
+//! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
+//! - [`event`]: what one call did, and what the difference of two trees says happened.
+//! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
+
+pub mod diagnostic;
+pub mod event;
+pub mod id;
+pub mod investigation;
+pub mod node;
+pub mod time;
+
+pub use diagnostic::Diagnostic;
+pub use event::{Change, Event, Happening, Transition};
+pub use id::{IdError, NodeId, SessionId, StateName};
+pub use investigation::{Investigation, Meta, StructureFault};
+pub use node::{Author, Classification, Conclusion, Node, Reclassification, Warning};
+pub use time::Timestamp;

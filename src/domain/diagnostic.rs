@@ -1,0 +1,51 @@
+//! Errors, warnings and blockers, in the one form that agents and people read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// One thing that is wrong, doubtful or still owed: a code to act on, the node it concerns, what happened and
+/// what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A code of `rulesets.md`, or one that a ruleset names.
+    pub code: Cow<'static, str>,
+    /// The node it concerns, as it was written (it need not be a valid id).
+    pub node: Option<String>,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub suggestion: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic that concerns no node and suggests nothing.
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Diagnostic { code: code.into(), node: None, message: message.into(), suggestion: None }
+    }
+
+    /// The same, about `node`.
+    pub fn about(mut self, node: impl fmt::Display) -> Self {
+        self.node = Some(node.to_string());
+        self
+    }
+
+    /// The same, with what to do.
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        if let Some(node) = &self.node {
+            write!(f, " {node}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, " {suggestion}")?;
+        }
+        Ok(())
+    }
+}

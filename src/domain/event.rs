@@ -1,0 +1,150 @@
+//! What one call did, and what the difference of two trees says happened.
+
+use std::sync::Arc;
+
+use super::{Conclusion, Meta, Node, NodeId, Reclassification, StateName};
+
+/// One difference between two states of an investigation: what git's diff of two trees can say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `investigation.yaml` was written.
+    Meta(Arc<Meta>),
+    /// A node's file was written.
+    Node(Arc<Node>),
+    /// A node's file was removed.
+    NodeRemoved(NodeId),
+    /// `conclusion.yaml` was written.
+    Concluded(Arc<Conclusion>),
+    /// `conclusion.yaml` was removed.
+    Reopened,
+}
+
+/// What an accepted call does. It holds the nodes as they are afterwards; the store writes exactly these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `tot_propose`.
+    Proposed {
+        /// New proposals, and pending ones that were proposed again.
+        nodes: Vec<Arc<Node>>,
+        /// Proposals taken back.
+        withdrawn: Vec<NodeId>,
+    },
+    /// `tot_commit`.
+    Committed {
+        /// The nodes that were classified, in the order of the call.
+        nodes: Vec<Arc<Node>>,
+        /// Parents whose state their children's states changed.
+        transitions: Vec<Transition>,
+    },
+    /// `tot_reclassify`.
+    Reclassified {
+        /// The node.
+        transition: Transition,
+        /// Parents whose state this changed.
+        transitions: Vec<Transition>,
+        /// Whether it opened an ended investigation again.
+        reopened: bool,
+    },
+    /// `tot_end`.
+    Ended {
+        /// What is stored of it.
+        conclusion: Arc<Conclusion>,
+        /// Which end this is: 1, or more after a reopening.
+        number: u32,
+    },
+}
+
+/// A change of one committed node's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The node afterwards; its last reclassification is this one.
+    pub node: Arc<Node>,
+    /// The state before.
+    pub from: StateName,
+    /// The state after.
+    pub to: StateName,
+    /// The child that brought it about; `None` when an agent asked for it.
+    pub by: Option<NodeId>,
+}
+
+impl Event {
+    /// The differences that the event makes.
+    pub fn changes(&self) -> Vec<Change> {
+        let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
+        match self {
+            Event::Proposed { nodes, withdrawn } => {
+                withdrawn.iter().cloned().map(Change::NodeRemoved).chain(nodes.iter().map(node)).collect()
+            }
+            Event::Committed { nodes, transitions } => {
+                // A committed node that its own child changed in the same call stands in both: the later wins.
+                nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node))).collect()
+            }
+            Event::Reclassified { transition, transitions, reopened } => std::iter::once(transition)
+                .chain(transitions)
+                .map(|t| node(&t.node))
+                .chain(reopened.then_some(Change::Reopened))
+                .collect(),
+            Event::Ended { conclusion, .. } => vec![Change::Concluded(Arc::clone(conclusion))],
+        }
+    }
+}
+
+/// What happened to one node (or to the whole) between two commits, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The investigation began.
+    Started,
+    /// A node was proposed, or proposed again.
+    Proposed(Arc<Node>),
+    /// A proposal was taken back.
+    Withdrawn(Arc<Node>),
+    /// A node was committed.
+    Committed(Arc<Node>),
+    /// A committed node's state changed.
+    Reclassified(Arc<Node>, Reclassification),
+    /// A committed node was changed in any other way: by hand, or in a merge.
+    Edited(Arc<Node>),
+    /// A committed node was removed: by hand.
+    Removed(Arc<Node>),
+    /// The investigation was ended.
+    Ended(Arc<Conclusion>),
+    /// An ended investigation was opened again.
+    Reopened,
+}
+
+/// What happened to a node whose file was `before` and is `after`.
+pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
+    match (before, after) {
+        (None, None) => Vec::new(),
+        (Some(before), None) if before.is_pending() => vec![Happening::Withdrawn(Arc::clone(before))],
+        (Some(before), None) => vec![Happening::Removed(Arc::clone(before))],
+        (before, Some(after)) => {
+            let Some(now) = &after.classification else {
+                return vec![match before.is_some_and(|before| !before.is_pending()) {
+                    true => Happening::Edited(Arc::clone(after)),
+                    false => Happening::Proposed(Arc::clone(after)),
+                }];
+            };
+            let earlier = before.and_then(|before| before.classification.as_ref());
+            let known = earlier.map_or(0, |earlier| earlier.reclassified.len());
+            let mut happenings = Vec::new();
+            match earlier {
+                None => happenings.push(Happening::Committed(Arc::clone(after))),
+                Some(earlier) => {
+                    let continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice());
+                    let mut expected = before.map(|before| Node::clone(before));
+                    if let Some(classification) = expected.as_mut().and_then(|node| node.classification.as_mut()) {
+                        classification.reclassified.clone_from(&now.reclassified);
+                    }
+                    if !continued || expected.as_ref() != Some(after.as_ref()) {
+                        happenings.push(Happening::Edited(Arc::clone(after)));
+                    }
+                }
+            }
+            for change in now.reclassified.iter().skip(known) {
+                happenings.push(Happening::Reclassified(Arc::clone(after), change.clone()));
+            }
+            happenings
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The ids. Each is a newtype, so that a state can't be passed where a node is meant.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The longest node id, in bytes (it becomes a file name).
+pub const NODE_ID_MAX: usize = 200;
+
+/// The id of a node, `R<round>.<suffix>`: `R3.A1a` is in round 3. Ordered by round, then suffix.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId {
+    text: Arc<str>,
+    round: u32,
+}
+
+/// Why a text is no id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// Not `R<round>.<suffix>`.
+    #[error("`{text}` is not of the form R<round>.<suffix>: {reason}")]
+    Node {
+        /// What was read, shortened.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Not a UUID.
+    #[error("`{text}` is not a session id (a UUID)")]
+    Session {
+        /// What was read, shortened.
+        text: String,
+    },
+    /// Not the name of a state.
+    #[error("`{text}` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters")]
+    State {
+        /// What was read, shortened.
+        text: String,
+    },
+}
+
+impl NodeId {
+    /// The round: the number in the id. A root is in round 1.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// What follows the dot.
+    pub fn suffix(&self) -> &str {
+        self.text.split_once('.').map_or("", |(_, suffix)| suffix)
+    }
+
+    /// The whole id.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The id of a child: the next round, this suffix and `step` behind it. `None` where that is no id.
+    pub fn child(&self, step: &str) -> Option<NodeId> {
+        format!("R{}.{}{step}", self.round.checked_add(1)?, self.suffix()).parse().ok()
+    }
+}
+
+impl FromStr for NodeId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let error = |reason| IdError::Node { text: shorten(text), reason };
+        if text.len() > NODE_ID_MAX {
+            return Err(error("it is longer than 200 bytes"));
+        }
+        let rest = text.strip_prefix('R').ok_or_else(|| error("it does not begin with a capital R"))?;
+        let (round, suffix) = rest.split_once('.').ok_or_else(|| error("it has no dot"))?;
+        if round.is_empty() || !round.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(error("the round is not a number"));
+        }
+        if round.starts_with('0') {
+            return Err(error("the round begins with 0"));
+        }
+        let round = round.parse().map_err(|_| error("the round is too large"))?;
+        if suffix.is_empty() {
+            return Err(error("the suffix is empty"));
+        }
+        if !suffix.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return Err(error("the suffix may hold only A-Z, a-z and 0-9"));
+        }
+        Ok(NodeId { text: text.into(), round })
+    }
+}
+
+impl Ord for NodeId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.round.cmp(&other.round).then_with(|| self.suffix().cmp(other.suffix()))
+    }
+}
+
+impl PartialOrd for NodeId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The id of an investigation: a UUID, version 7 when this program made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(uuid::Uuid);
+
+impl SessionId {
+    /// A version 7 id: the time, then 74 of the random bits.
+    pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
+        SessionId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let error = || IdError::Session { text: shorten(text) };
+        // Only the hyphenated form: one id has one spelling.
+        if text.len() != 36 {
+            return Err(error());
+        }
+        uuid::Uuid::try_parse(text).map(SessionId).map_err(|_| error())
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+/// The name of a state of some ruleset: `EXPLORE`, `VALID_PENDING`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateName(Arc<str>);
+
+impl StateName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for StateName {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let fits = text.len() <= 40
+            && text.starts_with(|c: char| c.is_ascii_uppercase())
+            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        if fits { Ok(StateName(text.into())) } else { Err(IdError::State { text: shorten(text) }) }
+    }
+}
+
+impl fmt::Display for StateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() > 60 { text.chars().take(59).chain(['…']).collect() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_id_has_a_round_and_a_suffix() {
+        let id: NodeId = "R12.A1b2".parse().unwrap();
+        assert_eq!((id.round(), id.suffix(), id.as_str()), (12, "A1b2", "R12.A1b2"));
+        assert_eq!(id.child("c").unwrap().as_str(), "R13.A1b2c");
+    }
+
+    #[test]
+    fn other_shapes_are_refused_with_the_reason() {
+        let long = format!("R1.{}", "A".repeat(198));
+        for text in
+            ["", "A", "R1", "R1.", "R.A", "r1.A", "R1.A-1", "R1.A.1", "Rx.A", "R0.A", "R01.A", "R1.é", &long]
+        {
+            assert!(text.parse::<NodeId>().is_err(), "{text}");
+        }
+        assert!("R99999999999.A".parse::<NodeId>().is_err());
+        assert!(format!("R1.{}", "A".repeat(197)).parse::<NodeId>().is_ok());
+    }
+
+    #[test]
+    fn ids_sort_by_round_first() {
+        let mut ids: Vec<NodeId> = ["R10.A", "R2.B", "R2.A1"].iter().map(|t| t.parse().unwrap()).collect();
+        ids.sort();
+        assert_eq!(ids.iter().map(NodeId::as_str).collect::<Vec<_>>(), ["R2.A1", "R2.B", "R10.A"]);
+    }
+
+    #[test]
+    fn a_session_id_sorts_by_time_and_reads_back() {
+        let early = SessionId::new(1_000, [255; 10]);
+        let late = SessionId::new(2_000, [0; 10]);
+        assert!(early.to_string() < late.to_string());
+        assert_eq!(late.to_string().parse(), Ok(late));
+        for text in ["", "../x", "01890000000070008000000000000000", "{01890000-0000-7000-8000-000000000000}"] {
+            assert!(text.parse::<SessionId>().is_err(), "{text}");
+        }
+    }
+}

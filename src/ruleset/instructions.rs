@@ -1,0 +1,1 @@
+//! What an agent must know.

@@ -1,0 +1,243 @@
+//! The rules in force for one investigation: the ruleset, its mode, and what `tot_start` fixed. Every question that a
+//! decision asks of a ruleset is answered here.
+
+use super::schema::{Children, Confirmation, EarlyState, Mode, Role, Ruleset, State};
+use crate::domain::{Classification, Investigation, Meta, Node, NodeId, StateName};
+
+/// The mode of a ruleset that names none.
+pub const ONLY_MODE: &str = "deep";
+
+impl Ruleset {
+    /// The state of that name.
+    pub fn state(&self, name: &StateName) -> Option<&State> {
+        self.states.iter().find(|state| &state.name == name)
+    }
+
+    /// The first rule by which the state comes too early in the round.
+    pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&EarlyState> {
+        self.early_states.iter().find(|rule| {
+            rule.states.contains(state) && (rule.from_round.unwrap_or(1)..=rule.to_round).contains(&round)
+        })
+    }
+
+    /// The first round in which the state may be committed.
+    pub fn first_round(&self, state: &StateName) -> u32 {
+        let last = self.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
+        (1..=last).find(|round| self.early_rule(state, *round).is_none()).unwrap_or(last.saturating_add(1)).max(1)
+    }
+
+    /// The names of the modes, the default first.
+    pub fn mode_names(&self) -> Vec<&str> {
+        if self.modes.is_empty() { vec![ONLY_MODE] } else { self.modes.iter().map(|mode| mode.name.as_str()).collect() }
+    }
+
+    /// The mode of that name; `None` for the only mode of a ruleset that names none.
+    pub fn mode(&self, name: &str) -> Option<&Mode> {
+        self.modes.iter().find(|mode| mode.name == name)
+    }
+
+    /// The names of all states, for messages: `EXPLORE, FOUND, …`.
+    pub fn state_list(&self) -> String {
+        list(self.states.iter().map(|state| &state.name))
+    }
+
+    /// Whether any early state is stored as another one.
+    pub fn has_conversions(&self) -> bool {
+        self.early_states.iter().any(|rule| rule.store_as.is_some())
+    }
+}
+
+impl Children {
+    /// Whether it applies to a node of that round.
+    pub fn applies(&self, round: u32) -> bool {
+        self.from_round.unwrap_or(1) <= round && self.to_round.is_none_or(|last| round <= last)
+    }
+}
+
+/// The rules in force for one investigation.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    ruleset: &'a Ruleset,
+    mode: Option<&'a Mode>,
+    min_rounds: u32,
+    min_roots: u32,
+    allow_early_terminal: bool,
+}
+
+/// Children that an open node owes in all, and how many of them it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// How many it owes.
+    pub needs: u32,
+    /// How many count already.
+    pub has: u32,
+    /// The states that count; `None` for all.
+    pub of: Option<Vec<StateName>>,
+}
+
+impl Requirement {
+    /// How many are missing.
+    pub fn missing(&self) -> u32 {
+        self.needs.saturating_sub(self.has)
+    }
+
+    /// What is owed, for people: `2 children`, `1 VERIFY child`.
+    pub fn describe(&self) -> String {
+        children(self.needs, self.of.as_deref())
+    }
+}
+
+impl<'a> Terms<'a> {
+    /// The terms of an investigation.
+    pub fn new(ruleset: &'a Ruleset, meta: &Meta) -> Self {
+        Terms {
+            ruleset,
+            mode: ruleset.mode(&meta.mode),
+            min_rounds: meta.min_rounds,
+            min_roots: meta.min_roots,
+            allow_early_terminal: meta.allow_early_terminal,
+        }
+    }
+
+    /// The ruleset.
+    pub fn ruleset(&self) -> &'a Ruleset {
+        self.ruleset
+    }
+
+    /// The end is refused before this round.
+    pub fn min_rounds(&self) -> u32 {
+        self.min_rounds
+    }
+
+    /// Roots that round 1 must have.
+    pub fn min_roots(&self) -> u32 {
+        self.min_roots
+    }
+
+    /// The round that the deepest node must reach, where the ruleset asks for one.
+    pub fn min_depth(&self) -> Option<u32> {
+        self.ruleset.end.min_depth
+    }
+
+    /// The recommended breadth: the round, and the nodes it should have.
+    pub fn breadth(&self) -> Option<(u32, u32)> {
+        let breadth = self.ruleset.breadth.as_ref()?;
+        (!self.mode.is_some_and(|mode| mode.without_breadth)).then_some((breadth.round, breadth.recommended))
+    }
+
+    /// Children that `tot_next` asks for under an open node, at least.
+    pub fn children_asked(&self) -> u32 {
+        self.mode.and_then(|mode| mode.children_asked).unwrap_or(0)
+    }
+
+    /// The role of a state; an unknown state counts as open work.
+    pub fn role(&self, state: &StateName) -> Role {
+        self.ruleset.state(state).map_or(Role::Open, |state| state.role)
+    }
+
+    /// Whether a node in this state takes no children.
+    pub fn is_terminal(&self, state: &StateName) -> bool {
+        self.ruleset.state(state).is_some_and(|state| state.terminal)
+    }
+
+    /// Whether a child may have the state under a parent in that one.
+    pub fn allows_child(&self, parent: &StateName, child: &StateName) -> bool {
+        self.child_states(parent).is_none_or(|allowed| allowed.contains(child))
+    }
+
+    /// The states that children may have under a parent in that state; `None` for any.
+    pub fn child_states(&self, parent: &StateName) -> Option<&'a [StateName]> {
+        self.ruleset.state(parent)?.child_states.as_deref()
+    }
+
+    /// The rule by which the state comes too early in the round, unless this investigation lets it pass.
+    pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&'a EarlyState> {
+        let rule = self.ruleset.early_rule(state, round)?;
+        (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
+    }
+
+    /// The first round in which the state may be committed here.
+    pub fn first_round(&self, state: &StateName) -> u32 {
+        (1..).find(|round| self.early_rule(state, *round).is_none()).unwrap_or(1)
+    }
+
+    /// How many characters of evidence the state needs; `None` for none.
+    pub fn evidence(&self, state: &StateName) -> Option<u32> {
+        self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state)).map(|rule| rule.min_characters)
+    }
+
+    /// What makes a waiting state move.
+    pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
+        self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
+    }
+
+    /// What a node in this state and round owes: how many children, and in which states.
+    pub fn owed(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
+        let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
+        let rule = state.children.iter().find(|rule| rule.applies(round))?;
+        let most = self.mode.and_then(|mode| mode.max_children_owed).unwrap_or(u32::MAX);
+        Some((rule.min.min(most), rule.of.as_deref()))
+    }
+
+    /// What a committed node owes and has; `None` for pending and terminal ones.
+    pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement> {
+        let (needs, of) = self.owed(node.state()?, node.round())?;
+        let has = investigation
+            .committed_children(&node.id)
+            .filter(|(_, state)| of.is_none_or(|of| of.contains(state)))
+            .count();
+        Some(Requirement { needs, has: u32::try_from(has).unwrap_or(u32::MAX), of: of.map(<[StateName]>::to_vec) })
+    }
+
+    /// The open nodes that still lack children, with what they lack.
+    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement)> {
+        investigation
+            .committed()
+            .filter_map(|(node, _)| Some((node.as_ref(), self.requirement(investigation, node)?)))
+            .filter(|(_, requirement)| requirement.missing() > 0)
+            .collect()
+    }
+
+    /// Whether every node is terminal before the minimum round, so that nothing could go on.
+    pub fn recovery_required(&self, investigation: &Investigation) -> bool {
+        let mut committed = investigation.committed().peekable();
+        committed.peek().is_some()
+            && investigation.current_round() < self.min_rounds
+            && committed.all(|(_, state)| self.is_terminal(state))
+    }
+
+    /// The nodes by which a solution is verified: children in a confirming role, and the child that promoted it.
+    pub fn verified_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
+        let confirming = investigation
+            .committed_children(&node.id)
+            .filter(|(_, state)| self.role(state) == Role::Confirmation)
+            .map(|(child, _)| child.id.clone());
+        let promoted = node.classification.as_ref().and_then(Classification::promoted_by).cloned();
+        let mut by: Vec<NodeId> = confirming.chain(promoted).collect();
+        by.sort();
+        by.dedup();
+        by
+    }
+}
+
+/// `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
+pub fn children(number: u32, of: Option<&[StateName]>) -> String {
+    let noun = if number == 1 { "child" } else { "children" };
+    match of {
+        None => format!("{number} {noun}"),
+        Some(of) => format!("{number} {} {noun}", or(of)),
+    }
+}
+
+/// Names with commas between: `EXPLORE, FOUND, VERIFY`.
+pub fn list<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+    names.into_iter().map(|name| name.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn or(names: &[StateName]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.to_string(),
+        [first @ .., last] => format!("{} or {last}", list(first)),
+    }
+}

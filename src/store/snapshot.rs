@@ -1,0 +1,90 @@
+//! What the store hands out: plain values, with nothing of git's library in them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::git::CommitId;
+use crate::domain::{Happening, Investigation, Timestamp};
+use crate::ruleset::RulesetFile;
+
+/// The committed state of an investigation at one commit.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The folder of the repository.
+    pub path: PathBuf,
+    /// The commit that was read; a write expects it to be HEAD still.
+    pub head: CommitId,
+    /// The branch that HEAD is on; `None` when HEAD is detached or another commit was asked for.
+    pub branch: Option<String>,
+    /// The facts, as far as they are sound.
+    pub investigation: Arc<Investigation>,
+    /// The ruleset that is pinned in it, or why it can't be used.
+    pub ruleset: Result<Arc<RulesetFile>, Fault>,
+    /// What is wrong with the files, beside the ruleset.
+    pub faults: Vec<Fault>,
+}
+
+/// Something wrong in a file of an investigation. The rest can still be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct Fault {
+    /// The path in the repository.
+    pub path: String,
+    /// The line, from 1, where it is known.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// One commit of an investigation's history, along first parents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its parents; more than one for a merge.
+    pub parents: Vec<CommitId>,
+    /// The author's name.
+    pub author_name: String,
+    /// The author's e-mail address.
+    pub author_email: String,
+    /// When it was committed.
+    pub at: Timestamp,
+    /// The message, whole: subject, body and trailers.
+    pub message: String,
+    /// What it changed, read from the difference of the trees.
+    pub happenings: Vec<Happening>,
+    /// Annotated and light tags that point to it.
+    pub tags: Vec<String>,
+    /// Files that it changed and that can't be read.
+    pub faults: Vec<Fault>,
+}
+
+impl HistoryEntry {
+    /// The first line of the message.
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+
+    /// The trailers of the message, in order: `("Agent-Id", "abc-123")`.
+    pub fn trailers(&self) -> Vec<(&str, &str)> {
+        let last = self.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        let trailers: Option<Vec<_>> = last
+            .lines()
+            .map(|line| {
+                let (key, value) = line.split_once(": ")?;
+                let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+                is_key.then_some((key, value))
+            })
+            .collect();
+        trailers.unwrap_or_default()
+    }
+
+    /// The message between subject and trailers.
+    pub fn body(&self) -> &str {
+        let rest = self.message.split_once('\n').map_or("", |(_, rest)| rest).trim();
+        if self.trailers().is_empty() {
+            return rest;
+        }
+        rest.rsplit_once("\n\n").map_or("", |(body, _)| body.trim_end())
+    }
+}
