@@ -45,8 +45,11 @@ pub fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
 ///
 /// A value that YAML has no form for (a map with maps as keys, say): none of this program's types.
 pub fn to_text<T: Serialize>(value: &T) -> Result<String, YamlError> {
-    let text = serde_yaml::to_string_with_options(value, writing())
-        .map_err(|error| YamlError { line: None, column: None, message: error.to_string() })?;
+    let text = serde_yaml::to_string_with_options(value, writing()).map_err(|error| YamlError {
+        line: None,
+        column: None,
+        message: error.to_string(),
+    })?;
     Ok(without_indented_blanks(&text))
 }
 
@@ -165,7 +168,10 @@ mod tests {
         let text = to_text(&sample).unwrap();
         assert_eq!(from_text::<Sample>(&text).unwrap(), sample, "{text}");
         // In a list of maps, where another key follows the block, too.
-        let nested = vec![Sample { title: "a |".into(), ..sample }, Sample { title: "b".into(), findings: Text("x\n".into()) }];
+        let nested = vec![
+            Sample { title: "a |".into(), ..sample },
+            Sample { title: "b".into(), findings: Text("x\n".into()) },
+        ];
         let list = to_text(&nested).unwrap();
         assert_eq!(from_text::<Vec<Sample>>(&list).unwrap(), nested, "{list}");
         text
@@ -173,16 +179,57 @@ mod tests {
 
     #[test]
     fn several_lines_become_a_literal_block() {
-        assert_eq!(round_trip("one\n\n- two  \n\tthree: x # y\n"), "title: a\nfindings: |\n  one\n\n  - two  \n  \tthree: x # y\n");
+        assert_eq!(
+            round_trip("one\n\n- two  \n\tthree: x # y\n"),
+            "title: a\nfindings: |\n  one\n\n  - two  \n  \tthree: x # y\n"
+        );
     }
 
     #[test]
     fn awkward_texts_come_back_as_they_were() {
         let long = format!("{} {}\nx", "word ".repeat(100), "y".repeat(300));
         for text in [
-            "", " ", "\n", "\n\n", " \n", "\t\n", "no end", "one\nno end", "a\n\n\n", "  indented\nnot", "\tx\ny\n", "null",
-            "true", "1e3", "- x", "a: b", "# c", "'", "\"", "\\", "|", ">", "%x", "@x", "a\r\nb\r\n", "a\u{85}b\n", "\u{feff}x\n",
-            "\u{2028}\n", "\0\n", "---\n...\n", "é\n日本\n", "2026-11-20", "0x1f", "~", "=", "<<", "a\n ", "a\n \n", "a \n", "\na\n", &long,
+            "",
+            " ",
+            "\n",
+            "\n\n",
+            " \n",
+            "\t\n",
+            "no end",
+            "one\nno end",
+            "a\n\n\n",
+            "  indented\nnot",
+            "\tx\ny\n",
+            "null",
+            "true",
+            "1e3",
+            "- x",
+            "a: b",
+            "# c",
+            "'",
+            "\"",
+            "\\",
+            "|",
+            ">",
+            "%x",
+            "@x",
+            "a\r\nb\r\n",
+            "a\u{85}b\n",
+            "\u{feff}x\n",
+            "\u{2028}\n",
+            "\0\n",
+            "---\n...\n",
+            "é\n日本\n",
+            "2026-11-20",
+            "0x1f",
+            "~",
+            "=",
+            "<<",
+            "a\n ",
+            "a\n \n",
+            "a \n",
+            "\na\n",
+            &long,
         ] {
             round_trip(text);
         }

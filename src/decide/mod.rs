@@ -1,1 +1,97 @@
-//! In the making.
+//! Decisions: (investigation, terms, request, now) to an event or a rejection. Pure: no git, no clock, no file.
+//!
+//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. What follows from a state, whoever
+//! asks, is in [`standing`] (what is owed, whether it can end), [`quality`] and [`results`] (what was found).
+//!
+//! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
+//! The codes and rules are those of the method's specification; each check names its code.
+
+pub mod commit;
+pub mod confirm;
+pub mod end;
+pub mod propose;
+pub mod quality;
+pub mod reclassify;
+pub mod results;
+pub mod standing;
+pub mod start;
+
+use crate::domain::{Diagnostic, Event, Investigation, Warning};
+
+/// The most characters of a title.
+pub const TITLE_MAX: usize = 300;
+
+/// The most bytes of any other text.
+pub const TEXT_MAX: usize = 1 << 20;
+
+/// What an accepted request does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What is to be written; `None` where the state already is as asked for.
+    pub event: Option<Event>,
+    /// What the agent should know, though the call goes through.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Why a request was refused. It has at least one error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct Rejection {
+    /// Everything that was wrong.
+    pub errors: Vec<Diagnostic>,
+}
+
+impl Rejection {
+    fn unless_empty(errors: Vec<Diagnostic>) -> Result<(), Rejection> {
+        if errors.is_empty() { Ok(()) } else { Err(Rejection { errors }) }
+    }
+}
+
+impl From<Diagnostic> for Rejection {
+    fn from(error: Diagnostic) -> Self {
+        Rejection { errors: vec![error] }
+    }
+}
+
+fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
+    match investigation.conclusion() {
+        None => Ok(()),
+        Some(conclusion) => Err(Diagnostic::new(
+            "INVESTIGATION_ENDED",
+            format!("This investigation was ended at {}.", conclusion.ended_at),
+        )
+        .suggest(
+            "To go on with it, reclassify a node to an open state; otherwise start another investigation.",
+        )
+        .into()),
+    }
+}
+
+/// `TEXT_TOO_LONG` for each text over the limit.
+fn check_lengths<'a>(
+    node: &str,
+    texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    errors: &mut Vec<Diagnostic>,
+) {
+    for (field, text) in texts {
+        if text.len() > TEXT_MAX {
+            errors.push(
+                Diagnostic::new(
+                    "TEXT_TOO_LONG",
+                    format!("{field} has {} bytes; the most is {TEXT_MAX}.", text.len()),
+                )
+                .about(node)
+                .suggest("Shorten it, or keep the long material in a file and cite its path."),
+            );
+        }
+    }
+}
+
+/// A blank text is as good as none.
+fn not_blank(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+fn stored(warning: &Diagnostic) -> Warning {
+    Warning { code: warning.code.clone().into_owned(), message: warning.message.clone() }
+}

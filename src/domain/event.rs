@@ -49,8 +49,6 @@ pub enum Event {
     Ended {
         /// What is stored of it.
         conclusion: Arc<Conclusion>,
-        /// Which end this is: 1, or more after a reopening.
-        number: u32,
     },
 }
 
@@ -84,7 +82,7 @@ impl Event {
                 .map(|t| node(&t.node))
                 .chain(reopened.then_some(Change::Reopened))
                 .collect(),
-            Event::Ended { conclusion, .. } => vec![Change::Concluded(Arc::clone(conclusion))],
+            Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
         }
     }
 }
@@ -133,7 +131,9 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
                 Some(earlier) => {
                     let continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice());
                     let mut expected = before.map(|before| Node::clone(before));
-                    if let Some(classification) = expected.as_mut().and_then(|node| node.classification.as_mut()) {
+                    if let Some(classification) =
+                        expected.as_mut().and_then(|node| node.classification.as_mut())
+                    {
                         classification.reclassified.clone_from(&now.reclassified);
                     }
                     if !continued || expected.as_ref() != Some(after.as_ref()) {

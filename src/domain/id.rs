@@ -205,7 +205,8 @@ mod tests {
         let late = SessionId::new(2_000, [0; 10]);
         assert!(early.to_string() < late.to_string());
         assert_eq!(late.to_string().parse(), Ok(late));
-        for text in ["", "../x", "01890000000070008000000000000000", "{01890000-0000-7000-8000-000000000000}"] {
+        for text in ["", "../x", "01890000000070008000000000000000", "{01890000-0000-7000-8000-000000000000}"]
+        {
             assert!(text.parse::<SessionId>().is_err(), "{text}");
         }
     }

@@ -54,7 +54,12 @@ pub struct StructureFault {
 impl Investigation {
     /// An investigation without nodes.
     pub fn new(meta: Meta) -> Self {
-        Investigation { meta: Arc::new(meta), nodes: BTreeMap::new(), children: HashMap::new(), conclusion: None }
+        Investigation {
+            meta: Arc::new(meta),
+            nodes: BTreeMap::new(),
+            children: HashMap::new(),
+            conclusion: None,
+        }
     }
 
     /// The tree that these facts make. Nodes that have no place in it are left out and named.
@@ -67,7 +72,8 @@ impl Investigation {
         investigation.conclusion = conclusion.map(Arc::new);
         let mut faults = Vec::new();
         // By round, so that a parent is always placed before its children: one pass, and no cycle can form.
-        let sorted: BTreeMap<NodeId, Arc<Node>> = nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
+        let sorted: BTreeMap<NodeId, Arc<Node>> =
+            nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (id, node) in sorted {
             match investigation.misplaced(&node) {
                 Some(reason) => faults.push(StructureFault { node: id, reason }),
@@ -174,9 +180,11 @@ impl Investigation {
         match &node.parent {
             None if node.round() != 1 => Some(format!("it has no parent, but its round is {}", node.round())),
             None => None,
-            Some(parent) if parent.round().checked_add(1) != Some(node.round()) => {
-                Some(format!("its round is {}, but its parent {parent} is in round {}", node.round(), parent.round()))
-            }
+            Some(parent) if parent.round().checked_add(1) != Some(node.round()) => Some(format!(
+                "its round is {}, but its parent {parent} is in round {}",
+                node.round(),
+                parent.round()
+            )),
             Some(parent) => match self.node(parent) {
                 None => Some(format!("its parent {parent} is missing or has no place in the tree itself")),
                 Some(parent) if parent.is_pending() => {

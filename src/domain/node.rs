@@ -141,9 +141,11 @@ impl Classification {
 
     /// Every agent who put its name to this node.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
-        self.agent_id.as_deref().into_iter().chain(self.reclassified.iter().filter_map(|change| match &change.by {
-            Author::Agent(agent) => Some(agent.as_str()),
-            Author::Child(_) | Author::Unknown => None,
+        self.agent_id.as_deref().into_iter().chain(self.reclassified.iter().filter_map(|change| {
+            match &change.by {
+                Author::Agent(agent) => Some(agent.as_str()),
+                Author::Child(_) | Author::Unknown => None,
+            }
         }))
     }
 }

@@ -1,1 +1,126 @@
-//! In the making.
+//! Files of an investigation to domain values and back, and the commit messages. Pure: text in, text out.
+//!
+//! Guarantees: what is written reads back to the same value, byte for byte on the next write; keys stand in a fixed
+//! order, multi-line text as literal blocks, so that a diff shows what changed and nothing else; each file carries a
+//! version. A file that does not fit is an error with its line, never a guess.
+//!
+//! - [`layout`]: which path holds what.
+//! - [`node_file`], [`meta_file`], [`conclusion_file`]: the files.
+//! - [`message`]: the commit message of an event.
+
+pub mod conclusion_file;
+pub mod layout;
+pub mod message;
+pub mod meta_file;
+pub mod node_file;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serializer};
+
+use crate::domain::{Change, Event, Timestamp};
+use crate::yaml::{self, YamlError};
+
+/// The version of the files' form that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// A file of an investigation, written or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The path in the repository, with `/`.
+    pub path: String,
+    /// Its text; `None` removes it.
+    pub content: Option<String>,
+}
+
+/// The files that an event writes and removes.
+///
+/// # Errors
+///
+/// None of this program's values fails to be written; the error is there so that nothing can panic.
+pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
+    let mut files: Vec<FileChange> = Vec::new();
+    for change in event.changes() {
+        let file = match &change {
+            Change::Meta(meta) => {
+                FileChange { path: layout::META.into(), content: Some(meta_file::write(meta)?) }
+            }
+            Change::Node(node) => {
+                FileChange { path: layout::node(&node.id), content: Some(node_file::write(node)?) }
+            }
+            Change::NodeRemoved(id) => FileChange { path: layout::node(id), content: None },
+            Change::Concluded(conclusion) => FileChange {
+                path: layout::CONCLUSION.into(),
+                content: Some(conclusion_file::write(conclusion)?),
+            },
+            Change::Reopened => FileChange { path: layout::CONCLUSION.into(), content: None },
+        };
+        // A node that changed twice in one event is written as it is in the end.
+        files.retain(|other| other.path != file.path);
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// Reads a file and checks its version, so that a file of a later version is not called malformed.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    yaml::from_text(text).map_err(|error| match yaml::from_text::<Versioned>(text) {
+        Ok(versioned) if versioned.version != VERSION => YamlError {
+            line: error.line,
+            column: error.column,
+            message: format!(
+                "version {} is not known; this program reads version {VERSION}",
+                versioned.version
+            ),
+        },
+        _ => error,
+    })
+}
+
+/// The version key of every file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Version;
+
+impl serde::Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            VERSION => Ok(Version),
+            other => {
+                let message = format!("version {other} is not known; this program reads version {VERSION}");
+                Err(serde::de::Error::custom(message))
+            }
+        }
+    }
+}
+
+/// Values that are text in files: times and ids.
+mod as_text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A time in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(transparent)]
+struct Time(#[serde(with = "as_text")] Timestamp);

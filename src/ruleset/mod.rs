@@ -58,7 +58,11 @@ impl RulesetFile {
         }
         Err(faults
             .into_iter()
-            .map(|fault| RulesetError { line: fault.line_in(text), reason: fault.reason, suggestion: fault.suggestion })
+            .map(|fault| RulesetError {
+                line: fault.line_in(text),
+                reason: fault.reason,
+                suggestion: fault.suggestion,
+            })
             .collect())
     }
 }

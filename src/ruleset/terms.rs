@@ -23,12 +23,19 @@ impl Ruleset {
     /// The first round in which the state may be committed.
     pub fn first_round(&self, state: &StateName) -> u32 {
         let last = self.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
-        (1..=last).find(|round| self.early_rule(state, *round).is_none()).unwrap_or(last.saturating_add(1)).max(1)
+        (1..=last)
+            .find(|round| self.early_rule(state, *round).is_none())
+            .unwrap_or(last.saturating_add(1))
+            .max(1)
     }
 
     /// The names of the modes, the default first.
     pub fn mode_names(&self) -> Vec<&str> {
-        if self.modes.is_empty() { vec![ONLY_MODE] } else { self.modes.iter().map(|mode| mode.name.as_str()).collect() }
+        if self.modes.is_empty() {
+            vec![ONLY_MODE]
+        } else {
+            self.modes.iter().map(|mode| mode.name.as_str()).collect()
+        }
     }
 
     /// The mode of that name; `None` for the only mode of a ruleset that names none.
@@ -163,7 +170,11 @@ impl<'a> Terms<'a> {
 
     /// How many characters of evidence the state needs; `None` for none.
     pub fn evidence(&self, state: &StateName) -> Option<u32> {
-        self.ruleset.evidence.as_ref().filter(|rule| rule.states.contains(state)).map(|rule| rule.min_characters)
+        self.ruleset
+            .evidence
+            .as_ref()
+            .filter(|rule| rule.states.contains(state))
+            .map(|rule| rule.min_characters)
     }
 
     /// What makes a waiting state move.
@@ -186,7 +197,11 @@ impl<'a> Terms<'a> {
             .committed_children(&node.id)
             .filter(|(_, state)| of.is_none_or(|of| of.contains(state)))
             .count();
-        Some(Requirement { needs, has: u32::try_from(has).unwrap_or(u32::MAX), of: of.map(<[StateName]>::to_vec) })
+        Some(Requirement {
+            needs,
+            has: u32::try_from(has).unwrap_or(u32::MAX),
+            of: of.map(<[StateName]>::to_vec),
+        })
     }
 
     /// The open nodes that still lack children, with what they lack.

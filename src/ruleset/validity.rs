@@ -31,8 +31,9 @@ impl Fault {
     /// The line of the offending word in the section, else that of the section, from 1.
     pub fn line_in(&self, text: &str) -> Option<u64> {
         let lines: Vec<&str> = text.lines().collect();
-        let section =
-            lines.iter().position(|line| line.strip_prefix(self.section).is_some_and(|rest| rest.starts_with(':')))?;
+        let section = lines
+            .iter()
+            .position(|line| line.strip_prefix(self.section).is_some_and(|rest| rest.starts_with(':')))?;
         let is_word = |line: &str| {
             line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.'))
                 .any(|word| word == self.needle)
@@ -60,7 +61,8 @@ pub fn faults(ruleset: &Ruleset) -> Vec<Fault> {
 
 fn names(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     if ruleset.version != VERSION {
-        let reason = format!("version {} is not known; this program reads version {VERSION}", ruleset.version);
+        let reason =
+            format!("version {} is not known; this program reads version {VERSION}", ruleset.version);
         faults.push(Fault::new("version", ruleset.version, reason));
     }
     let plain = |name: &str| {
@@ -108,11 +110,15 @@ fn states(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             fault(format!("{} is terminal and can't have children", state.name));
         }
         if !state.terminal && state.children.iter().all(|children| children.min == 0) {
-            fault(format!("{} is open, but owes no child: make it terminal, or say what it owes", state.name));
+            fault(format!(
+                "{} is open, but owes no child: make it terminal, or say what it owes",
+                state.name
+            ));
         }
-        let rgb = state.colour.strip_prefix('#').is_some_and(|hex| {
-            hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit())
-        });
+        let rgb = state
+            .colour
+            .strip_prefix('#')
+            .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
         if !rgb && !(!state.colour.is_empty() && state.colour.bytes().all(|b| b.is_ascii_alphanumeric())) {
             fault(format!("`{}` is no colour: a name that Graphviz knows, or #rrggbb", state.colour));
         }
@@ -127,21 +133,32 @@ fn states(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             if let Some(allowed) = &state.child_states
                 && children.of.as_ref().is_some_and(|of| !of.iter().any(|one| allowed.contains(one)))
             {
-                let reason = format!("{} owes children in states that its childStates do not allow", state.name);
+                let reason =
+                    format!("{} owes children in states that its childStates do not allow", state.name);
                 faults.push(Fault::new("states", &state.name, reason));
             }
         }
         known(ruleset, "states", state.child_states.as_deref().unwrap_or_default(), faults);
         if state.child_states.as_ref().is_some_and(Vec::is_empty) {
             let reason = format!("{} allows no child at all", state.name);
-            faults.push(Fault::new("states", &state.name, reason).suggest("leave childStates out to allow any"));
+            faults.push(
+                Fault::new("states", &state.name, reason).suggest("leave childStates out to allow any"),
+            );
         }
     }
     if !ruleset.states.is_empty() && !ruleset.states.iter().any(|state| state.terminal) {
-        faults.push(Fault::new("states", "states", "no state is terminal, so that no investigation could end"));
+        faults.push(Fault::new(
+            "states",
+            "states",
+            "no state is terminal, so that no investigation could end",
+        ));
     }
     if !ruleset.states.iter().any(|state| !state.terminal) && ruleset.end.min_rounds > 1 {
-        faults.push(Fault::new("states", "states", "every state is terminal, so that no round after the first could be reached"));
+        faults.push(Fault::new(
+            "states",
+            "states",
+            "every state is terminal, so that no round after the first could be reached",
+        ));
     }
 }
 
@@ -163,13 +180,16 @@ fn early_states(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         let Some(target) = &rule.store_as else {
             if rule.code.is_some() {
                 let reason = "a rule that refuses the commit has no code of its own: it is STATE_LOCKED";
-                faults.push(Fault::new("earlyStates", needle, reason).suggest("add storeAs, or leave code out"));
+                faults.push(
+                    Fault::new("earlyStates", needle, reason).suggest("add storeAs, or leave code out"),
+                );
             }
             continue;
         };
         known(ruleset, "earlyStates", std::slice::from_ref(target), faults);
         // What a commit is stored as must itself be allowed in that round, else the conversion leads nowhere.
-        if let Some(round) = (from..=rule.to_round).find(|round| ruleset.early_rule(target, *round).is_some()) {
+        if let Some(round) = (from..=rule.to_round).find(|round| ruleset.early_rule(target, *round).is_some())
+        {
             let reason = format!("it stores {target}, which itself comes too early in round {round}");
             faults.push(Fault::new("earlyStates", needle, reason));
         }
@@ -178,9 +198,10 @@ fn early_states(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
     let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
     for round in 1..=last.min(100) {
         let available = |open: bool| {
-            ruleset.states.iter().any(|state| {
-                (!open || !state.terminal) && ruleset.early_rule(&state.name, round).is_none()
-            })
+            ruleset
+                .states
+                .iter()
+                .any(|state| (!open || !state.terminal) && ruleset.early_rule(&state.name, round).is_none())
         };
         if !available(round < ruleset.end.min_rounds) {
             let reason = format!("in round {round} no open state is left to commit");

@@ -1,0 +1,394 @@
+//! `tot_commit`: what was found, each with a state.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::confirm::confirmations;
+use super::propose::pending_list;
+use super::{Decision, Rejection, check_lengths, not_blank, refuse_if_ended, stored};
+use crate::domain::{
+    Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
+};
+use crate::ruleset::schema::NotCounted;
+use crate::ruleset::{Severity, Terms, terms};
+
+/// What an agent asks for one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finding {
+    /// The node, not yet checked.
+    pub node_id: String,
+    /// The state, not yet checked.
+    pub state: String,
+    /// What was found, in Markdown.
+    pub findings: String,
+    /// Who did the research.
+    pub agent_id: Option<String>,
+    /// What proves it.
+    pub evidence: Option<String>,
+    /// How it was verified.
+    pub verification_method: Option<String>,
+    /// What else was considered.
+    pub alternatives_considered: Vec<String>,
+}
+
+/// Judges a commit.
+///
+/// # Errors
+///
+/// Every fault of every result; then nothing of the batch is kept.
+pub fn commit(
+    investigation: &Investigation,
+    terms: &Terms,
+    results: Vec<Finding>,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    refuse_if_ended(investigation)?;
+    if results.is_empty() {
+        return Err(Diagnostic::new("EMPTY_BATCH", "The call holds no result.")
+            .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
+            .into());
+    }
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
+    let mut seen = HashSet::new();
+    let mut agents = known_agents(investigation);
+    for result in results {
+        if !seen.insert(result.node_id.clone()) {
+            errors.push(
+                Diagnostic::new(
+                    "DUPLICATE_IN_BATCH",
+                    format!("{} stands twice in the batch.", result.node_id),
+                )
+                .about(&result.node_id)
+                .suggest("Give one result per node."),
+            );
+            continue;
+        }
+        let judged = judge(investigation, terms, result, now, &mut agents, &mut errors);
+        if let Some((node, own)) = judged {
+            warnings.extend(own);
+            nodes.push(Arc::new(node));
+        }
+    }
+    check_ratio(investigation, terms, &nodes, &mut errors);
+    Rejection::unless_empty(errors)?;
+    let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
+    let after = investigation.with(&changes);
+    let transitions = confirmations(&after, terms, now);
+    let event = Event::Committed { nodes, transitions };
+    warnings.extend(incomplete_warnings(&investigation.with(&event.changes()), terms));
+    Ok(Decision { event: Some(event), warnings })
+}
+
+/// The state that a text means: letter case and blanks around it do not matter.
+pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<StateName, Diagnostic> {
+    let name = text.trim();
+    terms
+        .ruleset()
+        .states
+        .iter()
+        .map(|state| &state.name)
+        .find(|state| state.as_str().eq_ignore_ascii_case(name))
+        .cloned()
+        .ok_or_else(|| {
+            let shortened: String = name.chars().take(60).collect();
+            Diagnostic::new(
+                "UNKNOWN_STATE",
+                format!("`{shortened}` is not a state of {}.", terms.ruleset().name),
+            )
+            .about(node)
+            .suggest(format!("The states are {}.", terms.ruleset().state_list()))
+        })
+}
+
+/// Which node each agent's name already stands on.
+fn known_agents(investigation: &Investigation) -> HashMap<String, NodeId> {
+    investigation
+        .committed()
+        .filter_map(|(node, _)| Some((node.classification.as_ref()?.agent_id.clone()?, node.id.clone())))
+        .collect()
+}
+
+/// The classified node with its warnings, if nothing is wrong with it by itself; adds what is.
+fn judge(
+    investigation: &Investigation,
+    terms: &Terms,
+    result: Finding,
+    now: Timestamp,
+    agents: &mut HashMap<String, NodeId>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<(Node, Vec<Diagnostic>)> {
+    let before = errors.len();
+    let about = result.node_id.clone();
+    let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
+    let Some(proposal) = proposal.filter(|node| node.is_pending()) else {
+        let message = match proposal.and_then(|node| node.state()) {
+            Some(state) => format!("{about} is already committed as {state}."),
+            None => format!("`{about}` was not proposed."),
+        };
+        let suggestion = match proposal {
+            Some(_) => format!("To change its state, use tot_reclassify. {}", pending_list(investigation)),
+            None => pending_list(investigation),
+        };
+        errors.push(Diagnostic::new("NOT_PROPOSED", message).about(&about).suggest(suggestion));
+        return None;
+    };
+    check_lengths(
+        &about,
+        [("findings", Some(&result.findings)), ("evidence", result.evidence.as_ref())]
+            .into_iter()
+            .chain([
+                ("verificationMethod", result.verification_method.as_ref()),
+                ("agentId", result.agent_id.as_ref()),
+            ])
+            .chain(result.alternatives_considered.iter().map(|text| ("alternativesConsidered", Some(text))))
+            .filter_map(|(field, text)| Some((field, text?.as_str()))),
+        errors,
+    );
+    let asked = match known_state(terms, &result.state, &about) {
+        Ok(state) => state,
+        Err(error) => {
+            errors.push(error);
+            return None;
+        }
+    };
+    let mut warnings = Vec::new();
+    let state = match early(terms, &asked, proposal, errors) {
+        Some((state, warning)) => {
+            warnings.push(warning);
+            state
+        }
+        None => asked.clone(),
+    };
+    check_parent(investigation, terms, proposal, &state, errors);
+    if let Some(least) = terms.evidence(&state) {
+        let has = result.evidence.as_deref().map_or(0, |evidence| evidence.chars().count());
+        if has < least as usize {
+            errors.push(
+                Diagnostic::new(
+                    "MISSING_EVIDENCE",
+                    format!("{state} needs evidence of at least {least} characters; there are {has}."),
+                )
+                .about(&about)
+                .suggest("Put what was measured or read into `evidence`."),
+            );
+        }
+    }
+    let agent_id = not_blank(result.agent_id);
+    for (severity, doubt) in doubts(terms, proposal, agent_id.as_deref(), now, agents) {
+        match severity {
+            Severity::Off => {}
+            Severity::Warn => warnings.push(doubt),
+            Severity::Reject => errors.push(doubt),
+        }
+    }
+    if let Some(agent) = &agent_id {
+        agents.entry(agent.clone()).or_insert_with(|| proposal.id.clone());
+    }
+    if errors.len() > before {
+        return None;
+    }
+    let mut node = Node::clone(proposal);
+    node.classification = Some(Classification {
+        requested_state: (asked != state).then_some(asked),
+        state,
+        agent_id,
+        committed_at: now,
+        findings: result.findings,
+        evidence: not_blank(result.evidence),
+        verification_method: not_blank(result.verification_method),
+        alternatives_considered: result.alternatives_considered,
+        warnings: warnings.iter().map(stored).collect(),
+        reclassified: Vec::new(),
+    });
+    Some((node, warnings))
+}
+
+/// The state that is stored in place of one that comes too early, with the warning; adds an error where it is locked.
+fn early(
+    terms: &Terms,
+    asked: &StateName,
+    node: &Node,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<(StateName, Diagnostic)> {
+    let round = node.round();
+    let rule = terms.early_rule(asked, round)?;
+    let first = terms.first_round(asked);
+    let Some(stored) = &rule.store_as else {
+        let available: Vec<&StateName> = terms
+            .ruleset()
+            .states
+            .iter()
+            .map(|state| &state.name)
+            .filter(|state| terms.early_rule(state, round).is_none())
+            .collect();
+        errors.push(
+            Diagnostic::new(
+                "STATE_LOCKED",
+                format!("{asked} is locked until round {first}; {} is in round {round}.", node.id),
+            )
+            .about(&node.id)
+            .suggest(format!("Available in round {round}: {}.", terms::list(available))),
+        );
+        return None;
+    };
+    let owed = match terms.owed(stored, round) {
+        Some((needs, of)) => {
+            format!("It now needs {} in round {}.", terms::children(needs, of), round.saturating_add(1))
+        }
+        None => "It is closed.".to_owned(),
+    };
+    let code = rule.code.clone().unwrap_or_else(|| "DEPTH_ENFORCED".to_owned());
+    let warning = Diagnostic::new(
+        code,
+        format!("{} was committed as {asked} in round {round} and stored as {stored}: {asked} is kept from round {first}. {owed}", node.id),
+    )
+    .about(&node.id);
+    Some((stored.clone(), warning))
+}
+
+/// The parent may have changed since the proposal.
+fn check_parent(
+    investigation: &Investigation,
+    terms: &Terms,
+    node: &Node,
+    state: &StateName,
+    errors: &mut Vec<Diagnostic>,
+) {
+    let Some(parent) = node.parent.as_ref().and_then(|parent| investigation.node(parent)) else { return };
+    let Some(parent_state) = parent.state() else { return };
+    if terms.is_terminal(parent_state) {
+        errors.push(
+            Diagnostic::new(
+                "TERMINAL_PARENT",
+                format!("{} has become {parent_state} since {} was proposed.", parent.id, node.id),
+            )
+            .about(&node.id)
+            .suggest(format!("Withdraw the proposal, or revive {} with tot_reclassify.", parent.id)),
+        );
+    } else if !terms.allows_child(parent_state, state) {
+        let allowed = terms.child_states(parent_state).unwrap_or_default();
+        errors.push(
+            Diagnostic::new(
+                "INVALID_CHILD_STATE",
+                format!("{} can't be {state} under {}, which is {parent_state}.", node.id, parent.id),
+            )
+            .about(&node.id)
+            .suggest(format!("Allowed under {parent_state}: {}.", terms::list(allowed))),
+        );
+    }
+}
+
+/// What is doubtful about who did the research, and how fast.
+fn doubts(
+    terms: &Terms,
+    node: &Node,
+    agent: Option<&str>,
+    now: Timestamp,
+    agents: &HashMap<String, NodeId>,
+) -> Vec<(Severity, Diagnostic)> {
+    let checks = &terms.ruleset().checks;
+    let mut doubts = Vec::new();
+    let seconds = now.seconds_since(node.proposed_at);
+    if seconds < f64::from(checks.min_research_seconds) {
+        let doubt = Diagnostic::new(
+            "SUSPICIOUS",
+            format!(
+                "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
+                node.id, checks.min_research_seconds
+            ),
+        )
+        .about(&node.id)
+        .suggest("Research a node between its proposal and its commit.");
+        doubts.push((checks.suspicious, doubt));
+    }
+    match agent {
+        None => {
+            let doubt =
+                Diagnostic::new("MISSING_AGENT", format!("{} was committed without an agentId.", node.id))
+                    .about(&node.id)
+                    .suggest("Give the id of the agent that did the research.");
+            doubts.push((checks.missing_agent, doubt));
+        }
+        Some(agent) => {
+            if let Some(other) = agents.get(agent) {
+                let doubt = Diagnostic::new(
+                    "REUSED_AGENT",
+                    format!("{} was committed by {agent}, who already researched {other}.", node.id),
+                )
+                .about(&node.id)
+                .suggest("Let another agent research each node.");
+                doubts.push((checks.reused_agent, doubt));
+            }
+        }
+    }
+    doubts
+}
+
+/// The terminal ratio, round by round.
+fn check_ratio(
+    investigation: &Investigation,
+    terms: &Terms,
+    nodes: &[Arc<Node>],
+    errors: &mut Vec<Diagnostic>,
+) {
+    let Some(rule) = &terms.ruleset().terminal_ratio else { return };
+    let parent_state = |node: &Node| investigation.node(node.parent.as_ref()?)?.state();
+    let fits = |exception: &NotCounted, node: &Node, state: &StateName| {
+        exception.states.as_ref().is_none_or(|states| states.contains(state))
+            && exception
+                .children_of
+                .as_ref()
+                .is_none_or(|of| parent_state(node).is_some_and(|parent| of.contains(parent)))
+            && exception.to_round.is_none_or(|last| node.round() <= last)
+    };
+    // Per round: nodes that count, and those of them that are closed.
+    let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for node in nodes {
+        let Some(state) = node.state() else { continue };
+        if rule.not_counted.iter().any(|exception| fits(exception, node, state)) {
+            continue;
+        }
+        let (counted, closed) = rounds.entry(node.round()).or_default();
+        *counted += 1;
+        *closed += u64::from(terms.is_terminal(state) || rule.also_closed.contains(state));
+    }
+    for (round, (counted, closed)) in rounds {
+        let limit = rule.limits.iter().find(|limit| {
+            limit.from_round.unwrap_or(1) <= round && limit.to_round.is_none_or(|last| round <= last)
+        });
+        let Some(percent) = limit.map(|limit| u64::from(limit.max_percent)) else { continue };
+        if closed * 100 > counted * percent {
+            let most = counted * percent / 100;
+            errors.push(
+                Diagnostic::new(
+                    "TERMINAL_RATIO_EXCEEDED",
+                    format!("{closed} of {counted} nodes of round {round} would be closed; at most {percent} % may be, here {most}."),
+                )
+                .suggest("Keep more nodes open in this commit, or commit them together with open ones."),
+            );
+        }
+    }
+}
+
+/// One warning per state whose nodes still lack children.
+fn incomplete_warnings(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+    let incomplete = terms.incomplete(investigation);
+    let mut warnings = Vec::new();
+    for state in &terms.ruleset().states {
+        let of_state: Vec<_> =
+            incomplete.iter().filter(|(node, _)| node.state() == Some(&state.name)).collect();
+        let Some((first, requirement)) = of_state.first() else { continue };
+        let message = match of_state.len() {
+            1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),
+            many => {
+                let shown = terms::list(of_state.iter().take(5).map(|(node, _)| &node.id));
+                let more = if many > 5 { format!(" and {} more", many - 5) } else { String::new() };
+                format!("{many} {} nodes still lack children: {shown}{more}.", state.name)
+            }
+        };
+        warnings.push(Diagnostic::new(format!("INCOMPLETE_{}", state.name), message).about(&first.id));
+    }
+    warnings
+}

@@ -1,0 +1,50 @@
+//! `tot_end`: the answer, once nothing is owed.
+
+use std::sync::Arc;
+
+use super::standing::blockers;
+use super::{Decision, Rejection, check_lengths, not_blank};
+use crate::domain::{Conclusion, Event, Investigation, Timestamp};
+use crate::ruleset::Terms;
+
+/// What an agent asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// The answer, in Markdown.
+    pub conclusion: Option<String>,
+    /// Who ends it.
+    pub agent_id: Option<String>,
+}
+
+/// Judges an end. One that has already ended stays as it is: a decision without an event.
+///
+/// # Errors
+///
+/// Every blocker, not only the first; and `TEXT_TOO_LONG`.
+pub fn end(
+    investigation: &Investigation,
+    terms: &Terms,
+    request: End,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    if investigation.conclusion().is_some() {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    let mut errors = blockers(investigation, terms);
+    let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];
+    check_lengths(
+        "",
+        texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))),
+        &mut errors,
+    );
+    for error in &mut errors {
+        error.node = error.node.take().filter(|node| !node.is_empty());
+    }
+    Rejection::unless_empty(errors)?;
+    let conclusion = Arc::new(Conclusion {
+        ended_at: now,
+        agent_id: not_blank(request.agent_id),
+        conclusion: not_blank(request.conclusion),
+    });
+    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: Vec::new() })
+}

@@ -1,0 +1,359 @@
+//! `tot_propose`: nodes to be researched next, and proposals taken back.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{Decision, Rejection, TITLE_MAX, check_lengths, refuse_if_ended};
+use crate::domain::{Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+use crate::ruleset::{Terms, terms};
+
+/// What an agent asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Propose {
+    /// The nodes, in the agent's order.
+    pub nodes: Vec<NewNode>,
+    /// Pending proposals to be taken back.
+    pub withdraw: Vec<String>,
+}
+
+/// One node that an agent means to research.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewNode {
+    /// Its id, not yet checked.
+    pub id: String,
+    /// Its parent's id; `None` for a root.
+    pub parent: Option<String>,
+    /// One line.
+    pub title: String,
+    /// What the agent means to do.
+    pub planned_action: String,
+}
+
+/// Judges a proposal.
+///
+/// # Errors
+///
+/// Every fault of every node; then nothing of the batch is kept.
+pub fn propose(
+    investigation: &Investigation,
+    terms: &Terms,
+    request: Propose,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    refuse_if_ended(investigation)?;
+    if request.nodes.is_empty() && request.withdraw.is_empty() {
+        return Err(Diagnostic::new("EMPTY_BATCH", "The call holds no node and nothing to withdraw.")
+            .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
+            .into());
+    }
+    let mut errors = Vec::new();
+    check_batch_limit(terms, &request, &mut errors);
+    let withdrawn = withdrawn(investigation, &request, &mut errors);
+    let mut nodes = Vec::with_capacity(request.nodes.len());
+    let mut spellings = Spellings::new(investigation, &withdrawn);
+    for new in request.nodes {
+        if let Some(node) = check_node(investigation, terms, new, now, &mut spellings, &mut errors) {
+            nodes.push(Arc::new(node));
+        }
+    }
+    check_roots(investigation, terms, &nodes, &withdrawn, &mut errors);
+    Rejection::unless_empty(errors)?;
+    let warnings = breadth_warning(investigation, terms, &nodes, &withdrawn).into_iter().collect();
+    let withdrawn = withdrawn.into_iter().collect();
+    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings })
+}
+
+fn check_batch_limit(terms: &Terms, request: &Propose, errors: &mut Vec<Diagnostic>) {
+    if let Some(limit) = terms.ruleset().batch_limit.filter(|limit| request.nodes.len() > *limit as usize) {
+        errors.push(
+            Diagnostic::new(
+                "BATCH_OVERFLOW",
+                format!(
+                    "The batch holds {} nodes; {} allows {limit}.",
+                    request.nodes.len(),
+                    terms.ruleset().name
+                ),
+            )
+            .suggest(format!("Propose at most {limit} nodes in a call.")),
+        );
+    }
+}
+
+/// The proposals to be taken back, in the order of the call.
+fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<Diagnostic>) -> Vec<NodeId> {
+    let mut withdrawn: Vec<NodeId> = Vec::new();
+    for text in &request.withdraw {
+        let pending = text
+            .parse::<NodeId>()
+            .ok()
+            .filter(|id| investigation.node(id).is_some_and(|node| node.is_pending()));
+        match pending {
+            Some(id) if withdrawn.contains(&id) => {}
+            Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => errors.push(
+                Diagnostic::new("DUPLICATE_IN_BATCH", format!("{id} is proposed and withdrawn in one call."))
+                    .about(&id)
+                    .suggest(
+                        "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
+                    ),
+            ),
+            Some(id) => withdrawn.push(id),
+            None => errors.push(
+                Diagnostic::new(
+                    "NOT_PROPOSED",
+                    format!("`{text}` is not a pending proposal, so it can't be withdrawn."),
+                )
+                .about(text)
+                .suggest(pending_list(investigation)),
+            ),
+        }
+    }
+    withdrawn
+}
+
+/// `Pending are R2.A1, R2.A2.`
+pub(super) fn pending_list(investigation: &Investigation) -> String {
+    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+    match pending.len() {
+        0 => "No proposal is pending: propose nodes with tot_propose first.".into(),
+        1..=12 => format!("Pending: {}.", terms::list(&pending)),
+        many => format!(
+            "Pending: {} and {} more (tot_status lists them).",
+            terms::list(&pending[..10]),
+            many - 10
+        ),
+    }
+}
+
+/// Every id in use by its lower-case spelling: two ids that differ only in case can't be checked out side by side on
+/// macOS or Windows.
+struct Spellings {
+    in_use: HashMap<String, NodeId>,
+    in_batch: HashSet<NodeId>,
+}
+
+impl Spellings {
+    fn new(investigation: &Investigation, withdrawn: &[NodeId]) -> Self {
+        let in_use = investigation
+            .nodes()
+            .filter(|node| !withdrawn.contains(&node.id))
+            .map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone()))
+            .collect();
+        Spellings { in_use, in_batch: HashSet::new() }
+    }
+}
+
+/// The node, if nothing is wrong with it by itself; adds what is.
+fn check_node(
+    investigation: &Investigation,
+    terms: &Terms,
+    new: NewNode,
+    now: Timestamp,
+    spellings: &mut Spellings,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<Node> {
+    let before = errors.len();
+    let about = new.id.clone();
+    let mut error = |code: &'static str, message: String, suggestion: String| {
+        errors.push(Diagnostic::new(code, message).about(&about).suggest(suggestion));
+    };
+    if new.title.trim().is_empty() {
+        error("MISSING_TITLE", format!("{about} has no title."), "Give it a title of one line.".into());
+    } else if new.title.chars().count() > TITLE_MAX {
+        let length = new.title.chars().count();
+        error(
+            "TEXT_TOO_LONG",
+            format!("The title has {length} characters; the most is {TITLE_MAX}."),
+            "Shorten it, and say the rest in plannedAction.".into(),
+        );
+    }
+    let id = match new.id.parse::<NodeId>() {
+        Ok(id) => Some(id),
+        Err(reason) => {
+            let example =
+                "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.";
+            error("INVALID_ID_FORMAT", format!("{reason}."), example.into());
+            None
+        }
+    };
+    if let Some(id) = &id {
+        let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
+        if spellings.in_batch.contains(id) {
+            error(
+                "DUPLICATE_IN_BATCH",
+                format!("{id} stands twice in the batch."),
+                "Give each node its own id.".into(),
+            );
+        } else if investigation.committed_node(id).is_some() {
+            let suggestion = match &new.parent {
+                Some(parent) => {
+                    format!("Choose another suffix that begins with {parent}'s, or use tot_reclassify.")
+                }
+                None => "Choose another letter, or use tot_reclassify.".into(),
+            };
+            error("DUPLICATE_ID", format!("{id} is already committed."), suggestion);
+        } else if let Some(other) = collision {
+            error(
+                "ID_CASE_COLLISION",
+                format!("{id} differs from {other} only in letter case."),
+                "Such a repository can't be checked out on macOS or Windows: choose another suffix.".into(),
+            );
+        }
+    }
+    let parent = match &new.parent {
+        None => None,
+        Some(text) => match text.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id)) {
+            Some(parent) => Some(Arc::clone(parent)),
+            None => {
+                let pending = text.parse::<NodeId>().is_ok_and(|id| investigation.node(&id).is_some());
+                let (message, suggestion) = if pending {
+                    (
+                        format!("The parent {text} is only proposed."),
+                        format!("Commit {text} first, then propose below it."),
+                    )
+                } else {
+                    (
+                        format!("The parent `{text}` is not a committed node."),
+                        "Use the id of a committed node, or null for a root in round 1.".to_owned(),
+                    )
+                };
+                error("PARENT_NOT_FOUND", message, suggestion);
+                None
+            }
+        },
+    };
+    if let Some(parent) = &parent
+        && let Some(state) = parent.state()
+        && terms.is_terminal(state)
+    {
+        error(
+            "TERMINAL_PARENT",
+            format!("{} is {state}, which takes no children.", parent.id),
+            format!("Propose below an open node, or revive it with tot_reclassify {}.", parent.id),
+        );
+    }
+    if let Some(id) = &id {
+        match &parent {
+            None if new.parent.is_none() && id.round() != 1 => error(
+                "ROUND_MISMATCH",
+                format!("{id} is in round {}, but has no parent: a root is in round 1.", id.round()),
+                "Name its parent, or give it an id in round 1.".into(),
+            ),
+            None => {}
+            Some(parent) if id.round() != parent.round().saturating_add(1) => {
+                let right = parent.id.child("1").map(|id| format!("Use an id like {id}."));
+                error(
+                    "ROUND_MISMATCH",
+                    format!(
+                        "{id} is in round {}, but a child of {} is in round {}.",
+                        id.round(),
+                        parent.id,
+                        parent.round() + 1
+                    ),
+                    right.unwrap_or_default(),
+                );
+            }
+            Some(_) => {}
+        }
+        if let Some(parent) = &parent {
+            let extends =
+                id.suffix().len() > parent.id.suffix().len() && id.suffix().starts_with(parent.id.suffix());
+            if !extends {
+                let right = parent.id.child("1").map(|id| format!("Use an id like {id}."));
+                error(
+                    "ID_PARENT_MISMATCH",
+                    format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
+                    right.unwrap_or_default(),
+                );
+            }
+        }
+    }
+    check_lengths(&about, [("plannedAction", new.planned_action.as_str())], errors);
+    let id = id?;
+    spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
+    spellings.in_batch.insert(id.clone());
+    (errors.len() == before).then(|| Node {
+        id,
+        parent: parent.map(|parent| parent.id.clone()),
+        title: new.title.trim().to_owned(),
+        planned_action: new.planned_action,
+        proposed_at: now,
+        classification: None,
+    })
+}
+
+/// The limits on roots, counting committed and pending ones.
+fn check_roots(
+    investigation: &Investigation,
+    terms: &Terms,
+    nodes: &[Arc<Node>],
+    withdrawn: &[NodeId],
+    errors: &mut Vec<Diagnostic>,
+) {
+    let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
+    if new.is_empty() {
+        return;
+    }
+    let roots = &terms.ruleset().roots;
+    let name = &terms.ruleset().name;
+    let recovery = terms.recovery_required(investigation);
+    if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
+        for id in new.iter().filter(|id| !ids.contains(id)) {
+            errors.push(
+                Diagnostic::new("INVALID_ROOT_ID", format!("{id} can't be a root in {name}."))
+                    .about(id)
+                    .suggest(format!("The root is {}; propose other nodes below it.", terms::list(ids))),
+            );
+        }
+    }
+    let others = investigation
+        .roots()
+        .filter(|node| !withdrawn.contains(&node.id) && !new.contains(&&node.id))
+        .count();
+    let total = others + new.len();
+    let committed = investigation.roots().filter(|node| !node.is_pending()).count();
+    // Where nothing else could go on, one more root is let in.
+    let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
+    if let Some(most) = most.filter(|most| total > *most) {
+        errors.push(
+            Diagnostic::new("TOO_MANY_ROOTS", format!("There would be {total} roots; {name} allows {most}."))
+                .about(new[new.len() - 1])
+                .suggest("Propose the node as a child of a committed one."),
+        );
+    }
+    let least = terms.min_roots() as usize;
+    if total < least {
+        errors.push(
+            Diagnostic::new(
+                "INSUFFICIENT_ROOTS",
+                format!("There would be {total} roots; at least {least} are asked for."),
+            )
+            .suggest(format!("Propose {least} roots in this batch, from different angles.")),
+        );
+    }
+}
+
+fn breadth_warning(
+    investigation: &Investigation,
+    terms: &Terms,
+    nodes: &[Arc<Node>],
+    withdrawn: &[NodeId],
+) -> Option<Diagnostic> {
+    let (round, recommended) = terms.breadth()?;
+    if !nodes.iter().any(|node| node.round() == round) {
+        return None;
+    }
+    let ids: HashSet<&NodeId> = investigation
+        .nodes()
+        .filter(|node| !withdrawn.contains(&node.id))
+        .chain(nodes)
+        .filter(|node| node.round() == round)
+        .map(|node| &node.id)
+        .collect();
+    (ids.len() < recommended as usize).then(|| {
+        Diagnostic::new(
+            format!("R{round}_BREADTH"),
+            format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len()),
+        )
+        .suggest("Propose further, really different directions in this round.")
+    })
+}

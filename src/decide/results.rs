@@ -1,0 +1,90 @@
+//! What was found: solutions, theories, dead ends, and the references in the findings.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::domain::{Investigation, Node, NodeId};
+use crate::markdown::{self, MentionKind};
+use crate::ruleset::{Role, Terms};
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Solution {
+    /// The node.
+    pub node: Arc<Node>,
+    /// The nodes that verify it; empty for an unverified one.
+    pub verified_by: Vec<NodeId>,
+}
+
+/// One source, with the nodes that cite it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The URL or path.
+    pub target: String,
+    /// Which of the two.
+    pub kind: MentionKind,
+    /// The line, for a path with one.
+    pub line: Option<u32>,
+    /// What it is, in the words of the first node that says so.
+    pub title: Option<String>,
+    /// The nodes that cite it, by round and suffix.
+    pub cited_by: Vec<NodeId>,
+}
+
+/// What an investigation found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Nodes in a state that is an answer.
+    pub solutions: Vec<Solution>,
+    /// Nodes in a state that is an untestable answer.
+    pub theories: Vec<Arc<Node>>,
+    /// Nodes in a state that is a dead end.
+    pub dead_ends: Vec<Arc<Node>>,
+    /// In order of first mention.
+    pub references: Vec<Reference>,
+}
+
+/// What this investigation found so far.
+pub fn results(investigation: &Investigation, terms: &Terms) -> Results {
+    let mut results = Results { references: references(investigation), ..Results::default() };
+    for (node, state) in investigation.committed() {
+        match terms.role(state) {
+            Role::Solution => results.solutions.push(Solution {
+                node: Arc::clone(node),
+                verified_by: terms.verified_by(investigation, node),
+            }),
+            Role::Theory => results.theories.push(Arc::clone(node)),
+            Role::DeadEnd => results.dead_ends.push(Arc::clone(node)),
+            Role::Open | Role::AwaitingConfirmation | Role::Confirmation | Role::Exhausted => {}
+        }
+    }
+    results
+}
+
+/// The references in all findings, in order of first mention: by round, then suffix, then place in the text.
+pub fn references(investigation: &Investigation) -> Vec<Reference> {
+    let mut references: Vec<Reference> = Vec::new();
+    let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
+    for (node, _) in investigation.committed() {
+        let Some(classification) = &node.classification else { continue };
+        for mention in markdown::references(&classification.findings) {
+            let key = (mention.kind, mention.target.clone(), mention.line);
+            let at = *known.entry(key).or_insert_with(|| {
+                references.push(Reference {
+                    target: mention.target,
+                    kind: mention.kind,
+                    line: mention.line,
+                    title: None,
+                    cited_by: Vec::new(),
+                });
+                references.len() - 1
+            });
+            let reference = &mut references[at];
+            if reference.cited_by.last() != Some(&node.id) {
+                reference.cited_by.push(node.id.clone());
+            }
+            reference.title = reference.title.take().or(mention.title);
+        }
+    }
+    references
+}

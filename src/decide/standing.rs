@@ -1,0 +1,228 @@
+//! How an investigation stands: what is owed, what blocks the end, what to do next.
+
+use super::quality::quality;
+use crate::domain::{Diagnostic, Investigation, NodeId, StateName};
+use crate::ruleset::{Role, Terms, terms};
+
+/// What is owed in the next round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextRound {
+    /// The lowest round in which nodes are missing.
+    pub round: u32,
+    /// How many are missing there.
+    pub nodes_required: u32,
+    /// In how many proposals they fit.
+    pub total_batches: u32,
+    /// What each parent lacks.
+    pub parents: Vec<Owed>,
+}
+
+/// What one parent lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// The parent.
+    pub parent: NodeId,
+    /// Its state.
+    pub state: StateName,
+    /// How many children are missing.
+    pub children_needed: u32,
+}
+
+/// Everything that blocks the end. None of it holds for an investigation that has ended.
+pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+    let mut blockers = Vec::new();
+    if investigation.conclusion().is_some() {
+        return blockers;
+    }
+    let round = investigation.current_round();
+    let least = terms.min_rounds();
+    if investigation.committed().next().is_none() {
+        blockers.push(
+            Diagnostic::new("NO_NODES", "Nothing is committed yet.")
+                .suggest("Propose a root with tot_propose, research it, and commit it."),
+        );
+    }
+    if terms.recovery_required(investigation) {
+        blockers.push(
+            Diagnostic::new(
+                "RECOVERY_REQUIRED",
+                format!("Every node is closed, but round {least} has not been reached."),
+            )
+            .suggest("Propose a new root, or reclassify a closed node to an open state."),
+        );
+    }
+    if round < least {
+        blockers.push(
+            Diagnostic::new("MIN_ROUNDS", format!("Round {round} of at least {least} rounds is reached."))
+                .suggest(format!("Go on until a node of round {least} is committed.")),
+        );
+    }
+    if let Some(depth) = terms.min_depth().filter(|depth| round < *depth) {
+        blockers.push(
+            Diagnostic::new(
+                "DEPTH_TOO_SHALLOW",
+                format!("The depth is too shallow: the deepest node is in round {round}, not {depth}."),
+            )
+            .suggest("Go deeper on the most promising branch."),
+        );
+    }
+    for (node, requirement) in terms.incomplete(investigation) {
+        let Some(state) = node.state() else { continue };
+        blockers.push(
+            Diagnostic::new(
+                "INSUFFICIENT_CHILDREN",
+                format!(
+                    "{} is {state} and needs {}; it has {}.",
+                    node.id,
+                    requirement.describe(),
+                    requirement.has
+                ),
+            )
+            .about(&node.id)
+            .suggest(format!(
+                "Propose {} below it, in round {}.",
+                terms::children(requirement.missing(), requirement.of.as_deref()),
+                node.round().saturating_add(1)
+            )),
+        );
+    }
+    for (node, state) in investigation.committed() {
+        if terms.role(state) == Role::AwaitingConfirmation {
+            blockers.push(
+                Diagnostic::new(
+                    "AWAITING_CONFIRMATION",
+                    format!("{} is {state}: no child has confirmed or refuted it.", node.id),
+                )
+                .about(&node.id)
+                .suggest("Commit a child that confirms or refutes it, or reclassify it."),
+            );
+        }
+    }
+    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+    if !pending.is_empty() {
+        let shown = terms::list(pending.iter().take(10));
+        let more =
+            if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
+        blockers.push(
+            Diagnostic::new("PENDING_PROPOSALS", format!("Proposed, but not committed: {shown}{more}."))
+                .suggest("Commit them, or take them back with tot_propose's `withdraw`."),
+        );
+    }
+    if let Some(percent) = terms.ruleset().end.min_quality_percent {
+        let figures = quality(investigation, terms);
+        let least = f64::from(percent) / 100.0;
+        // The figures are sums of thirds and fifths: a hair below the limit is the limit.
+        if figures.composite_score + 1e-9 < least {
+            blockers.push(
+                Diagnostic::new(
+                    "QUALITY_TOO_LOW",
+                    format!(
+                        "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
+                        figures.composite_score,
+                        figures.depth_score,
+                        figures.breadth_score,
+                        figures.balance_score,
+                        figures.exploration_score
+                    ),
+                )
+                .suggest(weakest(&figures)),
+            );
+        }
+    }
+    blockers
+}
+
+/// What would raise the quality most.
+fn weakest(figures: &super::quality::Quality) -> &'static str {
+    let parts = [
+        (0.3 * (1.0 - figures.depth_score), "Go deeper."),
+        (0.3 * (1.0 - figures.breadth_score), "Give open nodes more children."),
+        (0.2 * (1.0 - figures.balance_score), "Rule alternatives out, with evidence."),
+        (0.2 * figures.exploration_score, "Close open nodes."),
+    ];
+    parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, advice)| advice)
+}
+
+/// The lowest round in which nodes are missing, and how many; `None` where none are.
+pub fn next_round(investigation: &Investigation, terms: &Terms) -> Option<NextRound> {
+    let batches = |nodes: u32| terms.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
+    if investigation.committed().next().is_none() {
+        let nodes_required = terms.min_roots();
+        return Some(NextRound {
+            round: 1,
+            nodes_required,
+            total_batches: batches(nodes_required),
+            parents: Vec::new(),
+        });
+    }
+    let incomplete = terms.incomplete(investigation);
+    let parent_round = incomplete.iter().map(|(node, _)| node.round()).min()?;
+    let parents: Vec<Owed> = incomplete
+        .into_iter()
+        .filter(|(node, _)| node.round() == parent_round)
+        .filter_map(|(node, requirement)| {
+            let state = node.state()?.clone();
+            Some(Owed { parent: node.id.clone(), state, children_needed: requirement.missing() })
+        })
+        .collect();
+    let nodes_required = parents.iter().map(|owed| owed.children_needed).sum();
+    let round = parent_round.saturating_add(1);
+    Some(NextRound { round, nodes_required, total_batches: batches(nodes_required), parents })
+}
+
+/// The next legal step, in one line.
+pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
+    if investigation.conclusion().is_some() {
+        return "The investigation has ended. tot_reclassify to an open state reopens it.".into();
+    }
+    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+    if !pending.is_empty() {
+        let shown = terms::list(pending.iter().take(5));
+        let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
+        return format!(
+            "Research {shown}{more}, each by an agent of its own, then tot_commit with state, findings and agentId."
+        );
+    }
+    if let Some(next) = next_round(investigation, terms) {
+        if next.round == 1 {
+            let roots = terms.ruleset().roots.ids.as_deref().filter(|ids| ids.len() == 1);
+            return match roots {
+                Some(ids) => format!("tot_propose the root {} (parent: null).", ids[0]),
+                None if next.nodes_required > 1 => {
+                    format!("tot_propose {} roots (parent: null) in one batch.", next.nodes_required)
+                }
+                None => "tot_propose a root (parent: null).".into(),
+            };
+        }
+        let shown = next
+            .parents
+            .iter()
+            .take(4)
+            .map(|owed| {
+                let node = investigation.node(&owed.parent);
+                let of = node
+                    .and_then(|node| terms.requirement(investigation, node))
+                    .and_then(|requirement| requirement.of);
+                format!(
+                    "{} below {} ({})",
+                    terms::children(owed.children_needed, of.as_deref()),
+                    owed.parent,
+                    owed.state
+                )
+            })
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = if next.parents.len() > 4 {
+            format!(", and below {} more nodes", next.parents.len() - 4)
+        } else {
+            String::new()
+        };
+        return format!("tot_propose for round {}: {shown}{more}.", next.round);
+    }
+    match blockers(investigation, terms).first() {
+        None => "Nothing is owed: tot_end with your conclusion, or go deeper.".into(),
+        Some(blocker) => format!("{} {}", blocker.message, blocker.suggestion.as_deref().unwrap_or_default())
+            .trim_end()
+            .to_owned(),
+    }
+}

@@ -1,0 +1,258 @@
+//! Commit messages, made to be read in `git log`: a subject that says what happened, a body with titles, reasons and
+//! warnings, and trailers in git's own form.
+//!
+//! Text from strangers can't pass for a trailer: each piece stands on one line behind its node's id, and the trailers
+//! are the last paragraph.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Author, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning};
+use crate::ruleset::{Role, Terms};
+
+/// The longest subject, in characters, before nodes are counted instead of named.
+const SUBJECT_MAX: usize = 100;
+
+/// The message of the first commit.
+pub fn started(meta: &Meta) -> String {
+    let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
+    message.push('\n');
+    trailer(&mut message, "Tool", "tot_start");
+    trailer(&mut message, "Ruleset", &meta.ruleset);
+    trailer(&mut message, "Mode", &meta.mode);
+    message
+}
+
+/// The message of an event. `before` is the investigation that it was decided on; `warnings` are the reply's.
+pub fn message(before: &Investigation, terms: &Terms, event: &Event, warnings: &[Diagnostic]) -> String {
+    let mut text = format!("{}\n", subject(before, terms, event));
+    let body = body(before, event);
+    if !body.is_empty() {
+        text.push('\n');
+        text.push_str(&body);
+    }
+    text.push('\n');
+    trailers(&mut text, event, warnings);
+    text
+}
+
+fn subject(before: &Investigation, terms: &Terms, event: &Event) -> String {
+    match event {
+        Event::Proposed { nodes, withdrawn } => {
+            let propose = listed("Propose", nodes.iter().map(|node| node.id.to_string()).collect());
+            let withdraw = listed("Withdraw", withdrawn.iter().map(ToString::to_string).collect());
+            match (nodes.is_empty(), withdrawn.is_empty()) {
+                (_, true) => propose,
+                (true, false) => withdraw,
+                (false, false) => format!("{propose}; w{}", &withdraw[1..]),
+            }
+        }
+        Event::Committed { nodes, transitions } => {
+            let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node))).collect();
+            format!("{}{}", listed("Commit", results), moved(transitions))
+        }
+        Event::Reclassified { transition, transitions, reopened } => {
+            let reopened = if *reopened { ", reopening the investigation" } else { "" };
+            let Transition { node, from, to, .. } = transition;
+            format!("Reclassify {} {from}→{to}{}{reopened}", node.id, moved(transitions))
+        }
+        Event::Ended { .. } => {
+            let of_role = |role| {
+                before
+                    .committed()
+                    .filter(|(_, state)| terms.role(state) == role)
+                    .map(|(node, _)| node)
+                    .collect::<Vec<_>>()
+            };
+            let solutions = of_role(Role::Solution);
+            let verified =
+                solutions.iter().filter(|node| !terms.verified_by(before, node).is_empty()).count();
+            let dead_ends = of_role(Role::DeadEnd).len();
+            format!(
+                "End with {}, {verified} verified, and {}",
+                counted(solutions.len(), "solution"),
+                counted(dead_ends, "dead end")
+            )
+        }
+    }
+}
+
+/// `EXPLORE`, or `DEAD→EXPLORE` where a rule stored another state.
+fn committed_state(node: &Node) -> String {
+    let Some(classification) = &node.classification else { return String::new() };
+    match &classification.requested_state {
+        None => classification.state.to_string(),
+        Some(asked) => format!("{asked}→{}", classification.state),
+    }
+}
+
+fn moved(transitions: &[Transition]) -> String {
+    transitions.iter().map(|Transition { node, from, to, .. }| format!("; {} {from}→{to}", node.id)).collect()
+}
+
+/// `Commit R2.A1 EXPLORE, R2.A2 DEAD`, or `Commit 40 nodes: R2.A1 EXPLORE, …` where that would be too long.
+fn listed(verb: &str, items: Vec<String>) -> String {
+    let whole = format!("{verb} {}", items.join(", "));
+    if whole.chars().count() <= SUBJECT_MAX {
+        return whole;
+    }
+    let mut text = format!("{verb} {} nodes: ", items.len());
+    for item in &items {
+        if text.chars().count() + item.chars().count() > SUBJECT_MAX - 2 {
+            break;
+        }
+        text.push_str(item);
+        text.push_str(", ");
+    }
+    text.push('…');
+    text
+}
+
+fn body(before: &Investigation, event: &Event) -> String {
+    let mut body = String::new();
+    let entry = |id: &NodeId, text: &str| format!("{id} {}\n", line(text, 300));
+    match event {
+        Event::Proposed { nodes, withdrawn } => {
+            for node in nodes {
+                body.push_str(&entry(&node.id, &node.title));
+            }
+            for node in withdrawn.iter().filter_map(|id| before.node(id)) {
+                body.push_str(&entry(&node.id, &format!("(withdrawn) {}", node.title)));
+            }
+        }
+        Event::Committed { nodes, transitions } => {
+            for node in nodes {
+                body.push_str(&entry(&node.id, &node.title));
+                body.push_str(&warned(node.classification.iter().flat_map(|it| &it.warnings)));
+            }
+            for transition in transitions {
+                body.push_str(&entry(&transition.node.id, &changed(transition)));
+            }
+        }
+        Event::Reclassified { transition, transitions, .. } => {
+            let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
+            body.push_str(&entry(&transition.node.id, &transition.node.title));
+            body.push_str(&warned(last.iter().flat_map(|change| &change.warnings)));
+            if let Some(reason) = last.and_then(|change| change.reason.as_deref()) {
+                body.push_str(&format!("\n{}\n", block(reason)));
+            }
+            for transition in transitions {
+                body.push_str(&entry(&transition.node.id, &changed(transition)));
+            }
+        }
+        Event::Ended { conclusion } => {
+            if let Some(text) = &conclusion.conclusion {
+                body.push_str(&format!("{}\n", block(text)));
+            }
+        }
+    }
+    body
+}
+
+/// The warnings of one node, each on an indented line below it.
+fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
+    warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
+}
+
+fn changed(transition: &Transition) -> String {
+    match &transition.by {
+        Some(child) => format!("became {}, by {child}", transition.to),
+        None => format!("became {}", transition.to),
+    }
+}
+
+fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]) {
+    let (tool, nodes, agents): (_, Vec<&NodeId>, Vec<&str>) = match event {
+        Event::Proposed { nodes, withdrawn } => {
+            ("tot_propose", nodes.iter().map(|node| &node.id).chain(withdrawn).collect(), Vec::new())
+        }
+        Event::Committed { nodes, transitions } => (
+            "tot_commit",
+            nodes
+                .iter()
+                .chain(transitions.iter().map(|transition| &transition.node))
+                .map(|node| &node.id)
+                .collect(),
+            nodes.iter().filter_map(|node| node.classification.as_ref()?.agent_id.as_deref()).collect(),
+        ),
+        Event::Reclassified { transition, transitions, .. } => {
+            let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
+            let agent = last.and_then(|change| match &change.by {
+                Author::Agent(agent) => Some(agent.as_str()),
+                Author::Child(_) | Author::Unknown => None,
+            });
+            let nodes = std::iter::once(transition)
+                .chain(transitions)
+                .map(|transition| &transition.node.id)
+                .collect();
+            ("tot_reclassify", nodes, agent.into_iter().collect())
+        }
+        Event::Ended { conclusion } => {
+            ("tot_end", Vec::new(), conclusion.agent_id.as_deref().into_iter().collect())
+        }
+    };
+    trailer(text, "Tool", tool);
+    for round in nodes.iter().map(|id| id.round()).collect::<BTreeSet<_>>() {
+        trailer(text, "Round", &round.to_string());
+    }
+    for node in nodes {
+        trailer(text, "Node", node.as_str());
+    }
+    let mut seen = BTreeSet::new();
+    for agent in agents.into_iter().filter(|agent| seen.insert(*agent)) {
+        trailer(text, "Agent-Id", agent);
+    }
+    let stored = stored_codes(event);
+    for warning in warnings.iter().filter(|warning| stored.contains(warning.code.as_ref())) {
+        let node = warning.node.as_deref().unwrap_or_default();
+        trailer(text, "Warning", format!("{} {node}", warning.code).trim_end());
+    }
+}
+
+/// The codes that the event's nodes keep: what only says how things stand is not part of the history.
+fn stored_codes(event: &Event) -> BTreeSet<&str> {
+    let nodes: Vec<&Node> = match event {
+        Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
+        Event::Reclassified { transition, .. } => vec![&transition.node],
+        Event::Proposed { .. } | Event::Ended { .. } => Vec::new(),
+    };
+    nodes
+        .into_iter()
+        .filter_map(|node| node.classification.as_ref())
+        .flat_map(|classification| classification.all_warnings())
+        .map(|warning| warning.code.as_str())
+        .collect()
+}
+
+fn trailer(text: &mut String, key: &str, value: &str) {
+    text.push_str(&format!("{key}: {}\n", line(value, 300)));
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// One line of at most `max` characters, without control characters.
+fn line(text: &str, max: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<_>>().join(" ");
+    if joined.chars().count() > max { joined.chars().take(max - 1).chain(['…']).collect() } else { joined }
+}
+
+/// Free text of several lines, indented so that no line of it can pass for a trailer, and cut after forty lines.
+fn block(text: &str) -> String {
+    const LINES: usize = 40;
+    let mut lines: Vec<String> = text
+        .trim()
+        .lines()
+        .take(LINES)
+        .map(|one| {
+            let clean: String = one.chars().filter(|c| !c.is_control() || *c == '\t').take(1_000).collect();
+            let clean = clean.trim_end();
+            if clean.is_empty() { String::new() } else { format!("    {clean}") }
+        })
+        .collect();
+    if text.trim().lines().count() > LINES {
+        lines.push("    …".into());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,68 @@
+//! `investigation.yaml`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Time, Version, as_text};
+use crate::domain::{Meta, SessionId};
+use crate::yaml::{self, Text, YamlError};
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    version: Version,
+    #[serde(with = "as_text")]
+    id: SessionId,
+    title: String,
+    query: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context: Option<Text>,
+    ruleset: String,
+    mode: String,
+    min_rounds: u32,
+    min_roots: u32,
+    allow_early_terminal: bool,
+    started_at: Time,
+}
+
+/// The text of the file.
+///
+/// # Errors
+///
+/// None in practice; see [`super::files`].
+pub fn write(meta: &Meta) -> Result<String, YamlError> {
+    let meta = meta.clone();
+    yaml::to_text(&File {
+        version: Version,
+        id: meta.id,
+        title: meta.title,
+        query: Text(meta.query),
+        context: meta.context.map(Text),
+        ruleset: meta.ruleset,
+        mode: meta.mode,
+        min_rounds: meta.min_rounds,
+        min_roots: meta.min_roots,
+        allow_early_terminal: meta.allow_early_terminal,
+        started_at: Time(meta.started_at),
+    })
+}
+
+/// The value of the file.
+///
+/// # Errors
+///
+/// Text that is no such file, with its line.
+pub fn read(text: &str) -> Result<Meta, YamlError> {
+    let file: File = super::read(text)?;
+    Ok(Meta {
+        id: file.id,
+        title: file.title,
+        query: file.query.0,
+        context: file.context.map(|text| text.0),
+        ruleset: file.ruleset,
+        mode: file.mode,
+        min_rounds: file.min_rounds,
+        min_roots: file.min_roots,
+        allow_early_terminal: file.allow_early_terminal,
+        started_at: file.started_at.0,
+    })
+}
