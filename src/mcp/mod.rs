@@ -1,1 +1,3 @@
-//! In the making.
+//! stub
+pub mod forgiving;
+pub mod schema;
