@@ -1,1 +1,16 @@
-//! In the making.
+//! The edge to the agents: the MCP server. The only user of rmcp.
+//!
+//! A request's way: [`stdio`] reads a line and keeps account of what is owed an answer; rmcp reads the protocol;
+//! [`server`] finds the tool; [`forgiving`] makes of the arguments what the tool's schema, made by [`schema`], means; the
+//! tool's function answers; the answer goes back as `structuredContent` and text.
+//!
+//! Guarantees: a rejection is a result that the agent can read, a protocol error is for what is no request; a call that
+//! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
+
+pub mod forgiving;
+pub mod schema;
+pub mod server;
+pub mod stdio;
+
+pub use server::{About, Answer, Reply, Server, Tool};
+pub use stdio::{ServeError, serve_stdio};

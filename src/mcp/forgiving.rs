@@ -1,0 +1,647 @@
+//! What an agent sent, read as the tool's schema means it.
+//!
+//! [`understand`] is the one entry point. It is pure, and walks schema and value together:
+//!
+//! 1. A value that fits is taken as it is.
+//! 2. A value that doesn't fit but whose meaning is plain is mended: a number or boolean sent as a string, and the
+//!    other way round for a string field; an array, an object or the whole arguments sent as JSON text; one item where a
+//!    list is asked; `null` for an absent field; an enum value or a field name in another spelling (`session_id`);
+//!    `5.0` for 5.
+//! 3. Anything else is a [`Misfit`]. All of them are found in one go, so that an agent can mend its call at once.
+//!
+//! Guarantees: the result fits the schema as far as the words below go, so a deserialiser behind it sees no surprise;
+//! nothing is invented but `null` for a required field that may be null; the walk is no deeper than the schema, and a
+//! text is decoded as JSON once per level.
+//!
+//! Limits: it knows the schemas that [`schema`](super::schema) makes: `type`, `properties`, `required`,
+//! `additionalProperties`, `items`, `enum`, and the bounds of numbers, lengths and lists. A schema without a `type` lets
+//! everything through; `pattern`, `anyOf` and the like are not judged.
+
+use serde_json::{Map, Number, Value};
+
+/// Makes of `input` what `schema` means, or says all that doesn't fit.
+pub fn understand(schema: &Value, input: Value) -> Result<Value, Vec<Misfit>> {
+    let mut misfits = Vec::new();
+    let understood = fit(schema, input, "", &mut misfits);
+    if misfits.is_empty() { Ok(understood) } else { Err(misfits) }
+}
+
+/// One place where the input doesn't fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Misfit {
+    /// Where, such as `nodes[0].parent`; empty for the arguments as a whole.
+    pub path: String,
+    /// What the schema asks for there.
+    pub expected: String,
+    /// What came, shortened.
+    pub got: String,
+    /// How to mend it, when something better can be said than `expected`.
+    pub suggestion: Option<String>,
+}
+
+impl Misfit {
+    /// The misfit in one line.
+    pub fn message(&self) -> String {
+        let place =
+            if self.path.is_empty() { "the arguments".to_owned() } else { format!("`{}`", self.path) };
+        format!("{place}: expected {}, got {}", self.expected, self.got)
+    }
+}
+
+/// A call that fits `schema`: its own first `examples` entry, or one put together from its required fields.
+pub fn example(schema: &Value) -> Value {
+    if let Some(given) = schema.get("examples").and_then(|examples| examples.get(0)) {
+        return given.clone();
+    }
+    if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
+        return first.clone();
+    }
+    match kinds(schema).first() {
+        Some(&"object") => {
+            let required = names(schema.get("required"));
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let shown =
+                properties.into_iter().flatten().filter(|(name, _)| required.contains(&name.as_str()));
+            Value::Object(shown.map(|(name, property)| (name.clone(), example(property))).collect())
+        }
+        Some(&"array") => Value::Array(schema.get("items").map(example).into_iter().collect()),
+        Some(&"integer" | &"number") => schema.get("minimum").cloned().unwrap_or_else(|| Value::from(1)),
+        Some(&"boolean") => Value::Bool(true),
+        Some(&"null") => Value::Null,
+        _ => Value::from("…"),
+    }
+}
+
+/// How much of a wrong value is shown.
+const SHOWN: usize = 60;
+
+fn fit(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let kinds = kinds(schema);
+    if kinds.is_empty() {
+        return value;
+    }
+    if value.is_null() || (kinds.contains(&"null") && value.as_str() == Some("null")) {
+        if !kinds.contains(&"null") {
+            misfits.push(misfit(schema, path, &value));
+        }
+        return Value::Null;
+    }
+    // Of several types the first that isn't null leads: our schemas have no other unions.
+    match kinds.iter().find(|kind| **kind != "null").copied() {
+        Some("object") => fit_object(schema, value, path, misfits),
+        Some("array") => fit_array(schema, value, path, misfits),
+        Some("string") => fit_string(schema, value, path, misfits),
+        Some(kind @ ("integer" | "number")) => fit_number(schema, kind, value, path, misfits),
+        Some("boolean") => fit_boolean(schema, value, path, misfits),
+        _ => value,
+    }
+}
+
+fn fit_object(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let fields = match value {
+        Value::Object(fields) => fields,
+        other => match decoded(&other) {
+            Some(Value::Object(fields)) => fields,
+            _ => {
+                misfits.push(misfit(schema, path, &other));
+                return other;
+            }
+        },
+    };
+    let none = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let required = names(schema.get("required"));
+    let mut understood = Map::new();
+    // Fields that came, fitting or not: neither missing nor to be given again in another spelling.
+    let mut seen: Vec<&str> =
+        properties.keys().map(String::as_str).filter(|name| fields.contains_key(*name)).collect();
+    for (sent, value) in fields {
+        let Some(name) = known_name(properties, &sent) else {
+            match schema.get("additionalProperties") {
+                Some(Value::Bool(false)) => misfits.push(unknown(properties, path, &sent)),
+                Some(further @ Value::Object(_)) => {
+                    let value = fit(further, value, &join(path, &sent), misfits);
+                    understood.insert(sent, value);
+                }
+                _ => {
+                    understood.insert(sent, value);
+                }
+            }
+            continue;
+        };
+        if name != sent {
+            if seen.contains(&name) {
+                misfits.push(Misfit {
+                    path: join(path, &sent),
+                    expected: format!("`{name}` once"),
+                    got: format!("it in another spelling too, `{sent}`"),
+                    suggestion: Some(format!("Send only `{name}`.")),
+                });
+                continue;
+            }
+            seen.push(name);
+        }
+        let property = &properties[name];
+        let may_be_null = kinds(property).is_empty() || kinds(property).contains(&"null");
+        if value.is_null() && !may_be_null && !required.contains(&name) {
+            continue;
+        }
+        understood.insert(name.to_owned(), fit(property, value, &join(path, name), misfits));
+    }
+    for name in required {
+        let Some(property) = properties.get(name).filter(|_| !seen.contains(&name)) else { continue };
+        if kinds(property).contains(&"null") {
+            understood.insert(name.to_owned(), Value::Null);
+        } else {
+            misfits.push(Misfit {
+                path: join(path, name),
+                expected: expected(property),
+                got: "nothing".to_owned(),
+                suggestion: Some(format!("Add `{name}`, such as {}.", shown(&example(property)))),
+            });
+        }
+    }
+    Value::Object(understood)
+}
+
+fn fit_array(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let items = match value {
+        Value::Array(items) => items,
+        other => match decoded(&other) {
+            Some(Value::Array(items)) => items,
+            // One item where a list is asked.
+            _ => {
+                let wanted = schema.get("items").map(kinds).unwrap_or_default();
+                let whole = decoded(&other).is_some_and(|text| text.is_object());
+                let alike = wanted.is_empty()
+                    || match &other {
+                        Value::Object(_) => wanted.contains(&"object"),
+                        Value::String(_) => {
+                            wanted.contains(&"string") || (whole && wanted.contains(&"object"))
+                        }
+                        _ => !wanted.contains(&"object") && !wanted.contains(&"array"),
+                    };
+                if !alike {
+                    misfits.push(misfit(schema, path, &other));
+                    return other;
+                }
+                vec![other]
+            }
+        },
+    };
+    let length = items.len();
+    let least = schema.get("minItems").and_then(Value::as_u64);
+    let most = schema.get("maxItems").and_then(Value::as_u64);
+    if least.is_some_and(|least| (length as u64) < least) || most.is_some_and(|most| length as u64 > most) {
+        misfits.push(Misfit {
+            path: path.to_owned(),
+            expected: expected(schema),
+            got: format!("{length} items"),
+            suggestion: None,
+        });
+    }
+    let Some(item) = schema.get("items") else { return Value::Array(items) };
+    let understood = items.into_iter().enumerate();
+    Value::Array(understood.map(|(at, value)| fit(item, value, &format!("{path}[{at}]"), misfits)).collect())
+}
+
+fn fit_string(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+        _ => {
+            misfits.push(misfit(schema, path, &value));
+            return value;
+        }
+    };
+    if let Some(known) = schema.get("enum") {
+        let known = names(Some(known));
+        if known.contains(&text.as_str()) {
+            return Value::String(text);
+        }
+        let alike: Vec<&&str> = known.iter().filter(|name| plain(name) == plain(&text)).collect();
+        if let [only] = alike.as_slice() {
+            return Value::from(**only);
+        }
+        let suggestion = nearest(known.iter().copied(), &text).map(|name| format!("Did you mean `{name}`?"));
+        misfits.push(Misfit { suggestion, ..misfit(schema, path, &value) });
+        return value;
+    }
+    let length = text.chars().count() as u64;
+    let least = schema.get("minLength").and_then(Value::as_u64);
+    let most = schema.get("maxLength").and_then(Value::as_u64);
+    if least.is_some_and(|least| length < least) || most.is_some_and(|most| length > most) {
+        misfits.push(Misfit {
+            path: path.to_owned(),
+            expected: expected(schema),
+            got: format!("{length} characters"),
+            suggestion: None,
+        });
+    }
+    Value::String(text)
+}
+
+fn fit_number(schema: &Value, kind: &str, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let number = match &value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => text.trim().parse::<Number>().ok(),
+        _ => None,
+    };
+    let number = if kind == "integer" { number.and_then(whole) } else { number };
+    let Some(number) = number else {
+        misfits.push(misfit(schema, path, &value));
+        return value;
+    };
+    // As floats: a bound of ours is small, and a number too large to be exact is far outside it either way.
+    let size = number.as_f64().unwrap_or(f64::NAN);
+    let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
+    let inside = bound("minimum").is_none_or(|least| size >= least)
+        && bound("maximum").is_none_or(|most| size <= most)
+        && bound("exclusiveMinimum").is_none_or(|least| size > least)
+        && bound("exclusiveMaximum").is_none_or(|most| size < most);
+    if !inside {
+        misfits.push(misfit(schema, path, &value));
+    }
+    Value::Number(number)
+}
+
+fn fit_boolean(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit>) -> Value {
+    let text = value.as_str().map(|text| text.trim().to_ascii_lowercase());
+    match (&value, text.as_deref()) {
+        (Value::Bool(_), _) => value,
+        (_, Some("true")) => Value::Bool(true),
+        (_, Some("false")) => Value::Bool(false),
+        _ => {
+            misfits.push(misfit(schema, path, &value));
+            value
+        }
+    }
+}
+
+/// The field that `sent` means: itself, or the only one that is spelled alike.
+fn known_name<'a>(properties: &'a Map<String, Value>, sent: &str) -> Option<&'a str> {
+    if let Some((name, _)) = properties.get_key_value(sent) {
+        return Some(name);
+    }
+    let mut alike = properties.keys().filter(|name| plain(name) == plain(sent));
+    match (alike.next(), alike.next()) {
+        (Some(name), None) => Some(name),
+        _ => None,
+    }
+}
+
+fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
+    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+    let expected = match known.as_slice() {
+        [] => "no fields".to_owned(),
+        _ => format!("one of the fields {}", listed(&known)),
+    };
+    Misfit {
+        path: join(path, &shortened(sent)),
+        expected,
+        got: "an unknown field".to_owned(),
+        suggestion: nearest(known.iter().copied(), sent).map(|name| format!("Did you mean `{name}`?")),
+    }
+}
+
+/// The name most like `sent`, if one is near enough to be a slip.
+pub(super) fn nearest<'a>(known: impl Iterator<Item = &'a str>, sent: &str) -> Option<&'a str> {
+    let sent = plain(&sent.chars().take(100).collect::<String>());
+    let slips = |name: &str| strsim::damerau_levenshtein(&plain(name), &sent);
+    let near = |name: &str, slips: usize| slips <= (name.len() / 3).max(1);
+    let part = |name: &str| sent.len() > 2 && (plain(name).contains(&sent) || sent.contains(&plain(name)));
+    let candidates = known.map(|name| (slips(name), name));
+    candidates
+        .filter(|(slips, name)| near(name, *slips) || part(name))
+        .min_by_key(|(slips, _)| *slips)
+        .map(|(_, n)| n)
+}
+
+/// A name without letter case and separators: `session_id` and `sessionId` are alike.
+fn plain(name: &str) -> String {
+    let kept = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' '));
+    kept.flat_map(char::to_lowercase).collect()
+}
+
+fn whole(number: Number) -> Option<Number> {
+    if number.is_i64() || number.is_u64() {
+        return Some(number);
+    }
+    // Above 2^53 a float no longer says which integer was meant.
+    let size = number.as_f64().filter(|size| size.fract() == 0.0 && size.abs() < 9_007_199_254_740_992.0)?;
+    Some(Number::from(size as i64))
+}
+
+/// The array or object that a text holds as JSON.
+fn decoded(value: &Value) -> Option<Value> {
+    let text = value.as_str()?.trim();
+    if !text.starts_with(['[', '{']) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+fn kinds(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        several => names(several),
+    }
+}
+
+fn names(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+fn misfit(schema: &Value, path: &str, value: &Value) -> Misfit {
+    let suggestion = schema.get("examples").and_then(|examples| examples.get(0));
+    Misfit {
+        path: path.to_owned(),
+        expected: expected(schema),
+        got: shown(value),
+        suggestion: suggestion.map(|example| format!("Send it like {}.", shown(example))),
+    }
+}
+
+fn expected(schema: &Value) -> String {
+    let kinds = kinds(schema);
+    if schema.get("enum").is_some() {
+        return format!("one of {}", listed(&names(schema.get("enum"))));
+    }
+    let number = |word: &str| schema.get(word).map(Value::to_string);
+    let range = |least: &str, most: &str, what: &str| match (number(least), number(most)) {
+        (Some(least), Some(most)) => format!(" of {least} to {most}{what}"),
+        (Some(least), None) => format!(" of at least {least}{what}"),
+        (None, Some(most)) => format!(" of at most {most}{what}"),
+        (None, None) => String::new(),
+    };
+    let main = match kinds.iter().find(|kind| **kind != "null").copied().unwrap_or("null") {
+        "object" => {
+            let required = names(schema.get("required"));
+            if required.is_empty() {
+                "an object".to_owned()
+            } else {
+                format!("an object with {}", listed(&required))
+            }
+        }
+        "array" => {
+            let items = schema.get("items").map(self::kinds).unwrap_or_default();
+            let of = match items.first().copied() {
+                Some("object") => " of objects",
+                Some("string") => " of strings",
+                Some("integer" | "number") => " of numbers",
+                _ => "",
+            };
+            format!("a list{of}{}", range("minItems", "maxItems", " items"))
+        }
+        "string" => format!("a string{}", range("minLength", "maxLength", " characters")),
+        "integer" => format!("an integer{}", range("minimum", "maximum", "")),
+        "number" => format!("a number{}", range("minimum", "maximum", "")),
+        "boolean" => "true or false".to_owned(),
+        other => other.to_owned(),
+    };
+    if kinds.contains(&"null") { format!("{main}, or null") } else { main }
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn shown(value: &Value) -> String {
+    shortened(&value.to_string())
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "sessionId": {"type": "string"},
+                "nodes": {"type": "array", "minItems": 1, "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "maxLength": 8, "examples": ["R1.A"]},
+                        "parent": {"type": ["string", "null"]},
+                        "state": {"type": "string", "enum": ["EXPLORE", "DEAD_END"]},
+                    },
+                    "required": ["id", "parent"],
+                    "additionalProperties": false,
+                }},
+                "withdraw": {"type": "array", "items": {"type": "string"}},
+                "maxTasks": {"type": "integer", "minimum": 1, "maximum": 20},
+                "weight": {"type": "number"},
+                "early": {"type": "boolean"},
+                "dimensions": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+                "anything": {},
+            },
+            "required": ["sessionId"],
+            "additionalProperties": false,
+        })
+    }
+
+    /// Understands a call with these fields beside a session.
+    fn of(fields: Value) -> Result<Value, Vec<Misfit>> {
+        let mut call = json!({"sessionId": "s"});
+        if let (Value::Object(call), Value::Object(fields)) = (&mut call, fields) {
+            call.extend(fields);
+        }
+        let mut understood = understand(&schema(), call)?;
+        if let Value::Object(fields) = &mut understood {
+            fields.shift_remove("sessionId");
+        }
+        Ok(understood)
+    }
+
+    fn misfit_of(fields: Value) -> Misfit {
+        let mut misfits = of(fields).unwrap_err();
+        assert_eq!(misfits.len(), 1, "{misfits:?}");
+        misfits.remove(0)
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let call = json!({"nodes": [{"id": "R1.A", "parent": null, "state": "EXPLORE"}], "withdraw": [],
+            "maxTasks": 3, "weight": 0.5, "early": true, "dimensions": {"os": ["linux"]}, "anything": [null, {"a": 1}]});
+        assert_eq!(of(call.clone()), Ok(call));
+    }
+
+    #[test]
+    fn numbers_and_booleans_as_strings() {
+        assert_eq!(
+            of(json!({"maxTasks": " 5 ", "weight": "0.5", "early": "True"})),
+            Ok(json!({"maxTasks": 5, "weight": 0.5, "early": true}))
+        );
+        assert_eq!(misfit_of(json!({"maxTasks": "many"})).got, "\"many\"");
+        assert_eq!(misfit_of(json!({"early": "yes"})).expected, "true or false");
+        assert_eq!(misfit_of(json!({"early": 1})).got, "1");
+    }
+
+    #[test]
+    fn whole_floats_are_integers_and_others_not() {
+        assert_eq!(of(json!({"maxTasks": 5.0})), Ok(json!({"maxTasks": 5})));
+        assert_eq!(of(json!({"maxTasks": "5.0"})), Ok(json!({"maxTasks": 5})));
+        assert_eq!(misfit_of(json!({"maxTasks": 5.5})).expected, "an integer of 1 to 20");
+    }
+
+    #[test]
+    fn scalars_for_a_string_field() {
+        assert_eq!(of(json!({"withdraw": [42, true, "x"]})), Ok(json!({"withdraw": ["42", "true", "x"]})));
+        assert_eq!(misfit_of(json!({"withdraw": [["x"]]})).path, "withdraw[0]");
+    }
+
+    #[test]
+    fn lists_and_objects_as_json_text() {
+        let nodes = json!({"nodes": [{"id": "R1.A", "parent": null}]});
+        assert_eq!(of(json!({"nodes": "[{\"id\": \"R1.A\", \"parent\": null}]"})), Ok(nodes.clone()));
+        assert_eq!(of(json!({"nodes": "{\"id\": \"R1.A\", \"parent\": null}"})), Ok(nodes.clone()));
+        assert_eq!(of(json!({"nodes": ["{\"id\": \"R1.A\", \"parent\": null}"]})), Ok(nodes));
+        assert_eq!(
+            of(json!({"dimensions": "{\"os\": \"[\\\"a\\\"]\"}"})),
+            Ok(json!({"dimensions": {"os": ["a"]}}))
+        );
+    }
+
+    #[test]
+    fn the_whole_arguments_as_json_text() {
+        assert_eq!(understand(&schema(), json!("{\"sessionId\": \"s\"}")), Ok(json!({"sessionId": "s"})));
+        let misfits = understand(&schema(), json!("hello")).unwrap_err();
+        assert_eq!(misfits[0].message(), "the arguments: expected an object with `sessionId`, got \"hello\"");
+    }
+
+    #[test]
+    fn one_item_where_a_list_is_asked() {
+        assert_eq!(
+            of(json!({"nodes": {"id": "R1.A", "parent": null}, "withdraw": "R1.B"})),
+            Ok(json!({"nodes": [{"id": "R1.A", "parent": null}], "withdraw": ["R1.B"]}))
+        );
+        assert_eq!(of(json!({"withdraw": 7})), Ok(json!({"withdraw": ["7"]})));
+        // Broken JSON text is one string where strings are asked, and an error where objects are.
+        assert_eq!(of(json!({"withdraw": "[x"})), Ok(json!({"withdraw": ["[x"]})));
+        assert_eq!(misfit_of(json!({"nodes": "[x"})).expected, "a list of objects of at least 1 items");
+        assert_eq!(misfit_of(json!({"withdraw": {"a": 1}})).path, "withdraw");
+    }
+
+    #[test]
+    fn null_is_an_absent_field() {
+        assert_eq!(of(json!({"maxTasks": null, "nodes": null, "dimensions": null})), Ok(json!({})));
+        assert_eq!(misfit_of(json!({"sessionId": null})).path, "sessionId");
+        assert_eq!(misfit_of(json!({"withdraw": [null]})).path, "withdraw[0]");
+    }
+
+    #[test]
+    fn a_nullable_field_is_null_when_null_or_absent() {
+        let root = Ok(json!({"nodes": [{"id": "R1.A", "parent": null}]}));
+        assert_eq!(of(json!({"nodes": [{"id": "R1.A"}]})), root);
+        assert_eq!(of(json!({"nodes": [{"id": "R1.A", "parent": "null"}]})), root);
+    }
+
+    #[test]
+    fn enum_values_in_another_spelling() {
+        let state = |state: &str| of(json!({"nodes": [{"id": "a", "parent": "b", "state": state}]}));
+        let dead = Ok(json!({"nodes": [{"id": "a", "parent": "b", "state": "DEAD_END"}]}));
+        for spelling in ["dead_end", " DEAD_END\n", "Dead-End", "dead end"] {
+            assert_eq!(state(spelling), dead, "{spelling}");
+        }
+        let misfit = state("EXPLORED").unwrap_err().remove(0);
+        assert_eq!(
+            misfit.message(),
+            "`nodes[0].state`: expected one of `EXPLORE`, `DEAD_END`, got \"EXPLORED\""
+        );
+        assert_eq!(misfit.suggestion.as_deref(), Some("Did you mean `EXPLORE`?"));
+    }
+
+    #[test]
+    fn field_names_in_another_spelling() {
+        assert_eq!(understand(&schema(), json!({"session_id": "s"})), Ok(json!({"sessionId": "s"})));
+        assert_eq!(misfit_of(json!({"MAXTASKS": 2, "max-tasks": null})).path, "max-tasks");
+        assert_eq!(misfit_of(json!({"maxTasks": 1, "max_tasks": 2})).expected, "`maxTasks` once");
+    }
+
+    #[test]
+    fn an_unknown_field_names_the_nearest() {
+        let suggestion = |name: &str| misfit_of(json!({ name: 1 })).suggestion;
+        assert_eq!(suggestion("withdrawn").as_deref(), Some("Did you mean `withdraw`?"));
+        assert_eq!(suggestion("maxTaks").as_deref(), Some("Did you mean `maxTasks`?"));
+        assert_eq!(suggestion("zzz"), None);
+        assert!(misfit_of(json!({"zzz": 1})).expected.starts_with("one of the fields `sessionId`, `nodes`"));
+        // A long name neither floods the reply nor costs time.
+        assert!(misfit_of(json!({ "z".repeat(100_000): 1 })).path.len() < 100);
+    }
+
+    #[test]
+    fn bounds_are_held() {
+        assert_eq!(misfit_of(json!({"maxTasks": 0})).expected, "an integer of 1 to 20");
+        assert_eq!(misfit_of(json!({"maxTasks": "21"})).got, "\"21\"");
+        assert_eq!(misfit_of(json!({"nodes": []})).got, "0 items");
+        let long = misfit_of(json!({"nodes": [{"id": "ééééééééé", "parent": null}]}));
+        assert_eq!(
+            long.message(),
+            "`nodes[0].id`: expected a string of at most 8 characters, got 9 characters"
+        );
+        assert!(of(json!({"nodes": [{"id": "éééééééé", "parent": null}]})).is_ok());
+    }
+
+    #[test]
+    fn all_misfits_come_at_once() {
+        let call = json!({"nodes": [{"parent": 1}, {"id": {}, "x": 1}], "maxTasks": "x", "foo": 1});
+        let paths: Vec<String> =
+            understand(&schema(), call).unwrap_err().into_iter().map(|m| m.path).collect();
+        assert_eq!(paths, ["nodes[0].id", "nodes[1].id", "nodes[1].x", "maxTasks", "foo", "sessionId"]);
+    }
+
+    #[test]
+    fn a_missing_field_shows_an_example() {
+        let misfit = misfit_of(json!({"nodes": [{"parent": null}]}));
+        assert_eq!(misfit.suggestion.as_deref(), Some("Add `id`, such as \"R1.A\"."));
+    }
+
+    #[test]
+    fn a_wrong_value_is_shortened() {
+        let misfit = misfit_of(json!({"maxTasks": "ö".repeat(10_000)}));
+        assert_eq!(misfit.got.chars().count(), SHOWN + 1);
+    }
+
+    #[test]
+    fn an_example_is_made_from_what_is_required() {
+        assert_eq!(example(&schema()), json!({"sessionId": "…"}));
+        assert_eq!(example(&schema()["properties"]["nodes"]), json!([{"id": "R1.A", "parent": "…"}]));
+        let given = json!({"type": "object", "examples": [{"a": 1}]});
+        assert_eq!(example(&given), json!({"a": 1}));
+    }
+
+    #[test]
+    fn an_example_is_understood_unchanged() {
+        let example = example(&schema());
+        assert_eq!(understand(&schema(), example.clone()), Ok(example));
+    }
+
+    #[test]
+    fn a_schema_without_types_lets_everything_through() {
+        assert_eq!(understand(&json!({}), json!([1, null])), Ok(json!([1, null])));
+        assert_eq!(understand(&json!(true), json!("x")), Ok(json!("x")));
+    }
+
+    #[test]
+    fn text_in_text_is_not_decoded_for_ever() {
+        let once = json!({"sessionId": "s"}).to_string();
+        let twice = json!(once).to_string();
+        assert!(understand(&schema(), json!(once)).is_ok());
+        assert!(understand(&schema(), json!(twice)).is_err());
+    }
+}

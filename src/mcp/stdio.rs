@@ -1,0 +1,1006 @@
+//! The server over stdin and stdout, one JSON message per line.
+//!
+//! Guarantees:
+//!
+//! - Only messages go to stdout.
+//! - **A call that was taken in is answered**, however long it takes, when stdin ends and when SIGTERM, SIGINT or
+//!   SIGHUP (elsewhere Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may
+//!   end with success. rmcp by itself would give them five seconds at the end of stdin and two after a cancellation,
+//!   and then drop the answer of a write that has happened.
+//! - The end of stdin is success at any time, also before the first request.
+//! - A line that is no message ends nothing. If its id can be found it is answered with an error, even if the line is
+//!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
+//! - A notification or a response before the first request is ignored; rmcp by itself would end the session.
+//!
+//! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
+//! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
+//! client cancelled runs to its end without an answer, as the protocol has it.
+
+use std::{collections::HashSet, future::Future, io, sync::Arc, time::Duration};
+
+use rmcp::{
+    RoleServer, ServiceExt,
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+        JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    },
+    service::{QuitReason, ServerInitializeError},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::{Mutex, watch},
+};
+
+use super::server::{Busy, Server};
+
+/// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
+pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
+    // One thread for the protocol starts fastest; the tools have threads of their own.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
+    let outcome = runtime.block_on(async {
+        let (input, output) = rmcp::transport::stdio_pipes();
+        let signals = signals();
+        tokio::select! {
+            outcome = serve(server, input, output, arrived(signals.clone(), 1)) => outcome,
+            () = arrived(signals, 2) => Err(ServeError::Interrupted),
+        }
+    });
+    // Not by drop: unless stdin is a pipe, one thread is stuck in reading it, and would be waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Serves over any two streams until `input` ends or `stop` is done, and then until all calls are answered.
+pub async fn serve<R, W>(
+    server: Server,
+    input: R,
+    output: W,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (stopping, stopped) = watch::channel(false);
+    let busy = server.busy();
+    let wire = Wire::new(input, output, stopped, busy.clone());
+    let serving = async {
+        match server.serve(wire).await {
+            Ok(running) => match running.waiting().await {
+                Ok(QuitReason::JoinError(fault)) | Err(fault) => Err(ServeError::Protocol(fault.to_string())),
+                Ok(_) => Ok(()),
+            },
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+            Err(fault) => Err(ServeError::Protocol(fault.to_string())),
+        }
+    };
+    tokio::pin!(serving);
+    let outcome = tokio::select! {
+        outcome = &mut serving => outcome,
+        () = stop => {
+            stopping.send_replace(true);
+            serving.await
+        }
+    };
+    // Calls that the client cancelled are owed no answer, but what they write shall be whole.
+    busy.idle().await;
+    outcome
+}
+
+/// Why serving ended otherwise than by the end of input or by one signal.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The runtime could not be made.
+    #[error("cannot start the server")]
+    Start(#[source] io::Error),
+    /// The protocol broke down, say because the client reads no answers.
+    #[error("the connection to the client broke: {0}")]
+    Protocol(String),
+    /// A second signal came while calls were still in flight.
+    #[error("interrupted before all calls were answered")]
+    Interrupted,
+}
+
+/// The longest line that is read, in bytes: as much as rmcp's own transports take. It bounds the memory.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+
+/// How long the end waits for an answer that no tool is working on.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Counts the signals that ask for an end.
+fn signals() -> watch::Receiver<u32> {
+    let (count, signals) = watch::channel(0);
+    let add = move |count: &watch::Sender<u32>| count.send_modify(|count| *count += 1);
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+            match signal(kind) {
+                Ok(mut stream) => {
+                    let count = count.clone();
+                    tokio::spawn(async move {
+                        while stream.recv().await.is_some() {
+                            add(&count);
+                        }
+                    });
+                }
+                // Then the signal ends the process as it would any other.
+                Err(fault) => note(&format!("cannot listen for signal {}: {fault}", kind.as_raw_value())),
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            add(&count);
+        }
+    });
+    signals
+}
+
+async fn arrived(mut signals: watch::Receiver<u32>, times: u32) {
+    if signals.wait_for(|count| *count >= times).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A line for the log.
+fn note(what: &str) {
+    eprintln!("tot-mcp: {what}");
+}
+
+/// rmcp's view of the two streams. It keeps account of what is owed an answer, so that the end of the input, as rmcp
+/// sees it, comes only when nothing is.
+struct Wire<R, W> {
+    lines: Lines<R>,
+    output: Arc<Mutex<W>>,
+    owed: watch::Sender<Owed>,
+    stopped: watch::Receiver<bool>,
+    busy: Busy,
+    opened: bool,
+    ended: bool,
+}
+
+/// What is still to be written.
+#[derive(Default)]
+struct Owed {
+    /// A set, not a count: rmcp answers only one of two requests with the same id.
+    requests: HashSet<RequestId>,
+    /// Error answers to lines that rmcp never sees.
+    errors: usize,
+}
+
+impl<R, W> Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    fn new(input: R, output: W, stopped: watch::Receiver<bool>, busy: Busy) -> Self {
+        Wire {
+            lines: Lines { input: BufReader::new(input), line: Vec::new(), too_long: None, limit: MAX_LINE },
+            output: Arc::new(Mutex::new(output)),
+            owed: watch::Sender::new(Owed::default()),
+            stopped,
+            busy,
+            opened: false,
+            ended: false,
+        }
+    }
+
+    /// Keeps account of a message, and says whether rmcp shall see it.
+    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.opened = self.opened || opens(&request.request);
+                // A subscription stays open for as long as the client likes.
+                if !matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+                    self.owed.send_modify(|owed| {
+                        owed.requests.insert(request.id.clone());
+                    });
+                }
+                true
+            }
+            JsonRpcMessage::Notification(notification) => {
+                // rmcp drops the answer to a cancelled request, as the protocol has it.
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.owed.send_modify(|owed| {
+                        owed.requests.remove(id);
+                    });
+                }
+                self.opened
+            }
+            _ => self.opened,
+        }
+    }
+
+    /// Answers a line that rmcp can't see. Beside the reading, which may be dropped at any time.
+    fn refuse(&mut self, refusal: Refusal) {
+        let error = ErrorData::new(refusal.code, refusal.message, None);
+        let send = self.send(ServerJsonRpcMessage::error(error, refusal.id));
+        let owed = self.owed.clone();
+        owed.send_modify(|owed| owed.errors += 1);
+        tokio::spawn(async move {
+            if let Err(fault) = send.await {
+                note(&format!("cannot answer: {fault}"));
+            }
+            owed.send_modify(|owed| owed.errors -= 1);
+        });
+    }
+}
+
+/// Waits until nothing is owed any more, or nobody is at work on it.
+async fn settled(owed: &watch::Sender<Owed>, busy: &Busy) {
+    let mut owed = owed.subscribe();
+    loop {
+        let nothing = |owed: &Owed| owed.requests.is_empty() && owed.errors == 0;
+        let settled = tokio::time::timeout(PATIENCE, owed.wait_for(nothing)).await.is_ok();
+        if settled || busy.is_idle() {
+            return;
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let output = self.output.clone();
+        let owed = self.owed.clone();
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                _ => None,
+            };
+            let sent = write_line(&output, &message).await;
+            // Also when it failed: a client that is gone is owed nothing.
+            if let Some(id) = id {
+                owed.send_modify(|owed| {
+                    owed.requests.remove(id);
+                });
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        // rmcp drops this future whenever something else happens, and calls again: nothing may be lost at an await.
+        loop {
+            if self.ended {
+                settled(&self.owed, &self.busy).await;
+                return None;
+            }
+            let read = tokio::select! {
+                biased;
+                () = stopping(&mut self.stopped) => Ok(false),
+                read = self.lines.read() => read,
+            };
+            match read {
+                Ok(true) => {}
+                Ok(false) => self.ended = true,
+                Err(fault) => {
+                    note(&format!("cannot read from the client: {fault}"));
+                    self.ended = true;
+                }
+            }
+            if self.ended {
+                continue;
+            }
+            match self.lines.take() {
+                Ok(Some(message)) if self.admit(&message) => return Some(message),
+                Ok(_) => {}
+                Err(refusal) if refusal.silent => note(&refusal.message),
+                Err(refusal) => self.refuse(refusal),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.lock().await.flush().await
+    }
+}
+
+async fn stopping(stopped: &mut watch::Receiver<bool>) {
+    if stopped.wait_for(|stopped| *stopped).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(
+    output: &Mutex<W>,
+    message: &ServerJsonRpcMessage,
+) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&line).await?;
+    output.flush().await
+}
+
+/// Whether a request begins a session, as rmcp decides it. Before that, rmcp takes a notification for a breakdown.
+fn opens(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            let version = meta.protocol_version();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+        }
+    }
+}
+
+/// Reads lines of bounded length.
+struct Lines<R> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+    /// What is known of a line that is longer than the limit; its bytes are let go of.
+    too_long: Option<Envelope>,
+    limit: usize,
+}
+
+/// An error answer to a line that is no message.
+#[derive(Debug)]
+struct Refusal {
+    id: Option<RequestId>,
+    code: ErrorCode,
+    message: String,
+    /// Not to be answered: there is nobody to wait for it, and an echo could go on for ever.
+    silent: bool,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Reads until a line is whole; false at the end. May be dropped and called again.
+    async fn read(&mut self) -> io::Result<bool> {
+        loop {
+            let bytes = self.input.fill_buf().await?;
+            if bytes.is_empty() {
+                // A last line without its end is taken too, if it is a message: a person's `printf` sends such.
+                return Ok(!self.line.is_empty() || self.too_long.is_some());
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(bytes.len(), |end| end + 1);
+            let bytes = &bytes[..used];
+            if let Some(envelope) = &mut self.too_long {
+                envelope.read(bytes);
+            } else if self.line.len() + used > self.limit {
+                let mut envelope = Envelope::default();
+                envelope.read(&self.line);
+                envelope.read(bytes);
+                self.too_long = Some(envelope);
+                self.line = Vec::new();
+            } else {
+                self.line.extend_from_slice(bytes);
+            }
+            self.input.consume(used);
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The message in the line that was read, none if it is empty or an unknown notification.
+    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+        if let Some(envelope) = self.too_long.take() {
+            let message = format!("a message is at most {} bytes long; this one is dropped", self.limit);
+            return Err(envelope.refusal(ErrorCode::INVALID_REQUEST, message));
+        }
+        let line = std::mem::take(&mut self.line);
+        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let fault = match serde_json::from_slice(text) {
+            Ok(message) => return Ok(Some(message)),
+            Err(fault) => fault,
+        };
+        let mut envelope = Envelope::default();
+        envelope.read(text);
+        if fault.is_data() {
+            if envelope.is_notification() || envelope.is_response() {
+                // The protocol lets unknown notifications pass; and nobody waits for an answer to either.
+                return Ok(None);
+            }
+            let refusal =
+                envelope.refusal(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC request".to_owned());
+            return Err(Refusal { silent: false, ..refusal });
+        }
+        Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("this is no JSON: {fault}")))
+    }
+}
+
+/// The outermost fields of a message that can't be parsed, as far as an answer needs them. Reads piece by piece, and
+/// keeps no more than one short token.
+#[derive(Default)]
+struct Envelope {
+    id: Option<RequestId>,
+    has_id: bool,
+    method: bool,
+    result: bool,
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    key: Vec<u8>,
+    token: Vec<u8>,
+}
+
+impl Envelope {
+    fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.step(*byte);
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        if self.in_text {
+            self.keep(byte);
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_text = false,
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.in_text = true;
+                self.keep(byte);
+            }
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.field_ends();
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' => self.field_ends(),
+            b':' if self.depth == 1 => self.key = std::mem::take(&mut self.token),
+            _ if byte.is_ascii_whitespace() => {}
+            _ => self.keep(byte),
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        // No id and no key of the protocol's is longer; a token that is cut is not parsed.
+        if self.depth == 1 && self.token.len() < 256 {
+            self.token.push(byte);
+        }
+    }
+
+    fn field_ends(&mut self) {
+        if self.depth != 1 {
+            return;
+        }
+        match self.key.as_slice() {
+            b"\"id\"" => {
+                self.has_id = true;
+                self.id = serde_json::from_slice(&self.token).ok();
+            }
+            b"\"method\"" => self.method = true,
+            b"\"result\"" | b"\"error\"" => self.result = true,
+            _ => {}
+        }
+        self.key.clear();
+        self.token.clear();
+    }
+
+    fn is_notification(&self) -> bool {
+        self.method && !self.has_id
+    }
+
+    fn is_response(&self) -> bool {
+        self.result && !self.method
+    }
+
+    fn refusal(self, code: ErrorCode, message: String) -> Refusal {
+        let silent = self.id.is_none() || self.is_response();
+        Refusal { id: self.id, code, message, silent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicBool, AtomicUsize, Ordering},
+        },
+        time::Instant,
+    };
+
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+    use serde_json::{Value, json};
+    use tokio::{
+        io::{DuplexStream, ReadHalf, WriteHalf},
+        sync::oneshot,
+        task::JoinHandle,
+    };
+
+    use super::*;
+    use crate::mcp::server::{About, Answer, MAX_INSTRUCTIONS, Tool};
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    struct EchoInput {
+        /// What to say.
+        text: String,
+        /// How often.
+        #[schemars(range(min = 1, max = 9))]
+        times: Option<u32>,
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    struct EchoOutput {
+        status: String,
+        said: String,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct NoInput {}
+
+    fn about(name: &'static str) -> About {
+        About { name, title: "A title", description: "A description.", read_only: true, idempotent: true }
+    }
+
+    fn done(said: &str) -> Answer<EchoOutput> {
+        Answer::Done(EchoOutput { status: "OK".to_owned(), said: said.to_owned() })
+    }
+
+    fn echo() -> Tool {
+        Tool::new(about("tot_echo"), |input: EchoInput| match input.text.as_str() {
+            "forbidden" => {
+                Answer::Rejected(EchoOutput { status: "REJECTED".to_owned(), said: String::new() })
+            }
+            text => done(&text.repeat(input.times.unwrap_or(1) as usize)),
+        })
+    }
+
+    fn panicking() -> Tool {
+        Tool::new(about("tot_panic"), |_: NoInput| -> Answer<EchoOutput> { panic!("on purpose, by a test") })
+    }
+
+    /// Takes its time, and tells when it has begun and how often it has ended.
+    fn slow(begun: Arc<AtomicBool>, ended: Arc<AtomicUsize>, time: Duration) -> Tool {
+        Tool::new(about("tot_slow"), move |_: NoInput| {
+            begun.store(true, Ordering::SeqCst);
+            std::thread::sleep(time);
+            ended.fetch_add(1, Ordering::SeqCst);
+            done("slowly")
+        })
+    }
+
+    /// A client of raw lines.
+    struct Client {
+        lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+        write: Option<WriteHalf<DuplexStream>>,
+        stop: Option<oneshot::Sender<()>>,
+        served: JoinHandle<Result<(), ServeError>>,
+    }
+
+    impl Client {
+        fn new(tools: Vec<Tool>) -> Client {
+            // Large enough that one long line fits while nobody reads.
+            let (here, there) = tokio::io::duplex(1 << 16);
+            let (read, write) = tokio::io::split(here);
+            let (input, output) = tokio::io::split(there);
+            let (stop, stopped) = oneshot::channel();
+            let server = Server::new("Read me.", tools);
+            let stopped = async {
+                // A dropped sender is no wish to stop.
+                if stopped.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            let served = tokio::spawn(serve(server, input, output, stopped));
+            Client { lines: BufReader::new(read).lines(), write: Some(write), stop: Some(stop), served }
+        }
+
+        async fn send(&mut self, message: Value) {
+            self.send_raw(format!("{message}\n").as_bytes()).await;
+        }
+
+        async fn send_raw(&mut self, line: &[u8]) {
+            self.write.as_mut().unwrap().write_all(line).await.unwrap();
+        }
+
+        async fn receive(&mut self) -> Value {
+            let line = tokio::time::timeout(Duration::from_secs(20), self.lines.next_line()).await;
+            serde_json::from_str(&line.expect("an answer in time").unwrap().expect("not the end")).unwrap()
+        }
+
+        async fn ask(&mut self, message: Value) -> Value {
+            self.send(message).await;
+            self.receive().await
+        }
+
+        async fn initialized(tools: Vec<Tool>) -> Client {
+            let mut client = Client::new(tools);
+            let answer = client.ask(initialize("2025-11-25")).await;
+            assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
+            client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+            client
+        }
+
+        fn hang_up(&mut self) {
+            // A half that is dropped doesn't close a duplex stream; both have to go, or a shutdown.
+            let mut write = self.write.take().unwrap();
+            tokio::spawn(async move { write.shutdown().await });
+        }
+
+        fn stop(&mut self) {
+            self.stop.take().unwrap().send(()).unwrap();
+        }
+
+        /// All that is still said, when the server ends by itself and with success.
+        async fn rest(mut self) -> Vec<Value> {
+            let served = tokio::time::timeout(Duration::from_secs(20), &mut self.served).await;
+            served.expect("an end in time").unwrap().expect("success");
+            let mut rest = Vec::new();
+            while let Some(line) = self.lines.next_line().await.unwrap() {
+                rest.push(serde_json::from_str(&line).unwrap());
+            }
+            rest
+        }
+    }
+
+    fn initialize(version: &str) -> Value {
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
+    }
+
+    fn call(id: u32, name: &str, arguments: Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": name, "arguments": arguments}})
+    }
+
+    /// The same request in the stateless protocol.
+    fn stateless(mut request: Value) -> Value {
+        request["params"]["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        request
+    }
+
+    fn said(answer: &Value) -> &str {
+        answer["result"]["structuredContent"]["said"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    }
+
+    #[tokio::test]
+    async fn the_older_protocol_is_served() {
+        let mut client = Client::new(vec![panicking(), echo()]);
+        let hello = client.ask(initialize("2025-06-18")).await;
+        assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
+        assert_eq!(hello["result"]["serverInfo"]["name"], "tot-mcp");
+        assert_eq!(hello["result"]["serverInfo"]["title"], "Tree of Thoughts");
+        assert_eq!(hello["result"]["serverInfo"]["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(hello["result"]["instructions"], "Read me.");
+        assert_eq!(hello["result"]["capabilities"], json!({"tools": {}}));
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+
+        let list = client.ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
+        let tools = list["result"]["tools"].as_array().unwrap();
+        assert_eq!(tools[0]["name"], "tot_panic");
+        assert_eq!(tools[1]["title"], "A title");
+        assert_eq!(tools[1]["inputSchema"]["properties"]["times"]["maximum"], 9);
+        assert_eq!(tools[1]["outputSchema"]["type"], "object");
+        let hints = json!({"title": "A title", "readOnlyHint": true, "destructiveHint": false,
+            "idempotentHint": true, "openWorldHint": false});
+        assert_eq!(tools[1]["annotations"], hints);
+        assert!(list["result"].get("resultType").is_none() && list["result"].get("ttlMs").is_none());
+
+        let answer = client.ask(call(2, "tot_echo", json!({"text": "ho", "times": "2"}))).await;
+        assert_eq!(said(&answer), "hoho");
+        assert_eq!(answer["result"]["isError"], false);
+        assert!(answer["result"].get("resultType").is_none());
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text, answer["result"]["structuredContent"].to_string());
+
+        client.hang_up();
+        assert_eq!(client.rest().await, Vec::<Value>::new());
+    }
+
+    #[tokio::test]
+    async fn a_newer_version_in_initialize_falls_back_to_the_newest_with_a_handshake() {
+        for wanted in ["2026-07-28", "2099-01-01"] {
+            let mut client = Client::new(vec![echo()]);
+            let hello = client.ask(initialize(wanted)).await;
+            assert_eq!(hello["result"]["protocolVersion"], "2025-11-25", "{wanted}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_stateless_protocol_is_served() {
+        let mut client = Client::new(vec![panicking(), echo()]);
+        let discover =
+            client.ask(stateless(json!({"jsonrpc": "2.0", "id": 0, "method": "server/discover"}))).await;
+        let found = &discover["result"];
+        assert_eq!(found["resultType"], "complete");
+        let versions = json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]);
+        assert_eq!(found["supportedVersions"], versions);
+        assert_eq!(found["instructions"], "Read me.");
+        assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tot-mcp");
+        assert!(found["ttlMs"].as_u64() > Some(0));
+
+        let list = client.ask(stateless(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))).await;
+        assert_eq!(list["result"]["resultType"], "complete");
+        assert_eq!(list["result"]["cacheScope"], "public");
+        assert!(list["result"]["ttlMs"].as_u64() > Some(0));
+        assert_eq!(list["result"]["tools"][0]["name"], "tot_panic");
+
+        let answer = client.ask(stateless(call(2, "tot_echo", json!({"text": "hi"})))).await;
+        assert_eq!(said(&answer), "hi");
+        assert_eq!(answer["result"]["resultType"], "complete");
+        let odd = client.ask(stateless(call(3, "tot_echo", json!("{\"text\": \"hi\"}")))).await;
+        assert_eq!((said(&odd), &odd["result"]["resultType"]), ("hi", &json!("complete")));
+
+        let bare = client.ask(json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})).await;
+        assert_eq!(bare["error"]["code"], -32602, "{bare}");
+        let mut future = stateless(call(5, "tot_echo", json!({"text": "hi"})));
+        future["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
+        let future = client.ask(future).await;
+        assert!(future["error"]["data"]["supported"].is_array(), "{future}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_answered_and_the_server_lives_on() {
+        let mut client = Client::initialized(vec![panicking(), echo()]).await;
+        let answer = client.ask(call(1, "tot_panic", json!({}))).await;
+        assert_eq!(answer["result"]["isError"], true);
+        let reply = &answer["result"]["structuredContent"];
+        assert_eq!(reply["status"], "REJECTED");
+        assert_eq!(reply["errors"][0]["code"], "INTERNAL_ERROR");
+        assert!(reply["message"].as_str().unwrap().contains("tot_status"), "{reply}");
+        assert!(!reply.to_string().contains("on purpose"), "the panic's message is for the log");
+        assert_eq!(said(&client.ask(call(2, "tot_echo", json!({"text": "hi"}))).await), "hi");
+    }
+
+    #[tokio::test]
+    async fn wrong_arguments_are_answered_by_a_result_that_shows_the_right_ones() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        let answer = client.ask(call(1, "tot_echo", json!({"texts": "hi", "times": 10}))).await;
+        assert_eq!(answer["result"]["isError"], true);
+        let reply = &answer["result"]["structuredContent"];
+        assert_eq!((&reply["status"], &reply["canEnd"]), (&json!("REJECTED"), &json!(false)));
+        assert_eq!((&reply["warnings"], &reply["blockers"]), (&json!([]), &json!([])));
+        let errors = reply["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 3, "{reply}");
+        assert!(errors.iter().all(|error| error["code"] == "INVALID_ARGUMENT"));
+        assert_eq!(errors[0]["suggestion"], "Did you mean `text`?");
+        assert_eq!(errors[1]["message"], "`times`: expected an integer of 1 to 9, got 10");
+        assert!(reply["message"].as_str().unwrap().contains("{\"text\":\"…\"}"), "{reply}");
+    }
+
+    #[tokio::test]
+    async fn a_rejection_by_the_tool_is_an_error_result() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        let answer = client.ask(call(1, "tot_echo", json!({"text": "forbidden"}))).await;
+        assert_eq!(answer["result"]["isError"], true);
+        assert_eq!(answer["result"]["structuredContent"]["status"], "REJECTED");
+    }
+
+    #[tokio::test]
+    async fn arguments_that_are_no_object_are_understood_or_answered() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        let answer = client.ask(call(1, "tot_echo", json!("{\"text\": \"hi\"}"))).await;
+        assert_eq!(said(&answer), "hi");
+        assert!(answer["result"].get("resultType").is_none());
+        let answer = client.ask(call(2, "tot_echo", json!([1]))).await;
+        assert_eq!(
+            answer["result"]["structuredContent"]["errors"][0]["code"], "INVALID_ARGUMENT",
+            "{answer}"
+        );
+        let answer = client.ask(call(3, "tot_echo", Value::Null)).await;
+        assert_eq!(
+            answer["result"]["structuredContent"]["errors"][0]["code"], "INVALID_ARGUMENT",
+            "{answer}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_none_gets_a_protocol_error_and_ends_nothing() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        let mut code = async |message: Value| {
+            let answer = client.ask(message).await;
+            (answer["error"]["code"].as_i64(), answer["error"]["message"].as_str().unwrap().to_owned())
+        };
+        let (unknown, message) = code(call(1, "tot_ehco", json!({}))).await;
+        assert_eq!(unknown, Some(-32602));
+        assert_eq!(message, "there is no tool `tot_ehco`. Did you mean `tot_echo`? The tools are tot_echo");
+        let (method, message) = code(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/cal"})).await;
+        assert_eq!((method, message.as_str()), (Some(-32601), "there is no method `tools/cal`"));
+        let malformed =
+            |params: Value| json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params});
+        for params in [json!({"name": 5}), json!({}), json!(null)] {
+            assert_eq!(code(malformed(params.clone())).await.0, Some(-32602), "{params}");
+        }
+        // rmcp takes no params but an object for a message at all.
+        assert_eq!(code(malformed(json!("tot_echo"))).await.0, Some(-32600));
+        assert_eq!(code(malformed(json!([]))).await.0, Some(-32600));
+        let list = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list", "params": {"cursor": "x"}});
+        assert_eq!(code(list).await.0, Some(-32602));
+        assert_eq!(said(&client.ask(call(5, "tot_echo", json!({"text": "hi"}))).await), "hi");
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_no_message_ends_nothing() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        // Nobody can be waiting for an answer to these.
+        for line in ["nonsense", "", "  \r", "{\"jsonrpc\":", "\u{feff}", "\0"] {
+            client.send_raw(format!("{line}\n").as_bytes()).await;
+        }
+        client.send_raw(b"\xff\xfe\n").await;
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/unheard-of"})).await;
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": 5})).await;
+        client.send(json!({"jsonrpc": "2.0", "id": 77, "result": {}})).await;
+        assert_eq!(said(&client.ask(call(1, "tot_echo", json!({"text": "hi"}))).await), "hi");
+    }
+
+    #[tokio::test]
+    async fn a_broken_request_whose_id_can_be_read_is_answered() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        // Half a surrogate pair, as a string that was cut in JavaScript has it.
+        client
+            .send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":1,\"a\":\"\\ud83d\"},\"id\":\"x\"}\n")
+            .await;
+        let answer = client.receive().await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("x"), &json!(-32700)), "{answer}");
+        let answer = client.ask(json!({"jsonrpc": "1.0", "id": 7, "method": "ping"})).await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
+        for odd in [json!([]), json!(5), json!({"jsonrpc": "2.0", "id": 1.5, "method": "ping"})] {
+            let answer = client.ask(odd.clone()).await;
+            assert_eq!((answer.get("id"), &answer["error"]["code"]), (None, &json!(-32600)), "{odd}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_answered_and_ends_nothing() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        client.send_raw(b"{\"method\":\"tools/call\",\"params\":{\"id\":4,\"text\":\"").await;
+        let piece = vec![b'x'; 1 << 16];
+        for _ in 0..=(MAX_LINE >> 16) {
+            client.send_raw(&piece).await;
+        }
+        client.send_raw(b"\"},\"jsonrpc\":\"2.0\",\"id\":5}\n").await;
+        let answer = client.receive().await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32600)), "{answer}");
+        assert_eq!(said(&client.ask(call(6, "tot_echo", json!({"text": "hi"}))).await), "hi");
+    }
+
+    #[tokio::test]
+    async fn messages_before_the_first_request_end_nothing() {
+        let mut client = Client::new(vec![echo()]);
+        client.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        client.send(json!({"jsonrpc": "2.0", "id": 9, "result": {}})).await;
+        client.send_raw(b"nonsense\n").await;
+        let early = client.ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
+        assert_eq!(early["error"]["code"], -32602);
+        client
+            .send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+            .await;
+        let ping = client.ask(json!({"jsonrpc": "2.0", "id": 2, "method": "ping"})).await;
+        assert_eq!(ping["result"], json!({}));
+        let hello = client.ask(initialize("2025-11-25")).await;
+        assert_eq!(hello["result"]["protocolVersion"], "2025-11-25");
+    }
+
+    #[tokio::test]
+    async fn the_end_of_input_is_success_before_and_after_the_first_request() {
+        let mut client = Client::new(vec![]);
+        client.hang_up();
+        assert_eq!(client.rest().await, Vec::<Value>::new());
+        let mut client = Client::initialized(vec![]).await;
+        client.hang_up();
+        assert_eq!(client.rest().await, Vec::<Value>::new());
+        let mut client = Client::new(vec![]);
+        client.stop();
+        assert_eq!(client.rest().await, Vec::<Value>::new());
+    }
+
+    #[tokio::test]
+    async fn a_last_line_without_its_end_is_taken() {
+        let mut client = Client::initialized(vec![echo()]).await;
+        client.send_raw(call(1, "tot_echo", json!({"text": "hi"})).to_string().as_bytes()).await;
+        client.hang_up();
+        assert_eq!(said(&client.rest().await[0]), "hi");
+    }
+
+    #[tokio::test]
+    async fn calls_run_side_by_side_and_all_are_answered() {
+        let (begun, ended) = (Arc::default(), Arc::default());
+        let slow = slow(begun, Arc::clone(&ended), Duration::from_millis(300));
+        let mut client = Client::initialized(vec![slow, echo()]).await;
+        let start = Instant::now();
+        for id in 1..=4 {
+            client.send(call(id, "tot_slow", json!({}))).await;
+        }
+        client.send(call(5, "tot_echo", json!({"text": "hi"}))).await;
+        assert_eq!(client.receive().await["id"], 5, "a quick call does not wait for the slow ones");
+        let mut ids = Vec::new();
+        for _ in 0..4 {
+            ids.push(client.receive().await["id"].as_u64());
+        }
+        ids.sort();
+        assert_eq!(ids, [Some(1), Some(2), Some(3), Some(4)]);
+        assert!(start.elapsed() < Duration::from_millis(1100), "{:?}", start.elapsed());
+    }
+
+    /// Longer than rmcp waits by itself after a cancellation (2 s) and at the end of input (5 s).
+    const LONG: Duration = Duration::from_millis(6500);
+
+    async fn in_flight() -> (Client, Arc<AtomicUsize>) {
+        let (begun, ended) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let slow = slow(Arc::clone(&begun), Arc::clone(&ended), LONG);
+        let mut client = Client::initialized(vec![slow]).await;
+        client.send(call(1, "tot_slow", json!({}))).await;
+        while !begun.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        (client, ended)
+    }
+
+    #[tokio::test]
+    async fn a_long_call_is_answered_after_the_end_of_input() {
+        let (mut client, _) = in_flight().await;
+        client.hang_up();
+        assert_eq!(said(&client.rest().await[0]), "slowly");
+    }
+
+    #[tokio::test]
+    async fn a_long_call_is_answered_after_a_signal_and_nothing_more_is_taken_in() {
+        let (mut client, ended) = in_flight().await;
+        client.stop();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        client.send(call(2, "tot_slow", json!({}))).await;
+        let rest = client.rest().await;
+        assert_eq!((rest.len(), said(&rest[0])), (1, "slowly"));
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_runs_to_its_end_before_the_server_does() {
+        let (mut client, ended) = in_flight().await;
+        let cancel =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+        client.send(cancel).await;
+        client.hang_up();
+        assert_eq!(client.rest().await, Vec::<Value>::new());
+        assert_eq!(ended.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn two_requests_of_one_id_do_not_hold_up_the_end() {
+        let (begun, ended) = (Arc::default(), Arc::<AtomicUsize>::default());
+        let slow = slow(begun, Arc::clone(&ended), Duration::from_millis(200));
+        let mut client = Client::initialized(vec![slow]).await;
+        client.send(call(1, "tot_slow", json!({}))).await;
+        client.send(call(1, "tot_slow", json!({}))).await;
+        let start = Instant::now();
+        client.hang_up();
+        assert_eq!(client.rest().await.len(), 1);
+        assert_eq!(ended.load(Ordering::SeqCst), 2);
+        assert!(start.elapsed() < PATIENCE);
+    }
+
+    #[test]
+    fn the_lint_finds_what_clients_stumble_over() {
+        assert_eq!(Server::new("Read me.", vec![echo(), panicking()]).lint(), Vec::<String>::new());
+        let odd = Tool::new(About { title: "", ..about("tot.odd") }, |_: NoInput| done(""));
+        let faults = Server::new("x".repeat(MAX_INSTRUCTIONS + 1), vec![echo(), echo(), odd]).lint();
+        assert_eq!(faults.len(), 4, "{faults:?}");
+    }
+}
