@@ -7,10 +7,15 @@
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for what is no request; a call that
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
 
+pub mod bounded;
 pub mod forgiving;
 pub mod schema;
 pub mod server;
+pub mod service;
 pub mod stdio;
+pub mod tools;
+pub mod wire;
 
 pub use server::{About, Answer, Reply, Server, Tool};
+pub use service::Service;
 pub use stdio::{ServeError, serve_stdio};

@@ -33,6 +33,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{
+    bounded::{LIMIT, bounded},
     forgiving::{self, Misfit},
     schema,
 };
@@ -240,7 +241,7 @@ impl<O: Serialize> From<Answer<O>> for Reply {
             Answer::Rejected(reply) => (reply, true),
         };
         match serde_json::to_value(reply) {
-            Ok(content) => Reply { content, rejected },
+            Ok(content) => Reply { content: bounded(content, LIMIT), rejected },
             Err(fault) => internal_error(&format!("the reply can't be written as JSON: {fault}")),
         }
     }

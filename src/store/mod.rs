@@ -1,7 +1,310 @@
-//! Investigations on disk, each an ordinary git repository.
+//! Investigations on disk, each an ordinary git repository in a folder of the store's root.
+//!
+//! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
+//! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
+//! 3. [`Store::commit`] writes what was decided on that state as one commit, or says that the head has moved.
+//! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
+//!
+//! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
+//! another; a fault in one file costs that file, not the investigation; nothing of a repository is executed, and no
+//! symbolic link in it is followed. The rules of a method are not known here.
 
+mod catalog;
 pub mod git;
+mod history;
+mod read;
 pub mod snapshot;
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use catalog::FindError;
 pub use git::CommitId;
+use git::{Git, GitError};
 pub use snapshot::{Fault, HistoryEntry, Snapshot};
+
+use crate::domain::{Change, Investigation, Meta, Timestamp};
+use crate::format::{self, FileChange, layout};
+use crate::ruleset::RulesetFile;
+use crate::yaml::YamlError;
+
+/// How many investigations are held in memory. One more, and the one that was not used for longest is dropped: it is
+/// read again when it is needed.
+const HELD: usize = 64;
+
+/// A folder of investigations.
+pub struct Store {
+    root: PathBuf,
+    catalog: catalog::Catalog,
+    held: Mutex<Held>,
+}
+
+/// What could not be done with an investigation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The head is another than the one that was loaded: load and decide again.
+    #[error("{path} has moved on to another commit meanwhile")]
+    HeadMoved {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// A git repository, but no investigation.
+    #[error("{path} is a git repository, but not an investigation: {reason}")]
+    NotAnInvestigation {
+        /// The repository.
+        path: PathBuf,
+        /// What is missing or wrong.
+        reason: String,
+    },
+    /// No commit goes by that name.
+    #[error("{path} has no commit `{rev}`. `git -C {path} log` lists them")]
+    UnknownRevision {
+        /// The repository.
+        path: PathBuf,
+        /// What was asked for.
+        rev: String,
+    },
+    /// Something with git or the file system.
+    #[error(transparent)]
+    Git(GitError),
+    /// A value that can't be written as YAML.
+    #[error("cannot be written as YAML: {0}")]
+    Yaml(#[from] YamlError),
+    /// A file of the store's own.
+    #[error("cannot write {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<GitError> for StoreError {
+    fn from(error: GitError) -> Self {
+        StoreError::Git(error)
+    }
+}
+
+impl Store {
+    /// The store in that folder, which is made when the first investigation is.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Store { root: root.into(), catalog: catalog::Catalog::default(), held: Mutex::default() }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes an investigation, with its first commit.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git or the file system says; then nothing is left behind but the root folder.
+    pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
+        self.ignore_investigations()?;
+        let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
+        let files = [
+            file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
+            file(layout::META, &format::meta_file::write(&meta)?),
+            file(layout::RULESET, &ruleset.text),
+        ];
+        let id = meta.id.to_string();
+        let path = self.root.join(&id);
+        let (git, head) = Git::init(&path, &id, &files, message, meta.started_at.seconds())?;
+        self.catalog.forget();
+        let snapshot = Snapshot {
+            path: path.clone(),
+            head,
+            branch: git.head()?.branch,
+            investigation: Arc::new(Investigation::new(meta)),
+            ruleset: Ok(Arc::new(ruleset.clone())),
+            faults: Vec::new(),
+        };
+        self.held().keep(Arc::new(git), read::Files::default(), snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// The folder of the investigation with that id, or a beginning or ending of it that fits no other.
+    ///
+    /// # Errors
+    ///
+    /// None fits, several fit, or one id stands in two folders.
+    pub fn find(&self, id: &str) -> Result<PathBuf, FindError> {
+        self.catalog.find(&self.root, id)
+    }
+
+    /// The committed state of the investigation in that folder.
+    ///
+    /// # Errors
+    ///
+    /// No repository, no commit yet, or no readable `investigation.yaml`. Other faults are part of the snapshot.
+    pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
+        let held = self.held().get(path);
+        if let Some((git, _, snapshot)) = &held
+            && let Ok(head) = git.head()
+            && head.commit == Some(snapshot.head)
+            && head.branch == snapshot.branch
+        {
+            return Ok(snapshot.clone());
+        }
+        // The folder may be another one by now: a handle from before is not trusted with a new head.
+        let git = Arc::new(Git::open(path)?);
+        let head = git.head()?;
+        let commit = head.commit.ok_or_else(|| StoreError::NotAnInvestigation {
+            path: path.to_owned(),
+            reason: "it has no commit yet".into(),
+        })?;
+        let known = held.map(|(_, files, _)| files).unwrap_or_default();
+        let (files, snapshot) = read::snapshot(&git, path, commit, head.branch, &known)?;
+        self.held().keep(git, files, snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// The state of the investigation in that folder at any commit: an id, its beginning, a branch or a tag.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::load`], and where no commit goes by that name.
+    pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
+        let git = Git::open(path)?;
+        let commit = git
+            .resolve(rev)?
+            .ok_or_else(|| StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() })?;
+        Ok(read::snapshot(&git, path, commit, None, &read::Files::default())?.1)
+    }
+
+    /// Writes the files of a decision on `snapshot` as one commit. `changes` are what they mean, so that the state
+    /// after need not be read again.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::HeadMoved`] when somebody else was faster: nothing is written then.
+    pub fn commit(
+        &self,
+        snapshot: &Snapshot,
+        files: Vec<FileChange>,
+        changes: &[Change],
+        message: &str,
+        at: Timestamp,
+    ) -> Result<Snapshot, StoreError> {
+        let (git, known) = match self.held().get(&snapshot.path) {
+            Some((git, files, _)) => (git, files),
+            None => (Arc::new(Git::open(&snapshot.path)?), read::Files::default()),
+        };
+        let files: Vec<git::FileChange> = files
+            .into_iter()
+            .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
+            .collect();
+        let head = git.commit(snapshot.head, &files, message, at.seconds()).map_err(|error| match error {
+            GitError::HeadMoved { .. } => StoreError::HeadMoved { path: snapshot.path.clone() },
+            error => StoreError::Git(error),
+        })?;
+        let after = Snapshot {
+            head,
+            investigation: Arc::new(snapshot.investigation.with(changes)),
+            ..snapshot.clone()
+        };
+        self.held().keep(git, known, after.clone());
+        Ok(after)
+    }
+
+    /// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's
+    /// conclusion; written if it is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git or the file system says.
+    pub fn tag_end(&self, snapshot: &Snapshot, message: &str, at: Timestamp) -> Result<String, StoreError> {
+        let git = self.git(&snapshot.path)?;
+        let target = history::last_change(&git, snapshot.head, layout::CONCLUSION)?;
+        loop {
+            let number = |name: &str| name.strip_prefix("ended/")?.parse::<u32>().ok();
+            let ends: Vec<(u32, String, CommitId)> = git
+                .tags()?
+                .into_iter()
+                .filter_map(|(name, commit)| Some((number(&name)?, name, commit)))
+                .collect();
+            if let Some((_, name, _)) = ends.iter().find(|(_, _, commit)| *commit == target) {
+                return Ok(name.clone());
+            }
+            let last = ends.iter().map(|(number, _, _)| *number).max().unwrap_or(0);
+            let name = format!("ended/{}", last.saturating_add(1));
+            match git.tag(&name, target, message, at.seconds()) {
+                Ok(()) => return Ok(name),
+                // Another process was faster with the same number.
+                Err(GitError::TagExists { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What each commit up to the snapshot's changed, newest first, along first parents.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says. A file that can't be read is a fault of its commit.
+    pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
+        history::history(&*self.git(&snapshot.path)?, snapshot.head)
+    }
+
+    fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
+        let held = self.held().get(path).map(|(git, _, _)| git);
+        held.map_or_else(|| Ok(Arc::new(Git::open(path)?)), Ok)
+    }
+
+    /// Keeps the repositories in the root out of `git status` of a project that the root is part of.
+    fn ignore_investigations(&self) -> Result<(), StoreError> {
+        let path = self.root.join(".gitignore");
+        let io = |source| StoreError::Io { path: path.clone(), source };
+        std::fs::create_dir_all(&self.root).map_err(io)?;
+        let text =
+            "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
+        match std::fs::File::create_new(&path) {
+            Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(io),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(io(error)),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The investigations that were used last.
+#[derive(Default)]
+struct Held {
+    entries: HashMap<PathBuf, Entry>,
+    clock: u64,
+}
+
+struct Entry {
+    git: Arc<Git>,
+    files: read::Files,
+    snapshot: Snapshot,
+    used: u64,
+}
+
+impl Held {
+    fn get(&mut self, path: &Path) -> Option<(Arc<Git>, read::Files, Snapshot)> {
+        self.clock += 1;
+        let entry = self.entries.get_mut(path)?;
+        entry.used = self.clock;
+        Some((Arc::clone(&entry.git), entry.files.clone(), entry.snapshot.clone()))
+    }
+
+    fn keep(&mut self, git: Arc<Git>, files: read::Files, snapshot: Snapshot) {
+        self.clock += 1;
+        self.entries.insert(snapshot.path.clone(), Entry { git, files, snapshot, used: self.clock });
+        if self.entries.len() > HELD {
+            let oldest =
+                self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(path, _)| path.clone());
+            self.entries.retain(|path, _| Some(path) != oldest.as_ref());
+        }
+    }
+}

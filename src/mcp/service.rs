@@ -1,0 +1,249 @@
+//! What every tool works with: the store, the clock, the rulesets, and the two ways of using them.
+//!
+//! - [`Service::read`] loads an investigation as it is committed.
+//! - [`Service::write`] loads, decides, and commits; if the head has moved meanwhile, all three again. So a decision is
+//!   never published on a state that it was not made on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::decide::{Decision, Rejection};
+use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
+use crate::format::{self, message};
+use crate::ruleset::{RulesetFile, Terms, builtin};
+use crate::store::{FindError, Snapshot, Store, StoreError};
+use crate::world::{World, WorldError};
+
+/// How often a write is tried again when others are faster. Each try that loses means that another one won.
+const TRIES: usize = 1_000;
+
+/// How many candidates an ambiguous id is answered with.
+const CANDIDATES: usize = 10;
+
+/// What the tools work with.
+pub struct Service {
+    store: Store,
+    world: World,
+    /// The operator's least number of minimum rounds.
+    min_rounds: Option<u32>,
+}
+
+/// An investigation as a reply speaks of it.
+pub struct Standing {
+    /// The committed state.
+    pub snapshot: Snapshot,
+    /// The rules it is judged by.
+    pub ruleset: Arc<RulesetFile>,
+}
+
+/// What a write did.
+pub struct Written {
+    /// The state afterwards.
+    pub standing: Standing,
+    /// The state that was decided on.
+    pub before: Arc<Investigation>,
+    /// What was decided; without an event, nothing was written.
+    pub decision: Decision,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Why a call is refused, with how things stand where that is known.
+pub struct Refusal {
+    /// Everything that was wrong; at least one.
+    pub errors: Vec<Diagnostic>,
+    /// The state that the call was judged on.
+    pub standing: Option<Standing>,
+}
+
+impl Standing {
+    /// The facts.
+    pub fn investigation(&self) -> &Investigation {
+        &self.snapshot.investigation
+    }
+
+    /// The rules in force.
+    pub fn terms(&self) -> Terms<'_> {
+        Terms::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
+    }
+}
+
+impl Service {
+    /// A service on the investigations in `root`.
+    pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
+        Service { store: Store::new(root), world, min_rounds }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The operator's least number of minimum rounds.
+    pub fn min_rounds(&self) -> Option<u32> {
+        self.min_rounds
+    }
+
+    /// The rulesets that `tot_start` may choose, the default first.
+    pub fn rulesets(&self) -> &[RulesetFile] {
+        builtin::all()
+    }
+
+    /// The time, and where a new session id comes from.
+    ///
+    /// # Errors
+    ///
+    /// `INTERNAL_ERROR` where there is no time.
+    pub fn now(&self) -> Result<Timestamp, Refusal> {
+        self.world.now().map_err(Refusal::from)
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The investigation of that id or part of an id, as it is committed.
+    ///
+    /// # Errors
+    ///
+    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
+    pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
+        let path = self.store.find(session)?;
+        let snapshot = self.store.load(&path)?;
+        match &snapshot.ruleset {
+            Ok(ruleset) => Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
+            Err(fault) => Err(Diagnostic::new(
+                "INVALID_RULESET",
+                format!("This investigation can't be judged: {fault}."),
+            )
+            .suggest(format!(
+                "Mend {} in {} by hand and commit it; its history can be read with git and tot-report meanwhile.",
+                fault.path,
+                path.display()
+            ))
+            .into()),
+        }
+    }
+
+    /// Decides on the committed state and writes what was decided as one commit.
+    ///
+    /// # Errors
+    ///
+    /// What `decide` refuses, with the state it was judged on; and what [`Service::read`] and the store say.
+    pub fn write(
+        &self,
+        session: &str,
+        decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
+    ) -> Result<Written, Refusal> {
+        for _ in 0..TRIES {
+            let standing = self.read(session)?;
+            let before = Arc::clone(&standing.snapshot.investigation);
+            let at = self.now()?;
+            let decision = match decide(&before, &standing.terms(), at) {
+                Ok(decision) => decision,
+                Err(rejection) => return Err(Refusal { errors: rejection.errors, standing: Some(standing) }),
+            };
+            let Some(event) = &decision.event else {
+                return Ok(Written { standing, before, decision, at });
+            };
+            match self.publish(&standing, &before, event, &decision.warnings, at) {
+                Ok(snapshot) => {
+                    let standing = Standing { snapshot, ruleset: standing.ruleset };
+                    return Ok(Written { standing, before, decision, at });
+                }
+                Err(StoreError::HeadMoved { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Diagnostic::new("BUSY", format!("Others wrote to this investigation {TRIES} times in a row."))
+            .suggest("Call again.")
+            .into())
+    }
+
+    /// The tag of the end that the standing's conclusion is. The file is the truth and the tag a pointer to it: where
+    /// a kill came between the two, this writes what is missing.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub fn tag_end(&self, standing: &Standing, at: Timestamp) -> Result<String, Refusal> {
+        let meta = standing.investigation().meta();
+        let conclusion = standing.investigation().conclusion().and_then(|end| end.conclusion.as_deref());
+        let message = match conclusion {
+            Some(conclusion) => format!("{}\n\n{conclusion}\n", meta.title),
+            None => format!("{}\n", meta.title),
+        };
+        Ok(self.store.tag_end(&standing.snapshot, &message, at)?)
+    }
+
+    fn publish(
+        &self,
+        standing: &Standing,
+        before: &Investigation,
+        event: &Event,
+        warnings: &[Diagnostic],
+        at: Timestamp,
+    ) -> Result<Snapshot, StoreError> {
+        let message = message::message(before, &standing.terms(), event, warnings);
+        self.store.commit(&standing.snapshot, format::files(event)?, &event.changes(), &message, at)
+    }
+}
+
+impl From<Diagnostic> for Refusal {
+    fn from(error: Diagnostic) -> Self {
+        Refusal { errors: vec![error], standing: None }
+    }
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Refusal { errors: rejection.errors, standing: None }
+    }
+}
+
+impl From<FindError> for Refusal {
+    fn from(error: FindError) -> Self {
+        let message = sentence(&error);
+        match error {
+            FindError::NotFound { .. } => Diagnostic::new("SESSION_NOT_FOUND", message)
+                .suggest("Use the sessionId that tot_start gave, or begin with tot_start."),
+            FindError::Ambiguous { candidates, .. } => {
+                let shown: Vec<String> =
+                    candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
+                let more = candidates.len().saturating_sub(CANDIDATES);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                Diagnostic::new("AMBIGUOUS_SESSION", message)
+                    .suggest(format!("Give more characters; it could be {}{more}.", shown.join(", ")))
+            }
+            FindError::Twice { .. } => Diagnostic::new("AMBIGUOUS_SESSION", message)
+                .suggest("Move one of the two folders out of the server's root."),
+        }
+        .into()
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Diagnostic::new("STORE_ERROR", sentence(&error)).into()
+    }
+}
+
+impl From<WorldError> for Refusal {
+    fn from(error: WorldError) -> Self {
+        Diagnostic::new("INTERNAL_ERROR", sentence(&error)).into()
+    }
+}
+
+/// An error with what caused it, as one sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}

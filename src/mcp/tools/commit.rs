@@ -1,0 +1,142 @@
+//! `tot_commit`: what was found.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{IncompleteNode, Shared, TransitionEntry, incomplete};
+use super::answer;
+use crate::decide::commit::{Finding, commit};
+use crate::domain::{Event, Node};
+
+const ABOUT: About = About {
+    name: "tot_commit",
+    title: "Commit what was found",
+    description: "Stores the result of researching pending nodes: for each a state of the method, the findings in \
+                  Markdown (sources as a list under `## References`), and the id of the agent that did the research. \
+                  A state that comes too early may be stored as another one (`requestedState`; a warning says why) or \
+                  be refused (STATE_LOCKED). The batch is taken whole or rejected whole. Codes: NOT_PROPOSED, \
+                  UNKNOWN_STATE, INVALID_CHILD_STATE, TERMINAL_PARENT, MISSING_EVIDENCE, TERMINAL_RATIO_EXCEEDED, \
+                  DUPLICATE_IN_BATCH, EMPTY_BATCH, TEXT_TOO_LONG, INVESTIGATION_ENDED, SESSION_NOT_FOUND; warnings: \
+                  SUSPICIOUS, MISSING_AGENT, REUSED_AGENT, DEPTH_ENFORCED and its like, INCOMPLETE_<STATE>.",
+    read_only: false,
+    idempotent: false,
+};
+
+/// A batch of results.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// The results.
+    results: Vec<ResultEntry>,
+}
+
+/// The result of one node.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+struct ResultEntry {
+    /// A pending node.
+    #[schemars(extend("examples" = ["R2.A1"]))]
+    node_id: String,
+    /// A state of the method.
+    #[schemars(extend("examples" = ["EXPLORE"]))]
+    state: String,
+    /// What was found, in Markdown.
+    #[schemars(extend("examples" = ["The plan changed to a sequential scan.\n\n## References\n- logs/slow.log:120 - the query"]))]
+    findings: String,
+    /// Who did the research; another one for each node.
+    #[schemars(extend("examples" = ["agent-7"]))]
+    agent_id: Option<String>,
+    /// What proves it: measured, read, reproduced. Some methods require it for some states.
+    evidence: Option<String>,
+    /// How it was verified.
+    verification_method: Option<String>,
+    /// What else was considered.
+    #[serde(default)]
+    alternatives_considered: Vec<String>,
+}
+
+/// What was stored.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The nodes as they were stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    committed: Option<Vec<Committed>>,
+    /// Parents whose state these results changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transitions: Option<Vec<TransitionEntry>>,
+    /// Open nodes that lack children.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_explore: Option<Vec<IncompleteNode>>,
+}
+
+/// One stored node.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Committed {
+    /// The node.
+    node_id: String,
+    /// The state it has now.
+    state: String,
+    /// The state that was asked for, where another was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested_state: Option<String>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output { shared, committed: None, transitions: None, pending_explore: None }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let results: Vec<Finding> = input
+        .results
+        .into_iter()
+        .map(|result| Finding {
+            node_id: result.node_id,
+            state: result.state,
+            findings: result.findings,
+            agent_id: result.agent_id,
+            evidence: result.evidence,
+            verification_method: result.verification_method,
+            alternatives_considered: result.alternatives_considered,
+        })
+        .collect();
+    let written = service.write(&input.session_id, |investigation, terms, now| {
+        commit(investigation, terms, results.clone(), now)
+    })?;
+    let standing = &written.standing;
+    let mut output =
+        Output::from(Shared::done(standing, Some(standing.snapshot.head), &written.decision.warnings));
+    output.pending_explore = Some(incomplete(standing.investigation(), &standing.terms()));
+    if let Some(Event::Committed { nodes, transitions }) = &written.decision.event {
+        output.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
+        output.transitions = Some(transitions.iter().map(Into::into).collect());
+    }
+    Ok(output)
+}
+
+fn committed(node: &Node) -> Option<Committed> {
+    let classification = node.classification.as_ref()?;
+    Some(Committed {
+        node_id: node.id.to_string(),
+        state: classification.current_state().to_string(),
+        requested_state: classification.requested_state.as_ref().map(ToString::to_string),
+    })
+}

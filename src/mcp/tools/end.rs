@@ -1,0 +1,180 @@
+//! `tot_end`: the answer.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{GraphForm, QualityFigures, ReferenceEntry, Shared, summary};
+use super::{answer, graph};
+use crate::decide::end::{End, end};
+use crate::decide::quality::quality;
+use crate::decide::results::results;
+use crate::domain::Node;
+
+const ABOUT: About = About {
+    name: "tot_end",
+    title: "End an investigation",
+    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion as the top of its \
+                  report, and returns the solutions (each verified or not, and by which nodes), theories, the number \
+                  of dead ends, and all references in the findings. Rejected with every blocker while something is \
+                  owed: NO_NODES, RECOVERY_REQUIRED, MIN_ROUNDS, INSUFFICIENT_CHILDREN, PENDING_PROPOSALS, \
+                  DEPTH_TOO_SHALLOW, QUALITY_TOO_LOW, AWAITING_CONFIRMATION. An ended one answers as before and writes \
+                  nothing. Also TEXT_TOO_LONG, SESSION_NOT_FOUND.",
+    read_only: false,
+    idempotent: true,
+};
+
+/// The end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
+    conclusion: Option<String>,
+    /// Who ends it.
+    agent_id: Option<String>,
+    /// The form of the graph.
+    #[serde(default)]
+    graph: GraphForm,
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solutions: Option<Vec<Solution>>,
+    /// Answers that can't be tested here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    theories: Option<Vec<Theory>>,
+    /// How many nodes were ruled out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_ends: Option<usize>,
+    /// The sources in the findings, in order of first mention.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    references: Option<Vec<ReferenceEntry>>,
+    /// The quality figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<QualityFigures>,
+    /// The git tag of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<String>,
+    /// The graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_dot: Option<String>,
+    /// Why the graph was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph_note: Option<String>,
+}
+
+/// One answer.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Solution {
+    /// The node.
+    node_id: String,
+    /// Its title.
+    title: String,
+    /// Its round.
+    round: u32,
+    /// Whether a child confirms it.
+    verified: bool,
+    /// The nodes that confirm it.
+    verified_by: Vec<String>,
+    /// The beginning of its findings.
+    summary: String,
+}
+
+/// One answer that can't be tested here.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Theory {
+    /// The node.
+    node_id: String,
+    /// Its title.
+    title: String,
+    /// Its round.
+    round: u32,
+    /// The beginning of its findings.
+    summary: String,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output {
+            shared,
+            solutions: None,
+            theories: None,
+            dead_ends: None,
+            references: None,
+            quality: None,
+            tag: None,
+            final_dot: None,
+            graph_note: None,
+        }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let request = End { conclusion: input.conclusion, agent_id: input.agent_id };
+    let written = service.write(&input.session_id, |investigation, terms, now| {
+        end(investigation, terms, request.clone(), now)
+    })?;
+    let standing = &written.standing;
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let tag = service.tag_end(standing, written.at)?;
+    let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
+    let found = results(investigation, &terms);
+    let (final_dot, graph_note) = graph(investigation, &terms, input.graph);
+    let findings =
+        |node: &Node| node.classification.as_ref().map(|it| summary(&it.findings)).unwrap_or_default();
+    Ok(Output {
+        solutions: Some(
+            found
+                .solutions
+                .iter()
+                .map(|solution| Solution {
+                    node_id: solution.node.id.to_string(),
+                    title: solution.node.title.clone(),
+                    round: solution.node.round(),
+                    verified: !solution.verified_by.is_empty(),
+                    verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
+                    summary: findings(&solution.node),
+                })
+                .collect(),
+        ),
+        theories: Some(
+            found
+                .theories
+                .iter()
+                .map(|node| Theory {
+                    node_id: node.id.to_string(),
+                    title: node.title.clone(),
+                    round: node.round(),
+                    summary: findings(node),
+                })
+                .collect(),
+        ),
+        dead_ends: Some(found.dead_ends.len()),
+        references: Some(found.references.into_iter().map(Into::into).collect()),
+        quality: Some(quality(investigation, &terms).into()),
+        tag: Some(tag),
+        final_dot,
+        graph_note,
+        ..Output::from(Shared::done(standing, commit, &written.decision.warnings))
+    })
+}

@@ -1,0 +1,116 @@
+//! `tot_propose`: nodes to be researched next.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{Shared, pending};
+use super::answer;
+use crate::decide::propose::{NewNode, Propose, propose};
+use crate::domain::Event;
+
+const ABOUT: About = About {
+    name: "tot_propose",
+    title: "Propose nodes to research",
+    description: "Registers nodes that are to be researched next, or takes pending proposals back. An id is \
+                  R<round>.<suffix>: R1.A is a root (parent null), R2.A1 a child of R1.A, R3.A1a a child of R2.A1; the \
+                  parent must be committed. Proposing a pending id again replaces it. The batch is taken whole or \
+                  rejected whole. Codes: INVALID_ID_FORMAT, DUPLICATE_ID, DUPLICATE_IN_BATCH, ID_CASE_COLLISION, \
+                  PARENT_NOT_FOUND, TERMINAL_PARENT, ROUND_MISMATCH, ID_PARENT_MISMATCH, MISSING_TITLE, \
+                  BATCH_OVERFLOW, INSUFFICIENT_ROOTS, TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), \
+                  TEXT_TOO_LONG, EMPTY_BATCH, INVESTIGATION_ENDED, SESSION_NOT_FOUND.",
+    read_only: false,
+    idempotent: false,
+};
+
+/// A batch of proposals.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// The nodes.
+    #[serde(default)]
+    nodes: Vec<Node>,
+    /// Ids of pending proposals to take back.
+    #[serde(default)]
+    withdraw: Vec<String>,
+}
+
+/// One node to research.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+struct Node {
+    /// Its id: R<round>.<suffix>, the suffix extending the parent's.
+    #[schemars(extend("examples" = ["R2.A1"]))]
+    id: String,
+    /// The committed node that it extends; null for a root.
+    #[schemars(extend("x-nullable" = true, "examples" = ["R1.A"]))]
+    parent: Option<String>,
+    /// One line.
+    #[schemars(extend("examples" = ["Read the slow query log"]))]
+    title: String,
+    /// What is to be done.
+    #[serde(default)]
+    planned_action: String,
+}
+
+/// What is proposed now.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The ids that were proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved_nodes: Option<Vec<String>>,
+    /// The ids that were taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<Vec<String>>,
+    /// All proposals that are not committed yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Vec<String>>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output { shared, approved_nodes: None, withdrawn: None, pending: None }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let request = Propose {
+        nodes: input
+            .nodes
+            .into_iter()
+            .map(|node| NewNode {
+                id: node.id,
+                // An agent that means no parent writes it in one of these ways.
+                parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
+                title: node.title,
+                planned_action: node.planned_action,
+            })
+            .collect(),
+        withdraw: input.withdraw,
+    };
+    let written = service.write(&input.session_id, |investigation, terms, now| {
+        propose(investigation, terms, request.clone(), now)
+    })?;
+    let head = written.standing.snapshot.head;
+    let mut output = Output::from(Shared::done(&written.standing, Some(head), &written.decision.warnings));
+    output.pending = Some(pending(written.standing.investigation()));
+    if let Some(Event::Proposed { nodes, withdrawn }) = &written.decision.event {
+        output.approved_nodes = Some(nodes.iter().map(|node| node.id.to_string()).collect());
+        output.withdrawn = Some(withdrawn.iter().map(ToString::to_string).collect());
+    }
+    Ok(output)
+}

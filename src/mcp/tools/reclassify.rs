@@ -1,0 +1,118 @@
+//! `tot_reclassify`: a node is revived, corrected or given up.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{Shared, TransitionEntry};
+use super::answer;
+use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::domain::{Event, NodeId};
+
+const ABOUT: About = About {
+    name: "tot_reclassify",
+    title: "Change a node's state",
+    description: "Changes the state of a committed node: revives a closed one, corrects a wrong one, gives one up. The \
+                  former state and the reason stay in the node and in the history. An open state reopens an ended \
+                  investigation. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, HAS_CHILDREN (to a closed state), \
+                  INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG, SESSION_NOT_FOUND; warnings: EARLY_STATE, \
+                  MISSING_EVIDENCE.",
+    read_only: false,
+    idempotent: true,
+};
+
+/// A change of state.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// A committed node.
+    #[schemars(extend("examples" = ["R4.A1a1"]))]
+    node_id: String,
+    /// The state it shall have.
+    #[schemars(extend("examples" = ["EXPLORE"]))]
+    new_state: String,
+    /// Why.
+    reason: Option<String>,
+    /// Who asks for it.
+    agent_id: Option<String>,
+    /// What proves it.
+    evidence: Option<String>,
+    /// How it was verified.
+    verification_method: Option<String>,
+    /// What else was considered.
+    #[serde(default)]
+    alternatives_considered: Vec<String>,
+}
+
+/// The change.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    /// Its state before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_state: Option<String>,
+    /// Its state now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_state: Option<String>,
+    /// Parents whose state this changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transitions: Option<Vec<TransitionEntry>>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output { shared, node_id: None, previous_state: None, new_state: None, transitions: None }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let request = Reclassify {
+        node_id: input.node_id,
+        new_state: input.new_state,
+        reason: input.reason,
+        agent_id: input.agent_id,
+        evidence: input.evidence,
+        verification_method: input.verification_method,
+        alternatives_considered: input.alternatives_considered,
+    };
+    let written = service.write(&input.session_id, |investigation, terms, now| {
+        reclassify(investigation, terms, request.clone(), now)
+    })?;
+    let standing = &written.standing;
+    let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
+    let mut output = Output::from(Shared::done(standing, commit, &written.decision.warnings));
+    output.node_id = Some(request.node_id.clone());
+    match &written.decision.event {
+        Some(Event::Reclassified { transition, transitions, .. }) => {
+            output.previous_state = Some(transition.from.to_string());
+            output.new_state = Some(transition.to.to_string());
+            output.transitions = Some(transitions.iter().map(Into::into).collect());
+        }
+        _ => {
+            let id = request.node_id.parse::<NodeId>().ok();
+            let state = id.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
+            output.shared.message = format!(
+                "{} had that state already; nothing was written. {}",
+                request.node_id, output.shared.message
+            );
+            output.previous_state.clone_from(&state);
+            output.new_state = state;
+        }
+    }
+    Ok(output)
+}

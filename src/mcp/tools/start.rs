@@ -1,0 +1,145 @@
+//! `tot_start`: a new investigation.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service, Standing};
+use super::super::wire::Shared;
+use super::answer;
+use crate::decide::start::{Start, start};
+use crate::domain::Diagnostic;
+use crate::format::message;
+use crate::ruleset::instructions::instructions;
+use crate::ruleset::{builtin, terms};
+
+const ABOUT: About = About {
+    name: "tot_start",
+    title: "Start an investigation",
+    description: "Begins an investigation of a question and returns its sessionId, which every other tool takes, and \
+                  `instructions`: the states, what each needs, and the loop of propose, research, commit. The \
+                  investigation is a git repository (`repository`); each later call that changes something is one \
+                  commit in it. Optional settings are fixed here for good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET, \
+                  TEXT_TOO_LONG.",
+    read_only: false,
+    idempotent: false,
+};
+
+/// What is to be investigated.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The question, in as many words as it needs.
+    #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
+    query: String,
+    /// A short title for lists and pages; the first line of the query where it is absent.
+    title: Option<String>,
+    /// The method: single-root (default), drill, multi-gate, found-verify or exhaust.
+    ruleset: Option<String>,
+    /// The mode of the method. single-root has deep (default), exhaustive and smoke.
+    mode: Option<String>,
+    /// Roots that the first proposal must bring, where the method lets them be chosen.
+    min_roots: Option<u32>,
+    /// Rounds before the end is accepted, 1 to 20; may raise the method's number, and lower it in mode smoke.
+    min_rounds: Option<u32>,
+    /// Whether states that come too early are kept instead of being stored as another state.
+    allow_early_terminal: Option<bool>,
+    /// What is known beforehand: versions, logs, constraints. It is stored and shown in the report.
+    context: Option<String>,
+}
+
+/// The new investigation.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The id that every other tool takes; any unique beginning or ending of it will do, from 4 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// The method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruleset: Option<String>,
+    /// The mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    /// Rounds before the end is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_rounds: Option<u32>,
+    /// Whether early states are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allow_early_terminal: Option<bool>,
+    /// Roots that the first proposal must bring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_roots: Option<u32>,
+    /// The folder of the git repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
+    /// How to go on, in Markdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output {
+            shared,
+            session_id: None,
+            ruleset: None,
+            mode: None,
+            min_rounds: None,
+            allow_early_terminal: None,
+            min_roots: None,
+            repository: None,
+            instructions: None,
+        }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let name = input.ruleset.as_deref().map_or(builtin::DEFAULT, str::trim);
+    let file = service.rulesets().iter().find(|file| file.ruleset.name == name).ok_or_else(|| {
+        let known = terms::list(service.rulesets().iter().map(|file| &file.ruleset.name));
+        Diagnostic::new(
+            "UNKNOWN_RULESET",
+            format!("There is no ruleset `{}`.", name.chars().take(60).collect::<String>()),
+        )
+        .suggest(format!("The rulesets are {known}; without one, it is {}.", builtin::DEFAULT))
+    })?;
+    let request = Start {
+        query: input.query,
+        title: input.title,
+        context: input.context,
+        mode: input.mode,
+        min_roots: input.min_roots,
+        min_rounds: input.min_rounds,
+        allow_early_terminal: input.allow_early_terminal,
+    };
+    let now = service.now()?;
+    let meta = start(request, &file.ruleset, service.min_rounds(), service.world().session_id(now), now)?;
+    let message = message::started(&meta);
+    let snapshot = service.store().create(meta, file, &message)?;
+    let commit = snapshot.head;
+    let standing = Standing { snapshot, ruleset: Arc::new(file.clone()) };
+    let meta = standing.investigation().meta();
+    let path = &standing.snapshot.path;
+    let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    Ok(Output {
+        shared: Shared::done(&standing, Some(commit), &[]),
+        session_id: Some(meta.id.to_string()),
+        ruleset: Some(meta.ruleset.clone()),
+        mode: Some(meta.mode.clone()),
+        min_rounds: Some(meta.min_rounds),
+        allow_early_terminal: Some(meta.allow_early_terminal),
+        min_roots: Some(meta.min_roots),
+        repository: Some(repository.display().to_string()),
+        instructions: Some(instructions(&standing.terms(), meta)),
+    })
+}

@@ -1,0 +1,231 @@
+//! `tot_status`: how an investigation stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{GraphForm, IncompleteNode, QualityFigures, Shared, incomplete, pending};
+use super::{answer, graph};
+use crate::decide::quality::quality;
+use crate::domain::{Diagnostic, Investigation};
+
+/// How many entries a page has.
+const PAGE: usize = 50;
+
+const ABOUT: About = About {
+    name: "tot_status",
+    title: "See how an investigation stands",
+    description: "Reads an investigation: its question, nodes by state, pending proposals, open nodes that lack \
+                  children, quality, everything that blocks the end, the next step, and the graph as DOT while it is \
+                  small. Writes nothing. `detail: full` lists all nodes with title and state; long lists come in pages \
+                  (`nextCursor`). Codes: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_ARGUMENT.",
+    read_only: true,
+    idempotent: true,
+};
+
+/// What is to be seen.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// The form of the graph.
+    #[serde(default)]
+    graph: GraphForm,
+    /// How much.
+    #[serde(default)]
+    detail: Detail,
+    /// `nextCursor` of the reply before, for the next page.
+    cursor: Option<String>,
+}
+
+/// How much of an investigation is shown.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+enum Detail {
+    /// What is open.
+    #[default]
+    Concise,
+    /// All nodes, too.
+    Full,
+}
+
+/// How it stands.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// The id, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// The question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
+    /// The title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// The method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruleset: Option<String>,
+    /// The mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    /// Rounds before the end is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_rounds: Option<u32>,
+    /// When it ended; absent while it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    /// Committed nodes in each state of the method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active_by_state: Option<BTreeMap<String, usize>>,
+    /// Committed nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_nodes: Option<usize>,
+    /// Committed nodes in a closed state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminal_nodes: Option<usize>,
+    /// Proposals that are not committed yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Vec<String>>,
+    /// Open nodes that lack children.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<Vec<IncompleteNode>>,
+    /// Committed nodes, with `detail: full`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed: Option<Vec<Listed>>,
+    /// Where the next page begins; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// The quality figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<QualityFigures>,
+    /// The next legal step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<String>,
+    /// Files of the investigation that can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    faults: Option<Vec<String>>,
+    /// The graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dot: Option<String>,
+    /// Why the graph was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph_note: Option<String>,
+}
+
+/// One node of the list.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Listed {
+    /// The node.
+    node_id: String,
+    /// Its state.
+    state: String,
+    /// Its title.
+    title: String,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output {
+            shared,
+            session_id: None,
+            query: None,
+            title: None,
+            ruleset: None,
+            mode: None,
+            min_rounds: None,
+            ended_at: None,
+            active_by_state: None,
+            total_nodes: None,
+            terminal_nodes: None,
+            pending: None,
+            incomplete: None,
+            listed: None,
+            next_cursor: None,
+            quality: None,
+            next_action: None,
+            faults: None,
+            dot: None,
+            graph_note: None,
+        }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let standing = service.read(&input.session_id)?;
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
+        None => 0,
+        Some(cursor) => cursor.parse::<usize>().map_err(|_| {
+            Diagnostic::new("INVALID_ARGUMENT", "cursor: it is not one that a reply gave.")
+                .suggest("Give `nextCursor` of the reply before, or leave it out for the first page.")
+        })?,
+    };
+    let mut active: BTreeMap<String, usize> =
+        terms.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
+    let (mut total, mut terminal) = (0, 0);
+    for (_, state) in investigation.committed() {
+        *active.entry(state.to_string()).or_default() += 1;
+        total += 1;
+        terminal += usize::from(terms.is_terminal(state));
+    }
+    let all_incomplete = incomplete(investigation, &terms);
+    let length = if input.detail == Detail::Full { total } else { all_incomplete.len() };
+    let meta = investigation.meta();
+    let (dot, graph_note) = graph(investigation, &terms, input.graph);
+    let shared = Shared::done(&standing, None, &[]);
+    let next_action = shared.message.clone();
+    Ok(Output {
+        session_id: Some(meta.id.to_string()),
+        query: Some(meta.query.clone()),
+        title: Some(meta.title.clone()),
+        ruleset: Some(meta.ruleset.clone()),
+        mode: Some(meta.mode.clone()),
+        min_rounds: Some(meta.min_rounds),
+        ended_at: investigation.conclusion().map(|conclusion| conclusion.ended_at.to_string()),
+        active_by_state: Some(active),
+        total_nodes: Some(total),
+        terminal_nodes: Some(terminal),
+        pending: Some(pending(investigation)),
+        listed: (input.detail == Detail::Full).then(|| listed(investigation, start)),
+        incomplete: Some(match input.detail {
+            Detail::Full => all_incomplete,
+            Detail::Concise => all_incomplete.into_iter().skip(start).take(PAGE).collect(),
+        }),
+        next_cursor: (length > start.saturating_add(PAGE)).then(|| (start + PAGE).to_string()),
+        quality: Some(quality(investigation, &terms).into()),
+        next_action: Some(next_action),
+        faults: (!standing.snapshot.faults.is_empty())
+            .then(|| standing.snapshot.faults.iter().map(ToString::to_string).collect()),
+        dot,
+        graph_note,
+        ..Output::from(shared)
+    })
+}
+
+fn listed(investigation: &Investigation, start: usize) -> Vec<Listed> {
+    investigation
+        .committed()
+        .skip(start)
+        .take(PAGE)
+        .map(|(node, state)| Listed {
+            node_id: node.id.to_string(),
+            state: state.to_string(),
+            title: node.title.clone(),
+        })
+        .collect()
+}

@@ -1,0 +1,368 @@
+//! The replies as they go over the wire, and how domain values become them. The wire has types of its own, so that the
+//! domain can change without the protocol.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::service::{Refusal, Standing};
+use crate::decide::quality::Quality;
+use crate::decide::results::Reference;
+use crate::decide::standing::{self, NextRound};
+use crate::domain::{Diagnostic, Investigation, Transition};
+use crate::markdown::{self, MentionKind};
+use crate::ruleset::Terms;
+use crate::store::CommitId;
+
+/// How much of a finding stands in a reply.
+const SUMMARY: usize = 300;
+
+/// Whether the call was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Status {
+    /// It was done.
+    Ok,
+    /// Nothing was written; the errors say why.
+    Rejected,
+}
+
+/// An error, a warning or a blocker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Notice {
+    /// What kind.
+    pub code: String,
+    /// The node it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<String>,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+/// What every reply about an investigation has.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Shared {
+    /// OK, or REJECTED: then nothing was written.
+    pub status: Status,
+    /// What to do next.
+    pub message: String,
+    /// Why the call was rejected.
+    pub errors: Vec<Notice>,
+    /// What is doubtful, though the call went through.
+    pub warnings: Vec<Notice>,
+    /// The git commit that was written; absent when none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The highest round of any committed node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_round: Option<u32>,
+    /// Whether tot_end would be accepted now.
+    pub can_end: bool,
+    /// Everything that keeps tot_end from being accepted.
+    pub blockers: Vec<Notice>,
+    /// The children that are owed next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_round_info: Option<NextRoundInfo>,
+}
+
+/// The children that are owed in the lowest round that lacks some.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct NextRoundInfo {
+    /// The round of these children.
+    pub round: u32,
+    /// How many are owed in that round.
+    pub nodes_required: u32,
+    /// In how many proposals they fit.
+    pub total_batches: u32,
+    /// What each parent lacks.
+    pub parent_breakdown: Vec<ParentBreakdown>,
+}
+
+/// What one parent lacks.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct ParentBreakdown {
+    /// The parent.
+    pub parent_id: String,
+    /// Its state.
+    pub state: String,
+    /// How many children it lacks.
+    pub children_needed: u32,
+}
+
+/// A node's change of state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct TransitionEntry {
+    /// The node.
+    pub node_id: String,
+    /// Its state before.
+    pub from: String,
+    /// Its state now; also the key under which other replies give a state.
+    pub state: String,
+    /// The child that brought it about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// An open node that lacks children.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct IncompleteNode {
+    /// The node.
+    pub node_id: String,
+    /// Its state.
+    pub state: String,
+    /// Children that count.
+    pub has: u32,
+    /// Children that it needs.
+    pub needs: u32,
+    /// The states in which children count; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<Vec<String>>,
+}
+
+/// The quality figures; each is explained in the method's documentation.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct QualityFigures {
+    max_depth: f64,
+    avg_depth: f64,
+    avg_branching_factor: f64,
+    terminal_ratio: f64,
+    valid_to_dead_ratio: f64,
+    depth_score: f64,
+    breadth_score: f64,
+    balance_score: f64,
+    exploration_score: f64,
+    composite_score: f64,
+}
+
+/// What a reference is.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub enum ReferenceKind {
+    /// A web address.
+    Url,
+    /// A file.
+    Path,
+}
+
+/// One source, with the nodes that cite it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct ReferenceEntry {
+    /// The address or path.
+    pub target: String,
+    /// Which of the two.
+    pub kind: ReferenceKind,
+    /// The line in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The nodes that cite it.
+    pub cited_by: Vec<String>,
+}
+
+/// Which form of the graph a reply shall have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub enum GraphForm {
+    /// None.
+    None,
+    /// DOT while there are at most 40 nodes.
+    #[default]
+    Auto,
+    /// DOT, whatever its size.
+    Dot,
+    /// Mermaid, whatever its size.
+    Mermaid,
+}
+
+impl Shared {
+    /// Of a call that went through; without a message of its own the next legal step is the message.
+    pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
+        Shared::of(standing, Status::Ok, commit, &[], warnings)
+    }
+
+    /// Of a call that was refused.
+    pub fn refused(refusal: &Refusal) -> Shared {
+        let mut shared = match &refusal.standing {
+            Some(standing) => Shared::of(standing, Status::Rejected, None, &refusal.errors, &[]),
+            None => Shared {
+                status: Status::Rejected,
+                message: String::new(),
+                errors: notices(&refusal.errors),
+                warnings: Vec::new(),
+                commit: None,
+                current_round: None,
+                can_end: false,
+                blockers: Vec::new(),
+                next_round_info: None,
+            },
+        };
+        shared.message = refusal_message(&refusal.errors);
+        shared
+    }
+
+    fn of(
+        standing: &Standing,
+        status: Status,
+        commit: Option<CommitId>,
+        errors: &[Diagnostic],
+        warnings: &[Diagnostic],
+    ) -> Shared {
+        let (investigation, terms) = (standing.investigation(), standing.terms());
+        let blockers = standing::blockers(investigation, &terms);
+        let ended = investigation.conclusion().is_some();
+        Shared {
+            status,
+            message: standing::next_action(investigation, &terms),
+            errors: notices(errors),
+            warnings: notices(warnings),
+            commit: commit.map(|commit| commit.to_string()),
+            current_round: Some(investigation.current_round()),
+            can_end: blockers.is_empty(),
+            blockers: notices(&blockers),
+            next_round_info: if ended {
+                None
+            } else {
+                standing::next_round(investigation, &terms).map(Into::into)
+            },
+        }
+    }
+}
+
+/// The first error with what to do about it, and how many more there are.
+fn refusal_message(errors: &[Diagnostic]) -> String {
+    let Some(first) = errors.first() else { return "Nothing was written.".into() };
+    let suggestion = first.suggestion.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
+    let more = match errors.len() {
+        0 | 1 => String::new(),
+        2 => " One more error is listed.".into(),
+        many => format!(" {} more errors are listed.", many - 1),
+    };
+    format!("Nothing was written. {}{suggestion}{more}", first.message)
+}
+
+/// Diagnostics for the wire.
+pub fn notices(diagnostics: &[Diagnostic]) -> Vec<Notice> {
+    diagnostics
+        .iter()
+        .map(|diagnostic| Notice {
+            code: diagnostic.code.clone().into_owned(),
+            node_id: diagnostic.node.clone(),
+            message: diagnostic.message.clone(),
+            suggestion: diagnostic.suggestion.clone(),
+        })
+        .collect()
+}
+
+impl From<NextRound> for NextRoundInfo {
+    fn from(next: NextRound) -> Self {
+        NextRoundInfo {
+            round: next.round,
+            nodes_required: next.nodes_required,
+            total_batches: next.total_batches,
+            parent_breakdown: next
+                .parents
+                .into_iter()
+                .map(|owed| ParentBreakdown {
+                    parent_id: owed.parent.to_string(),
+                    state: owed.state.to_string(),
+                    children_needed: owed.children_needed,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<&Transition> for TransitionEntry {
+    fn from(transition: &Transition) -> Self {
+        TransitionEntry {
+            node_id: transition.node.id.to_string(),
+            from: transition.from.to_string(),
+            state: transition.to.to_string(),
+            by: transition.by.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl From<Quality> for QualityFigures {
+    fn from(quality: Quality) -> Self {
+        // Six digits are more than the figures mean, and spare an agent 0.30000000000000004.
+        let round = |value: f64| (value * 1e6).round() / 1e6;
+        QualityFigures {
+            max_depth: round(quality.max_depth),
+            avg_depth: round(quality.avg_depth),
+            avg_branching_factor: round(quality.avg_branching_factor),
+            terminal_ratio: round(quality.terminal_ratio),
+            valid_to_dead_ratio: round(quality.valid_to_dead_ratio),
+            depth_score: round(quality.depth_score),
+            breadth_score: round(quality.breadth_score),
+            balance_score: round(quality.balance_score),
+            exploration_score: round(quality.exploration_score),
+            composite_score: round(quality.composite_score),
+        }
+    }
+}
+
+impl From<Reference> for ReferenceEntry {
+    fn from(reference: Reference) -> Self {
+        ReferenceEntry {
+            target: reference.target,
+            kind: match reference.kind {
+                MentionKind::Url => ReferenceKind::Url,
+                MentionKind::Path => ReferenceKind::Path,
+            },
+            line: reference.line,
+            title: reference.title,
+            cited_by: reference.cited_by.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// The open nodes that lack children.
+pub fn incomplete(investigation: &Investigation, terms: &Terms) -> Vec<IncompleteNode> {
+    terms
+        .incomplete(investigation)
+        .into_iter()
+        .filter_map(|(node, requirement)| {
+            Some(IncompleteNode {
+                node_id: node.id.to_string(),
+                state: node.state()?.to_string(),
+                has: requirement.has,
+                needs: requirement.needs,
+                of: requirement.of.map(|of| of.iter().map(ToString::to_string).collect()),
+            })
+        })
+        .collect()
+}
+
+/// The ids of the pending proposals.
+pub fn pending(investigation: &Investigation) -> Vec<String> {
+    investigation.pending().map(|node| node.id.to_string()).collect()
+}
+
+/// The beginning of a finding.
+pub fn summary(findings: &str) -> String {
+    markdown::excerpt(findings, SUMMARY)
+}

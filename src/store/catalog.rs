@@ -1,0 +1,149 @@
+//! Which investigation is in which folder.
+//!
+//! A folder that is named by an id is taken at its word until it is loaded; one with another name (`git clone … foo`)
+//! is asked once. The list is read again when the root folder has changed, and when an id is not in it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use super::git::Git;
+use super::read;
+use crate::domain::SessionId;
+
+/// The fewest characters of an id that are enough to look for it.
+const SHORTEST: usize = 4;
+
+/// Why no folder was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// No investigation has that id.
+    #[error("investigation `{id}` not found in {root}")]
+    NotFound {
+        /// What was asked for, shortened.
+        id: String,
+        /// Where it was looked for.
+        root: PathBuf,
+    },
+    /// Several fit.
+    #[error("`{id}` fits several investigations")]
+    Ambiguous {
+        /// What was asked for.
+        id: String,
+        /// The ones that fit.
+        candidates: Vec<SessionId>,
+    },
+    /// One id in two folders.
+    #[error("{id} stands in {} and in {}", folders[0].display(), folders[1].display())]
+    Twice {
+        /// The id.
+        id: SessionId,
+        /// The folders.
+        folders: [PathBuf; 2],
+    },
+}
+
+/// The list of folders and ids.
+#[derive(Default)]
+pub(super) struct Catalog {
+    listing: Mutex<Listing>,
+}
+
+#[derive(Default)]
+struct Listing {
+    /// When the root folder last changed, as far as it was known when it was read.
+    changed: Option<SystemTime>,
+    folders: Vec<(SessionId, PathBuf)>,
+    /// Folders with other names that were asked, and what they said.
+    asked: HashMap<PathBuf, Option<SessionId>>,
+}
+
+impl Catalog {
+    /// The folder of an id or a part of it.
+    pub(super) fn find(&self, root: &Path, id: &str) -> Result<PathBuf, FindError> {
+        let text = id.trim().to_ascii_lowercase();
+        let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
+        // What is no part of an id touches no file.
+        let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        if !plain || !(SHORTEST..=36).contains(&text.len()) {
+            return Err(not_found());
+        }
+        let mut listing = self.listing();
+        listing.refresh(root, false);
+        let found = match listing.fitting(&text) {
+            found if found.is_empty() => {
+                listing.refresh(root, true);
+                listing.fitting(&text)
+            }
+            found => found,
+        };
+        let mut ids: Vec<SessionId> = found.iter().map(|(id, _)| *id).collect();
+        ids.dedup();
+        match (ids.as_slice(), found.as_slice()) {
+            ([], _) | (_, []) => Err(not_found()),
+            ([_], [(_, path)]) => Ok(path.clone()),
+            ([id], [(_, first), (_, second), ..]) => {
+                Err(FindError::Twice { id: *id, folders: [first.clone(), second.clone()] })
+            }
+            (several, _) => Err(FindError::Ambiguous { id: text, candidates: several.to_vec() }),
+        }
+    }
+
+    /// Forgets the list: this process has changed the root folder.
+    pub(super) fn forget(&self) {
+        self.listing().changed = None;
+    }
+
+    fn listing(&self) -> MutexGuard<'_, Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listing {
+    fn fitting(&self, text: &str) -> Vec<(SessionId, PathBuf)> {
+        let fits = |id: &SessionId| {
+            let id = id.to_string();
+            id.starts_with(text) || id.ends_with(text)
+        };
+        self.folders.iter().filter(|(id, _)| fits(id)).cloned().collect()
+    }
+
+    fn refresh(&mut self, root: &Path, certainly: bool) {
+        let changed = std::fs::metadata(root).and_then(|metadata| metadata.modified()).ok();
+        if !certainly && changed.is_some() && changed == self.changed {
+            return;
+        }
+        self.changed = changed;
+        self.folders.clear();
+        let Ok(entries) = std::fs::read_dir(root) else { return };
+        for entry in entries.flatten() {
+            // A symbolic link to a folder is the operator's own doing, so it is followed here.
+            let path = entry.path();
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let id = match name.parse::<SessionId>() {
+                Ok(id) => Some(id),
+                Err(_) => self.asked.get(&path).copied().unwrap_or_else(|| ask(&path)),
+            };
+            if name.parse::<SessionId>().is_err() && path.is_dir() {
+                self.asked.insert(path.clone(), id);
+            }
+            if let Some(id) = id {
+                self.folders.push((id, path));
+            }
+        }
+        self.folders.sort();
+    }
+}
+
+/// The id of the investigation in a folder, if it holds one.
+fn ask(path: &Path) -> Option<SessionId> {
+    if !path.is_dir() {
+        return None;
+    }
+    let git = Git::open(path).ok()?;
+    let head = git.head().ok()?.commit?;
+    let (_, snapshot) = read::snapshot(&git, path, head, None, &read::Files::default()).ok()?;
+    Some(snapshot.investigation.meta().id)
+}
