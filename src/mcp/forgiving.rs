@@ -424,6 +424,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -643,5 +644,41 @@ mod tests {
         let twice = json!(once).to_string();
         assert!(understand(&schema(), json!(once)).is_ok());
         assert!(understand(&schema(), json!(twice)).is_err());
+    }
+
+    /// Any JSON, made of names and values that come near to what the schema asks.
+    fn near_misses() -> impl Strategy<Value = Value> {
+        let names =
+            ["sessionId", "session_id", "nodes", "id", "parent", "state", "withdraw", "maxTasks", "x"];
+        let texts = ["", "5", "5.0", "true", "null", "[1]", "[", "{\"id\": 1}", "dead-end", "EXPLORE", "é"];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (-30..30i64).prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            prop::sample::select(texts.to_vec()).prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 5, move |inner| {
+            let named = (prop::sample::select(names.to_vec()), inner.clone());
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec(named, 0..5)
+                    .prop_map(|fields| fields.into_iter().map(|(n, v)| (n.to_owned(), v)).collect()),
+                inner.prop_map(|value| Value::from(value.to_string())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_understood_is_understood_unchanged(mut input in near_misses(), session in any::<bool>()) {
+            if let (Value::Object(fields), true) = (&mut input, session) {
+                fields.insert("sessionId".to_owned(), json!("s"));
+            }
+            match understand(&schema(), input) {
+                Ok(understood) => prop_assert_eq!(understand(&schema(), understood.clone()), Ok(understood)),
+                Err(misfits) => prop_assert!(!misfits.is_empty()),
+            }
+        }
     }
 }

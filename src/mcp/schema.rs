@@ -230,21 +230,21 @@ fn fold_null(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Adds the words of `lower` that `schema` hasn't, but both descriptions when the lower one says more.
+/// Adds the words of `lower` that `schema` hasn't. A field's own description wins over that of its type, but the list
+/// of an enum's values is kept under it.
 fn lay_under(schema: &mut Map<String, Value>, lower: Map<String, Value>) {
     for (word, value) in lower {
-        match schema.get_mut(&word) {
-            None => {
+        match (schema.get_mut(&word), value) {
+            (None, value) => {
                 schema.insert(word, value);
             }
-            Some(Value::String(upper)) if word == "description" => {
-                if let Value::String(lower) = value
-                    && !upper.contains(&lower)
-                {
-                    *upper = format!("{upper}\n{lower}");
+            (Some(Value::String(upper)), Value::String(lower)) if word == "description" => {
+                for line in lower.lines().skip_while(|line| !line.starts_with("- ")) {
+                    upper.push('\n');
+                    upper.push_str(line);
                 }
             }
-            Some(_) => {}
+            (Some(_), _) => {}
         }
     }
 }
@@ -425,8 +425,9 @@ mod tests {
         assert_eq!(detail["type"], "string");
         assert_eq!(detail["enum"], json!(["concise", "full"]));
         let description = detail["description"].as_str().unwrap_or_default();
-        assert!(description.starts_with("How much to tell."), "{description}");
-        assert!(description.contains("- concise: Only the counts."), "{description}");
+        assert_eq!(description, "How much to tell.\n- concise: Only the counts.\n- full: All.");
+        let status = &output::<Output>()["properties"]["status"];
+        assert_eq!(status["description"], "How far to go.\n- concise: Only the counts.\n- full: All.");
     }
 
     #[test]

@@ -16,7 +16,10 @@
 //! adds or strips `resultType`; this module adds the order of the tools, the cache hints, and params that rmcp can't
 //! read. Resources and prompts join as further parts of [`Server`] and methods of its handler.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -118,9 +121,9 @@ pub const MAX_INSTRUCTIONS: usize = 2048;
 pub struct Tool {
     about: About,
     // Made when first asked for: a client that only says hello shall not wait for them.
-    input: std::sync::Arc<LazyLock<Value>>,
-    output: std::sync::Arc<LazyLock<Value>>,
-    call: std::sync::Arc<dyn Fn(Value) -> Reply + Send + Sync>,
+    input: Arc<LazyLock<Value>>,
+    output: Arc<LazyLock<Value>>,
+    call: Arc<dyn Fn(Value) -> Reply + Send + Sync>,
 }
 
 impl Tool {
@@ -140,9 +143,9 @@ impl Tool {
         };
         Tool {
             about,
-            input: std::sync::Arc::new(LazyLock::new(schema::input::<I>)),
-            output: std::sync::Arc::new(LazyLock::new(schema::output::<O>)),
-            call: std::sync::Arc::new(typed),
+            input: Arc::new(LazyLock::new(schema::input::<I>)),
+            output: Arc::new(LazyLock::new(schema::output::<O>)),
+            call: Arc::new(typed),
         }
     }
 
