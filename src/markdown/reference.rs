@@ -454,6 +454,7 @@ fn title_of(title: &str, target: &str) -> Option<String> {
 
 /// The text after the first separator.
 fn description(rest: &str) -> Option<String> {
+    let rest = beginning(rest, MAX_TITLE_BYTES);
     let (at, mark) =
         SEPARATORS.iter().filter_map(|mark| Some((rest.find(mark)?, mark))).min_by_key(|(at, _)| *at)?;
     let text = fold(&unmarked(&rest[at + mark.len()..]));
