@@ -70,8 +70,10 @@ fn class(role: Role) -> &'static str {
 }
 
 fn escape(text: &str) -> String {
+    /// Mermaid reads these even where they are written as codes: a formula, a line break, an icon.
+    const SPELLS: [&str; 3] = ["$$", "\\n", ":fa"];
     let mut escaped = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         if !c.is_ascii()
             || c.is_ascii_alphanumeric()
             || matches!(c, ' ' | '.' | ',' | '-' | '/' | '(' | ')' | '?')
@@ -79,6 +81,10 @@ fn escape(text: &str) -> String {
             escaped.push(c);
         } else {
             let _ = write!(escaped, "#{};", u32::from(c));
+        }
+        if SPELLS.iter().any(|spell| text[at..].starts_with(spell)) {
+            // A space without width keeps it apart.
+            escaped.push_str("#8203;");
         }
     }
     escaped
@@ -106,6 +112,13 @@ mod tests {
     classDef roleOpen ";
         assert!(chart.starts_with(head), "{chart}");
         assert!(mermaid(&samples::build(&[]), samples::ruleset()).contains("No nodes yet"));
+    }
+
+    #[test]
+    fn no_formula_no_line_break_and_no_icon_comes_of_a_title() {
+        assert_eq!(escape("$$$ $"), "#36;#8203;#36;#8203;#36; #36;");
+        assert_eq!(escape("C:\\new C:\\old"), "C#58;#92;#8203;new C#58;#92;old");
+        assert_eq!(escape("fa:fa-car a:b"), "fa#58;#8203;fa-car a#58;b");
     }
 
     #[test]

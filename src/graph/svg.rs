@@ -58,7 +58,7 @@ pub fn svg(investigation: &Investigation, terms: &Terms<'_>, options: &SvgOption
     if scene.hidden > 0 {
         let _ = write!(label, ", {} more not shown", scene.hidden);
     }
-    writer.open(&label, scene.width, scene.height);
+    open(&mut writer.out, options, &label, scene.width, scene.height);
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" aria-hidden=\"true\">\n");
     // The ways to what was found come last, so that no other edge lies over them.
     for on_path in [false, true] {
@@ -71,21 +71,26 @@ pub fn svg(investigation: &Investigation, terms: &Terms<'_>, options: &SvgOption
     Svg { markup: writer.out, width: scene.width, height: scene.height, shown, hidden: scene.hidden }
 }
 
+// All in CSS pixels.
 const WIDTH: f64 = 212.0;
 const COLUMN_GAP: f64 = 52.0;
 const GAPS: Gaps = Gaps { siblings: 10.0, cousins: 16.0 };
 const MARGIN: f64 = 10.0;
+/// The width of the bar at the left edge.
 const BAR: f64 = 5.0;
+/// From the card's left and right edge to its texts.
 const LEFT: f64 = 13.0;
 const RIGHT: f64 = 10.0;
+/// From the card's top to the baseline of its head, from line to line, and from the last line to the bottom.
 const HEAD: f64 = 17.0;
 const LINE: f64 = 14.5;
 const FOOT: f64 = 10.5;
 const TITLE_LINES: usize = 2;
 const TITLE_SIZE: f64 = 12.0;
 const SMALL_SIZE: f64 = 9.5;
-/// Bold is wider, capitals are wider still; both in em of their own size beside [`measure`].
+/// How much wider a text is in bold.
 const BOLD: f64 = 1.1;
+/// Only faces that are on the reader's machine; the page's stylesheet may name others.
 const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
 /// A node that is shown, before it has a card.
@@ -288,12 +293,6 @@ struct Writer<'a> {
     options: &'a SvgOptions<'a>,
 }
 
-impl Writer<'_> {
-    fn open(&mut self, label: &str, width: f64, height: f64) {
-        open(&mut self.out, self.options, label, width, height);
-    }
-}
-
 impl Pen for Writer<'_> {
     fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64)) {
         let card = &self.scene.cards[to];
@@ -434,5 +433,4 @@ fn count(number: usize, noun: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "svg_tests.rs"]
 mod tests;
