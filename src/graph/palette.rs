@@ -119,7 +119,7 @@ pub fn stylesheet() -> String {
     rule(".graph .verified .card-note", "fill", SOLUTION);
     rule(".graph .edge.on-path,.graph .on-path .card-box", "stroke", SOLUTION);
     rule(".graph a:hover .card-box,.graph a:focus-visible .card-box", "stroke", TEXT);
-    css.push_str(".graph a:focus{outline:none}\n.graph a:focus-visible .card-box{stroke-width:3}\n");
+    css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible .card-box{stroke-width:3}\n");
     css
 }
 
