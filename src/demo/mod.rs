@@ -1,1 +1,182 @@
-//! In the making.
+//! A whole investigation, played through the real server: the child process is this program's own `mcp` command, the
+//! calls go over stdio, and what comes out is an ordinary investigation.
+//!
+//! The story is `story.yaml`: what an agent would send, with the times at which it would. Time and identity are the
+//! story's, so that every run makes the same commits. A call that is not answered as the story says ends the play.
+
+mod client;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::yaml::{self, YamlError};
+use client::Client;
+
+const STORY: &str = include_str!("story.yaml");
+
+/// Codes that only say how things stand: every commit of a growing tree draws some.
+const PASSING: [&str; 2] = ["INCOMPLETE_", "R2_BREADTH"];
+
+/// What was played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// The folder of the investigation.
+    pub repository: PathBuf,
+    /// Committed nodes.
+    pub nodes: u64,
+    /// Tool calls.
+    pub calls: usize,
+    /// Commits they made.
+    pub commits: usize,
+    /// Calls that a rule turned down.
+    pub rejected: usize,
+    /// The path of a node that is worth a look.
+    pub a_node: String,
+    /// The tag of the end.
+    pub tag: String,
+}
+
+/// Why the play ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The folder is in use.
+    #[error("{} exists and is not empty: name another folder, or remove it", .0.display())]
+    NotEmpty(PathBuf),
+    /// The server could not be started, or did not answer.
+    #[error("the server {action}")]
+    Server {
+        /// What it did, or did not do.
+        action: String,
+        /// Why.
+        #[source]
+        source: Option<std::io::Error>,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The story is no story.
+    #[error("the story can't be read: {0}")]
+    Story(#[from] YamlError),
+    /// An answer is not what the story says.
+    #[error("call {number}, {tool}: {reason}")]
+    Unexpected {
+        /// The call, from 1.
+        number: usize,
+        /// Its tool.
+        tool: String,
+        /// What differs.
+        reason: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    #[allow(dead_code, reason = "for the reader of the story")]
+    start: String,
+    calls: Vec<Call>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    at: String,
+    tool: String,
+    args: Value,
+    #[serde(default)]
+    expect: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+/// Plays the story into `dir`, which must not hold anything yet, and tells `progress` of each call.
+///
+/// # Errors
+///
+/// A folder in use, a server that fails, or an answer that is not the story's.
+pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
+    let io = |source| DemoError::Io { path: dir.to_owned(), source };
+    if dir.exists() && std::fs::read_dir(dir).map_err(io)?.next().is_some() {
+        return Err(DemoError::NotEmpty(dir.to_owned()));
+    }
+    std::fs::create_dir_all(dir).map_err(io)?;
+    let clock = dir.join(".clock");
+    let outcome = play_calls(dir, &clock, progress);
+    // The clock is only for the play; whether it can be removed changes nothing.
+    let _ = std::fs::remove_file(&clock);
+    outcome
+}
+
+fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
+    let story: Story = yaml::from_text(STORY)?;
+    let mut client = Client::start(&dir.join("investigations"), clock)?;
+    let mut played = Played {
+        repository: PathBuf::new(),
+        nodes: 0,
+        calls: story.calls.len(),
+        commits: 0,
+        rejected: 0,
+        a_node: String::new(),
+        tag: String::new(),
+    };
+    let mut session = Value::Null;
+    for (index, call) in story.calls.into_iter().enumerate() {
+        let number = index + 1;
+        progress(&format!("call {number} of {}: {}", played.calls, call.tool));
+        std::fs::write(clock, &call.at).map_err(|source| DemoError::Io { path: clock.to_owned(), source })?;
+        let mut arguments = call.args.clone();
+        if call.tool != "tot_start"
+            && let Some(fields) = arguments.as_object_mut()
+        {
+            fields.insert("sessionId".into(), session.clone());
+        }
+        let reply = client.call(&call.tool, arguments)?;
+        check(number, &call, &reply)?;
+        played.commits += usize::from(reply["commit"].is_string());
+        played.rejected += usize::from(reply["status"] == "REJECTED");
+        match call.tool.as_str() {
+            "tot_start" => {
+                session = reply["sessionId"].clone();
+                let folder = session.as_str().unwrap_or_default();
+                played.repository = dir.join("investigations").join(folder);
+            }
+            "tot_reclassify" if played.a_node.is_empty() => {
+                let id = reply["nodeId"].as_str().and_then(|id| id.parse().ok());
+                played.a_node = id.map(|id| crate::format::layout::node(&id)).unwrap_or_default();
+            }
+            "tot_end" => played.tag = reply["tag"].as_str().unwrap_or_default().to_owned(),
+            _ => {}
+        }
+    }
+    let status = client.call("tot_status", json!({"sessionId": session, "graph": "none"}))?;
+    played.nodes = status["totalNodes"].as_u64().unwrap_or_default();
+    client.finish()?;
+    Ok(played)
+}
+
+/// Whether the reply is what the story says: done or refused, and warned of just these codes.
+fn check(number: usize, call: &Call, reply: &Value) -> Result<(), DemoError> {
+    let unexpected = |reason: String| DemoError::Unexpected { number, tool: call.tool.clone(), reason };
+    let expected = call.expect.as_deref().unwrap_or("OK");
+    if reply["status"] != expected {
+        return Err(unexpected(format!("{expected} was expected, but: {}", reply["message"])));
+    }
+    let codes =
+        reply["warnings"].as_array().into_iter().flatten().filter_map(|warning| warning["code"].as_str());
+    let warned: BTreeSet<&str> =
+        codes.filter(|code| !PASSING.iter().any(|passing| code.starts_with(passing))).collect();
+    let told: BTreeSet<&str> = call.warnings.iter().map(String::as_str).collect();
+    if warned != told {
+        return Err(unexpected(format!("the warnings are {warned:?}, but the story says {told:?}")));
+    }
+    Ok(())
+}

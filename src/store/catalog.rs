@@ -90,6 +90,13 @@ impl Catalog {
         }
     }
 
+    /// All folders that hold an investigation, by id.
+    pub(super) fn folders(&self, root: &Path) -> Vec<PathBuf> {
+        let mut listing = self.listing();
+        listing.refresh(root, true);
+        listing.folders.iter().map(|(_, path)| path.clone()).collect()
+    }
+
     /// Forgets the list: this process has changed the root folder.
     pub(super) fn forget(&self) {
         self.listing().changed = None;

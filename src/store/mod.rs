@@ -137,6 +137,11 @@ impl Store {
         self.catalog.find(&self.root, id)
     }
 
+    /// The folders in the root that hold an investigation, by id.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.catalog.folders(&self.root)
+    }
+
     /// The committed state of the investigation in that folder.
     ///
     /// # Errors

@@ -16,6 +16,21 @@ use crate::domain::Investigation;
 use crate::graph;
 use crate::ruleset::Terms;
 
+/// What an agent reads first.
+pub const INSTRUCTIONS: &str = "\
+Tree of Thoughts keeps structured investigations of hard questions. Each is a tree of nodes in rounds, and a git \
+repository that people review: every call that changes something is one commit.
+
+The loop: tot_start gives a sessionId and the method's instructions. tot_propose registers nodes to research (R1.A, its \
+child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
+findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
+until `canEnd` is true; then tot_end with a conclusion.
+
+Every reply says in `message` what to do next, in `blockers` what keeps the end away, and in `nextRoundInfo` which \
+children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
+tot_status shows how an investigation stands; tot_reclassify revives, corrects or gives up a node. Work survives a \
+restart: any sessionId can be taken up again.";
+
 /// The most nodes of an investigation whose graph is sent unasked.
 const GRAPH_NODES: usize = 40;
 

@@ -1,0 +1,109 @@
+//! The least of an MCP client: one server as a child process, one call at a time.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::DemoError;
+
+/// The protocol version that the client asks for.
+const PROTOCOL: &str = "2025-11-25";
+
+/// A running server.
+pub(super) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    number: u64,
+}
+
+impl Client {
+    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`.
+    pub(super) fn start(root: &Path, clock: &Path) -> Result<Client, DemoError> {
+        let failed =
+            |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
+        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+            .arg("mcp")
+            .arg("--root")
+            .arg(root)
+            .arg("--clock-file")
+            .arg(clock)
+            // One identity, so that the commits of every run are the same.
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(DemoError::Server { action: "has no pipes".into(), source: None });
+        };
+        let mut client = Client { child, input: Some(input), output: BufReader::new(output), number: 0 };
+        let hello = json!({
+            "protocolVersion": PROTOCOL,
+            "capabilities": {},
+            "clientInfo": {"name": "tot-demo", "version": env!("CARGO_PKG_VERSION")},
+        });
+        client.request("initialize", &hello)?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(client)
+    }
+
+    /// Calls a tool and gives its structured reply.
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, DemoError> {
+        let mut result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        Ok(result["structuredContent"].take())
+    }
+
+    /// Ends the server as a client does, by closing its input, and waits for it.
+    pub(super) fn finish(mut self) -> Result<(), DemoError> {
+        drop(self.input.take());
+        let status = self.child.wait().map_err(|source| DemoError::Server {
+            action: "can't be waited for".into(),
+            source: Some(source),
+        })?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(DemoError::Server { action: format!("ended with {status}"), source: None })
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value, DemoError> {
+        self.number += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))?;
+        loop {
+            let mut line = String::new();
+            let read = self.output.read_line(&mut line);
+            let failed = |source| DemoError::Server { action: format!("did not answer {method}"), source };
+            if read.map_err(|source| failed(Some(source)))? == 0 {
+                return Err(failed(None));
+            }
+            let mut message: Value =
+                serde_json::from_str(&line).map_err(|error| failed(Some(error.into())))?;
+            if message["id"] != self.number {
+                continue;
+            }
+            if !message["error"].is_null() {
+                let action = format!("refused {method}: {}", message["error"]["message"]);
+                return Err(DemoError::Server { action, source: None });
+            }
+            return Ok(message["result"].take());
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), DemoError> {
+        let gone = |source| DemoError::Server { action: "went away".into(), source };
+        let input = self.input.as_mut().ok_or_else(|| gone(None))?;
+        writeln!(input, "{message}").and_then(|()| input.flush()).map_err(|source| gone(Some(source)))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // After an error: the server is not left behind.
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
