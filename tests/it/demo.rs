@@ -1,0 +1,46 @@
+//! What a newcomer runs first.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Sandbox, TOT};
+
+fn played(sandbox: &Sandbox) -> PathBuf {
+    let output = sandbox.command(TOT).args(["demo", "demo"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "silent in a pipe");
+    let mut folders =
+        std::fs::read_dir(sandbox.path("demo/investigations")).unwrap().map(|entry| entry.unwrap().path());
+    folders.find(|path| path.is_dir()).unwrap()
+}
+
+#[test]
+fn the_demo_leaves_a_sound_investigation_and_a_site() {
+    let sandbox = Sandbox::new();
+    let repository = played(&sandbox);
+    sandbox.assert_sound(&repository);
+    assert!(sandbox.path("demo/site/index.html").exists());
+    assert!(!sandbox.path("demo/.clock").exists());
+    let story = include_str!("../../src/demo/story.yaml");
+    let writing = story.lines().filter(|line| line.starts_with("  tool: tot_")).count();
+    let rejected = story.lines().filter(|line| line.starts_with("  expect: REJECTED")).count();
+    let commits: usize = sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim().parse().unwrap();
+    assert_eq!(commits, writing - rejected);
+    assert!(rejected > 0);
+    let nodes = sandbox.git(&repository, &["ls-files", "nodes"]).lines().count();
+    assert!(nodes >= 25, "{nodes}");
+    // A second run in the same folder is refused, and without a folder takes another name.
+    assert!(!sandbox.command(TOT).args(["demo", "demo"]).output().unwrap().status.success());
+}
+
+#[test]
+fn the_bundle_in_the_repository_is_what_the_demo_plays() {
+    let sandbox = Sandbox::new();
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
+    let clone = sandbox.path("clone");
+    sandbox.git(&sandbox.path("home"), &["clone", "-q", bundle.to_str().unwrap(), clone.to_str().unwrap()]);
+    assert_eq!(
+        sandbox.head(&clone),
+        sandbox.head(&played(&sandbox)),
+        "see investigations/README.md for how to renew it"
+    );
+}

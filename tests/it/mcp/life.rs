@@ -1,0 +1,183 @@
+//! Start, restart, nonsense and the end of a server.
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Session, codes, node, result};
+
+#[test]
+fn a_restart_between_any_two_calls_changes_nothing() {
+    // The same calls, once in one server and once with a new server for each.
+    let heads = [false, true].map(|restart| {
+        let sandbox = Sandbox::new();
+        let mut session = Session::start(&sandbox, json!({}));
+        let again = |session: &mut Session| {
+            if restart {
+                std::mem::replace(&mut session.server, sandbox.server()).finish();
+            }
+        };
+        again(&mut session);
+        session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+        again(&mut session);
+        sandbox.sleep(60);
+        session.ok("tot_commit", json!({"results": [result("R1.A", "EXPLORE")]}));
+        again(&mut session);
+        session
+            .ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
+        again(&mut session);
+        session.ok("tot_propose", json!({"withdraw": ["R2.A2"]}));
+        again(&mut session);
+        sandbox.sleep(60);
+        session.ok("tot_commit", json!({"results": [result("R2.A1", "DEAD")]}));
+        again(&mut session);
+        session
+            .ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "nothing there"}));
+        again(&mut session);
+        let status = session.ok("tot_status", json!({}));
+        assert_eq!(status["totalNodes"], 2);
+        sandbox.assert_sound(&session.repository());
+        sandbox.head(&session.repository())
+    });
+    assert_eq!(heads[0], heads[1], "the very same commits");
+}
+
+#[test]
+fn two_investigations_do_not_disturb_each_other() {
+    let sandbox = Sandbox::new();
+    let mut one = Session::start(&sandbox, json!({}));
+    sandbox.sleep(1);
+    let mut other = Session::start(&sandbox, json!({"mode": "smoke"}));
+    one.grow(&[("R1.A", None)], "EXPLORE");
+    let before = sandbox.head(&one.repository());
+    other.grow(&[("R1.A", None)], "EXPLORE");
+    other.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    assert_eq!(sandbox.head(&one.repository()), before);
+    // Each server sees what the other has written.
+    let id = one.id.clone();
+    assert_eq!(other.server.ok("tot_status", json!({"sessionId": id}))["totalNodes"], 1);
+    assert_eq!(other.ok("tot_end", json!({}))["deadEnds"], 1);
+    one.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+    assert_eq!(one.ok("tot_status", json!({}))["totalNodes"], 3);
+}
+
+#[test]
+fn two_servers_write_to_one_investigation() {
+    let sandbox = Sandbox::new();
+    let mut one = Session::start(&sandbox, json!({}));
+    one.grow(&[("R1.A", None)], "EXPLORE");
+    let mut other = sandbox.server();
+    for number in 1..=4 {
+        let (id, session) = (format!("R2.A{number}"), one.id.clone());
+        let proposal = json!({"sessionId": session, "nodes": [node(&id, Some("R1.A"))]});
+        let server = if number % 2 == 0 { &mut one.server } else { &mut other };
+        server.ok("tot_propose", proposal);
+    }
+    let pending = one.ok("tot_status", json!({}))["pending"].clone();
+    assert_eq!(pending, json!(["R2.A1", "R2.A2", "R2.A3", "R2.A4"]));
+    sandbox.assert_sound(&one.repository());
+}
+
+#[test]
+fn the_number_of_commits_is_the_number_of_accepted_writing_calls() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.refused("tot_propose", json!({"nodes": [node("R3.A1", Some("R1.A"))]}));
+    session.refused("tot_end", json!({}));
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    session.ok("tot_status", json!({}));
+    session.ok("tot_end", json!({"conclusion": "Nothing there."}));
+    // An end that was there already answers as before and writes nothing.
+    let again = session.ok("tot_end", json!({"conclusion": "Something else."}));
+    assert!(again["commit"].is_null());
+    assert_eq!(again["tag"], "ended/1");
+    let repository = session.repository();
+    assert_eq!(sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim(), "6");
+    let tools =
+        sandbox.git(&repository, &["log", "--reverse", "--format=%(trailers:key=Tool,valueonly,separator=)"]);
+    assert_eq!(
+        tools.split_whitespace().collect::<Vec<_>>(),
+        ["tot_start", "tot_propose", "tot_commit", "tot_propose", "tot_commit", "tot_end"]
+    );
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let bad = [
+        ("tot_propose", json!({"nodes": 7})),
+        ("tot_propose", json!({"nodes": [{"id": "R2.A1"}]})),
+        (
+            "tot_propose",
+            json!({"nodes": [{"id": "R2.A1", "parent": "R1.A", "title": "x", "plannedAction": "y", "color": 1}]}),
+        ),
+        ("tot_propose", json!({"node": [node("R2.A1", Some("R1.A"))]})),
+        ("tot_propose", json!({})),
+        ("tot_commit", json!({"results": {}})),
+        ("tot_commit", json!({"results": [{"nodeId": "R2.A1", "state": ["DEAD"], "findings": "x"}]})),
+        ("tot_commit", json!({"results": [result("constructor", "EXPLORE")]})),
+        ("tot_reclassify", json!({"nodeId": "R1.A"})),
+        ("tot_end", json!({"graph": "picture"})),
+        ("tot_status", json!({"cursor": "first"})),
+    ];
+    for (tool, arguments) in bad {
+        let codes = session.refused(tool, arguments.clone());
+        assert!(!codes.is_empty(), "{tool} {arguments}");
+    }
+    for id in ["../x", "", "/etc", "nosuch", "00000000-0000-4000-8000-000000000000", ".", "%2e%2e"] {
+        let reply = session.server.call("tot_status", json!({"sessionId": id}));
+        assert_eq!(codes(&reply["errors"]), ["SESSION_NOT_FOUND"], "{id}");
+        assert_eq!(reply["canEnd"], false);
+    }
+    let unknown = session.server.request("tools/call", json!({"name": "tot_sart", "arguments": {}}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("tot_start"), "{unknown}");
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 1);
+    let folders =
+        std::fs::read_dir(sandbox.root()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert_eq!(folders.count(), 1, "nothing else was made");
+}
+
+#[test]
+fn shapes_that_agents_really_send_are_understood() {
+    let sandbox = Sandbox::new();
+    let mut session =
+        Session::start(&sandbox, json!({"minRounds": "6", "allowEarlyTerminal": "false", "title": null}));
+    // One object where a list is asked, the list as JSON text, a name in snake case.
+    session.ok("tot_propose", json!({"nodes": node("R1.A", None)}));
+    sandbox.sleep(60);
+    let results =
+        json!([{"node_id": "R1.A", "state": " explore ", "findings": "x", "agentId": 7}]).to_string();
+    let reply = session.ok("tot_commit", json!({"results": results}));
+    assert_eq!(reply["committed"][0]["state"], "EXPLORE");
+    let id = session.id.clone();
+    let status = session.server.ok("tot_status", json!({"session_id": id[..13].to_owned()}));
+    assert_eq!(status["minRounds"], 6);
+    assert_eq!(
+        session.server.ok("tot_status", json!({"sessionId": id[id.len() - 6..].to_owned()}))["totalNodes"],
+        1
+    );
+}
+
+#[test]
+fn a_floor_of_the_operator_holds() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server_with(&["--min-rounds", "7"]);
+    assert_eq!(server.ok("tot_start", json!({"query": "q"}))["minRounds"], 7);
+    let codes = server.refused("tot_start", json!({"query": "q", "mode": "smoke", "minRounds": 2}));
+    assert_eq!(codes, ["INVALID_ARGUMENT"]);
+    server.finish();
+}
+
+#[test]
+fn nothing_shows_up_in_the_git_status_of_a_project_around_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("project");
+    std::fs::create_dir(&project).unwrap();
+    sandbox.git(&project, &["init", "-q"]);
+    let root = project.join("investigations");
+    let mut server = sandbox.server_with(&["--root", root.to_str().unwrap()]);
+    server.ok("tot_start", json!({"query": "q"}));
+    assert_eq!(sandbox.git(&project, &["status", "--porcelain", "--untracked-files=all"]), "");
+}

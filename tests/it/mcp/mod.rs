@@ -1,0 +1,4 @@
+//! The server, over real stdio.
+
+mod life;
+mod tools;

@@ -1,0 +1,66 @@
+//! What clients see of the tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tree_of_thoughts::mcp::{Server, Service, tools};
+use tree_of_thoughts::world::World;
+
+use crate::support::{Sandbox, Session, node};
+
+#[test]
+fn no_client_stumbles_over_the_tools() {
+    let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
+    let server = Server::new(tools::INSTRUCTIONS, tools::all(&service));
+    assert_eq!(server.lint(), Vec::<String>::new());
+}
+
+#[test]
+fn the_list_of_tools_is_complete_and_small() {
+    let sandbox = Sandbox::new();
+    let answer = sandbox.server().request("tools/list", json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    for tool in tools {
+        let name = tool["name"].as_str().unwrap();
+        assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        assert_eq!(tool["annotations"]["readOnlyHint"], json!(name == "tot_status"), "{name}");
+        assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");
+        assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
+        assert!(!tool["title"].as_str().unwrap().is_empty(), "{name}");
+    }
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["tot_start", "tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_end"]);
+}
+
+#[test]
+fn every_reply_fits_its_output_schema() {
+    // The official clients validate; here it is enough that no reply has a field that the schema does not name.
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let answer = session.server.request("tools/list", json!({}));
+    let schema = |name: &str| -> Value {
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        tools.iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"]["properties"].clone()
+    };
+    let mut replies =
+        vec![("tot_propose", session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]})))];
+    let findings = "# Found\n\nSee https://example.org/a.\n\n## References\n- src/a.rs:3 - the place\n";
+    let result = json!({"results": [{"nodeId": "R1.A", "state": "FOUND", "findings": findings}]});
+    replies.push(("tot_commit", session.ok("tot_commit", result)));
+    replies.push(("tot_status", session.ok("tot_status", json!({"detail": "full"}))));
+    session.grow(&[("R2.A1", Some("R1.A"))], "VERIFY");
+    replies.push(("tot_end", session.call("tot_end", json!({"conclusion": "It is so."}))));
+    replies.push((
+        "tot_reclassify",
+        session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"})),
+    ));
+    replies.push(("tot_end", session.call("tot_end", json!({}))));
+    for (tool, reply) in replies {
+        let known = schema(tool);
+        for field in reply.as_object().unwrap().keys() {
+            assert!(!known[field].is_null(), "{tool} replies with {field}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The site generator, as a command.
+
+mod site;

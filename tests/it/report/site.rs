@@ -1,0 +1,60 @@
+//! From repositories to a site.
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Session, TOT_REPORT};
+
+#[test]
+fn a_bare_clone_gives_the_same_site() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let bare = sandbox.path("bare.git");
+    let repository = session.repository();
+    sandbox.git(
+        &sandbox.path("home"),
+        &["clone", "-q", "--bare", repository.to_str().unwrap(), bare.to_str().unwrap()],
+    );
+    for (name, source) in [("one", &repository), ("two", &bare)] {
+        let output =
+            sandbox.command(TOT_REPORT).arg(source).arg("--out").arg(sandbox.path(name)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "silent in a pipe");
+    }
+    let page = |name: &str| std::fs::read_to_string(sandbox.path(name).join("index.html")).unwrap();
+    assert_eq!(page("one"), page("two"));
+    assert!(page("one").contains("Why is the sky blue?"));
+}
+
+#[test]
+fn an_earlier_commit_can_be_seen() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let out = sandbox.path("site");
+    let status = sandbox
+        .command(TOT_REPORT)
+        .arg(session.repository())
+        .args(["--rev", "HEAD~2", "--out"])
+        .arg(&out)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert!(out.join("nodes/R1.A.html").exists());
+    assert!(!out.join("nodes/R2.A1.html").exists());
+}
+
+#[test]
+fn what_is_no_investigation_is_named() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for (name, reason) in [("empty", "holds no investigation"), ("absent", "does not exist")] {
+        let output = sandbox.command(TOT_REPORT).arg(name).args(["--out", "site"]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(error.contains(name) && error.contains(reason), "{error}");
+        assert!(!sandbox.path("site").exists());
+    }
+}

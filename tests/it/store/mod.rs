@@ -1,0 +1,3 @@
+//! The store, and what people find in it.
+
+mod history;
