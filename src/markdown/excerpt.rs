@@ -1,0 +1,72 @@
+//! The beginning of a text, for summaries and descriptions.
+
+use pulldown_cmark::{Event, Tag, TagEnd};
+
+use super::{parse, text::fold};
+
+/// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
+/// that with its `…` it has at most `max_chars` characters.
+///
+/// A heading is followed by a colon. Code blocks, footnotes and rules are left out (a text that has nothing but
+/// code gives its code); raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
+pub fn excerpt(markdown: &str, max_chars: usize) -> String {
+    let source = parse::normalise(markdown);
+    let (events, _) = parse::events(&source);
+    let mut words = plain(&events, max_chars, false);
+    if words.is_empty() {
+        words = plain(&events, max_chars, true);
+    }
+    cut(words, max_chars)
+}
+
+fn plain(events: &[parse::Located<'_>], max_chars: usize, with_code: bool) -> String {
+    let mut text = String::new();
+    let (mut code, mut footnotes) = (false, 0_usize);
+    for (event, _) in events {
+        // Four bytes a character at most, and some to see that there is more. White space is folded later, and a
+        // text that is mostly white space gives a short excerpt.
+        if text.len() > max_chars.saturating_mul(4).saturating_add(4096) {
+            break;
+        }
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => code = true,
+            Event::End(TagEnd::CodeBlock) => code = false,
+            Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
+            Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
+            _ if (code && !with_code) || footnotes > 0 => {}
+            Event::Text(piece) | Event::Code(piece) | Event::Html(piece) | Event::InlineHtml(piece) => {
+                text.push_str(piece);
+            }
+            Event::SoftBreak | Event::HardBreak => text.push(' '),
+            Event::End(TagEnd::Heading(_)) => {
+                if text.trim_end().ends_with(char::is_alphanumeric) {
+                    text.truncate(text.trim_end().len());
+                    text.push(':');
+                }
+                text.push(' ');
+            }
+            Event::Start(tag) if !parse::is_inline(&tag.to_end()) => text.push(' '),
+            Event::End(tag) if !parse::is_inline(tag) => text.push(' '),
+            _ => {}
+        }
+    }
+    let folded = fold(&text);
+    // A heading with nothing below it is the whole text.
+    folded.strip_suffix(':').map(str::to_owned).unwrap_or(folded)
+}
+
+fn cut(mut text: String, max_chars: usize) -> String {
+    if text.char_indices().nth(max_chars).is_none() {
+        return text;
+    }
+    // One of the characters is the ellipsis.
+    let Some(room) = max_chars.checked_sub(1) else { return String::new() };
+    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    let at_word = if text[end..].starts_with(' ') { Some(end) } else { text[..end].rfind(' ') };
+    // A word longer than half of the room is cut.
+    text.truncate(at_word.filter(|at| *at * 2 >= end).unwrap_or(end));
+    let kept = text.trim_end_matches([' ', ',', ';', ':', '.']).len();
+    text.truncate(kept);
+    text.push('…');
+    text
+}

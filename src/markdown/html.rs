@@ -1,0 +1,690 @@
+//! Events to HTML: the first fence, which bounds what the second has to parse.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+    ops::Range,
+};
+
+use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
+
+use super::{
+    parse::{self, Located},
+    sanitize::{REL, is_language, sanitize},
+    text::{attribute_into, bare_urls, escape_into, fold, is_hidden, safe_url},
+};
+
+/// Quotes and lists inside of each other; what is deeper stands as text in the deepest.
+const MAX_BLOCK_DEPTH: usize = 32;
+/// Emphasis inside of emphasis, likewise.
+const MAX_INLINE_DEPTH: usize = 16;
+/// Elements of one text, likewise. A long honest finding has some hundreds.
+const MAX_ELEMENTS: usize = 30_000;
+/// Columns of a table; a note says when there were more.
+const MAX_COLUMNS: usize = 64;
+/// Characters of a heading's id.
+const MAX_SLUG_CHARS: usize = 64;
+/// Bytes of the address shown in place of a link that was dropped.
+const MAX_SHOWN_TARGET: usize = 300;
+
+/// Where on a page a fragment will stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HtmlOptions<'a> {
+    /// What every id in the fragment begins with, so that fragments of one page do not collide. Characters
+    /// other than ASCII letters, digits, `_`, `.` and `-` become `-`; an empty prefix becomes `md`.
+    pub prefix: &'a str,
+    /// The level that `# ` becomes, from 2 to 6 (others are brought into it). Deeper headings follow, `h6` at most.
+    pub heading_level: u8,
+}
+
+/// Safe HTML of a stranger's Markdown (CommonMark with tables, footnotes, strikethrough, task lists and GitHub's
+/// alerts), as a balanced fragment.
+///
+/// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
+///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
+/// - No image is loaded: it is a link with the alternative text.
+/// - Raw HTML is shown as text.
+/// - `#slug` leads to the heading of that name, as on GitHub.
+/// - Footnotes stand at the end, unreferenced ones too.
+/// - Quotes and lists below 32 levels, emphasis below 16, and everything after 30,000 elements loses its markup
+///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
+pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
+    let source = parse::normalise(markdown);
+    let (events, _) = parse::events(&source);
+    let mut writer = Writer::new(&events, options);
+    writer.run(&events);
+    sanitize(&writer.finish())
+}
+
+struct Writer {
+    prefix: String,
+    heading_level: u8,
+    out: String,
+    /// Outputs that wait while a footnote is written.
+    outer: Vec<String>,
+    open: Vec<Open>,
+    blocks: usize,
+    inlines: usize,
+    elements: usize,
+    /// In a link or an image: no further link may begin.
+    links: usize,
+    /// In an image's alternative text: no element may begin.
+    images: usize,
+    code_block: bool,
+    table: Option<Table>,
+    /// The ids of the headings, in order, and all of them.
+    slugs: Vec<String>,
+    next_slug: usize,
+    known_slugs: HashSet<String>,
+    footnotes: Footnotes,
+}
+
+/// What the end of a tag has to write.
+enum Open {
+    /// The element was left out.
+    Nothing,
+    /// Left out as well, but its text must not run into the next.
+    Separated,
+    Block(&'static str),
+    /// A block that counts as a level of depth.
+    Level(&'static str),
+    Inline(&'static str),
+    Paragraph,
+    Code,
+    Table,
+    Link(Target),
+    Footnote(usize),
+}
+
+/// A link whose text is being written.
+struct Target {
+    element: Option<&'static str>,
+    from: usize,
+    /// What to show when there is no text.
+    instead: String,
+    /// The address of a dropped link.
+    dropped: Option<String>,
+}
+
+struct Table {
+    alignments: Vec<Alignment>,
+    column: usize,
+    head: bool,
+    cut_columns: bool,
+    cut_rows: usize,
+}
+
+/// Footnotes by folded label. Their ids are made of numbers only.
+#[derive(Default)]
+struct Footnotes {
+    numbers: HashMap<String, usize>,
+    count: usize,
+    /// Numbers whose first reference got an id.
+    referenced: HashSet<usize>,
+    /// Numbers that have a text.
+    written: HashSet<usize>,
+    notes: Vec<(usize, String)>,
+}
+
+impl Writer {
+    fn new(events: &[Located<'_>], options: &HtmlOptions<'_>) -> Self {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+        let prefix: String = options.prefix.chars().map(|c| if allowed(c) { c } else { '-' }).collect();
+        let slugs = slugs(events);
+        let mut footnotes = Footnotes::default();
+        for (event, _) in events {
+            if let Event::FootnoteReference(label) = event {
+                footnotes.number(label);
+            }
+        }
+        Self {
+            prefix: if prefix.is_empty() { "md".to_owned() } else { prefix },
+            heading_level: options.heading_level.clamp(2, 6),
+            out: String::new(),
+            outer: Vec::new(),
+            open: Vec::new(),
+            blocks: 0,
+            inlines: 0,
+            elements: 0,
+            links: 0,
+            images: 0,
+            code_block: false,
+            table: None,
+            known_slugs: slugs.iter().cloned().collect(),
+            slugs,
+            next_slug: 0,
+            footnotes,
+        }
+    }
+
+    fn run(&mut self, events: &[Located<'_>]) {
+        let mut at = 0;
+        while let Some((event, _)) = events.get(at) {
+            let skipped = match event {
+                Event::Start(Tag::TableRow) if !self.has_room_for_row() => Some(TagEnd::TableRow),
+                Event::Start(Tag::TableCell) if !self.has_room_for_cell() => Some(TagEnd::TableCell),
+                _ => None,
+            };
+            if let Some(end) = skipped {
+                // Rows and cells do not nest.
+                while events.get(at).is_some_and(|(event, _)| *event != Event::End(end)) {
+                    at += 1;
+                }
+            } else {
+                self.write(event, &events[at + 1..]);
+            }
+            at += 1;
+        }
+    }
+
+    fn finish(mut self) -> String {
+        if self.footnotes.notes.is_empty() {
+            return self.out;
+        }
+        self.out.push_str("<section class=\"footnotes\">\n<ol>\n");
+        let mut notes = std::mem::take(&mut self.footnotes.notes);
+        notes.sort_by_key(|(number, _)| *number);
+        for (number, note) in notes {
+            let _ = write!(self.out, "<li id=\"{}-fn-{number}\">", self.prefix);
+            if self.footnotes.referenced.contains(&number) {
+                let (text, end) =
+                    note.trim_end().strip_suffix("</p>").map_or((&*note, ""), |text| (text, "</p>"));
+                let _ = write!(
+                    self.out,
+                    "{text} <a class=\"footnote-backref\" href=\"#{}-fnref-{number}\" \
+                     aria-label=\"Back to reference {number}\">↩</a>{end}",
+                    self.prefix
+                );
+            } else {
+                self.out.push_str(&note);
+            }
+            self.out.push_str("</li>\n");
+        }
+        self.out.push_str("</ol>\n</section>\n");
+        self.out
+    }
+
+    fn write(&mut self, event: &Event<'_>, rest: &[Located<'_>]) {
+        match event {
+            Event::Start(tag) => {
+                let open = self.start(tag, rest);
+                self.open.push(open);
+            }
+            Event::End(_) => {
+                if let Some(open) = self.open.pop() {
+                    self.end(open);
+                }
+            }
+            Event::Text(text) => self.text(text),
+            Event::Code(code) if self.images == 0 && self.room() => {
+                self.out.push_str("<code>");
+                escape_into(&mut self.out, code);
+                self.out.push_str("</code>");
+            }
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                escape_into(&mut self.out, text);
+            }
+            Event::Html(html) | Event::InlineHtml(html) => escape_into(&mut self.out, html),
+            Event::SoftBreak => self.out.push('\n'),
+            Event::HardBreak if self.images == 0 && self.room() => self.out.push_str("<br>\n"),
+            Event::HardBreak => self.out.push('\n'),
+            Event::Rule => {
+                let rule = if self.room() { "<hr>\n" } else { "\n" };
+                self.out.push_str(rule);
+            }
+            Event::FootnoteReference(label) => self.footnote_reference(label),
+            Event::TaskListMarker(done) => self.task(*done),
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, rest: &[Located<'_>]) -> Open {
+        match tag {
+            Tag::Paragraph => self.block("p", ""),
+            Tag::Heading { level, .. } => self.heading(*level as u8),
+            Tag::BlockQuote(None) => self.level("blockquote", ""),
+            Tag::BlockQuote(Some(kind)) => self.alert(*kind),
+            Tag::CodeBlock(kind) => self.code(kind),
+            Tag::HtmlBlock => {
+                if !self.room() {
+                    return self.separated();
+                }
+                self.out.push_str("<pre class=\"raw-html\" tabindex=\"0\"><code>");
+                self.code_block = true;
+                Open::Code
+            }
+            Tag::List(None) => self.level("ul", ""),
+            Tag::List(Some(1)) => self.level("ol", ""),
+            Tag::List(Some(first)) => self.level("ol", &format!(" start=\"{first}\"")),
+            Tag::Item => {
+                if !matches!(self.open.last(), Some(Open::Level("ul" | "ol"))) {
+                    return self.separated();
+                }
+                let mut rest = rest.iter().map(|(event, _)| event);
+                let task = match rest.next() {
+                    Some(Event::Start(Tag::Paragraph)) => {
+                        matches!(rest.next(), Some(Event::TaskListMarker(_)))
+                    }
+                    first => matches!(first, Some(Event::TaskListMarker(_))),
+                };
+                self.block("li", if task { " class=\"task-list-item\"" } else { "" })
+            }
+            Tag::FootnoteDefinition(label) => {
+                if !self.room() {
+                    return self.separated();
+                }
+                let number = self.footnotes.number_of_definition(label);
+                self.outer.push(std::mem::take(&mut self.out));
+                Open::Footnote(number)
+            }
+            Tag::Table(alignments) => {
+                // The row of the head must fit: a table of which nothing opens is text.
+                if self.elements + alignments.len().min(MAX_COLUMNS) + 5 > MAX_ELEMENTS {
+                    return self.separated();
+                }
+                self.elements += 3;
+                self.out.push_str(
+                    "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">\n<table>\n",
+                );
+                self.table = Some(Table {
+                    alignments: alignments.clone(),
+                    column: 0,
+                    head: true,
+                    cut_columns: false,
+                    cut_rows: 0,
+                });
+                Open::Table
+            }
+            Tag::TableHead | Tag::TableRow => {
+                let Some(table) = &mut self.table else { return self.separated() };
+                table.column = 0;
+                self.elements += 1;
+                if table.head {
+                    self.out.push_str("<thead>\n");
+                }
+                self.block_unbounded("tr", "")
+            }
+            Tag::TableCell => self.cell(),
+            Tag::Emphasis => self.inline("em"),
+            Tag::Strong => self.inline("strong"),
+            Tag::Strikethrough => self.inline("del"),
+            Tag::Link { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, false),
+            Tag::Image { link_type, dest_url, title, .. } => self.link(*link_type, dest_url, title, true),
+            // Not enabled.
+            Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::MetadataBlock(_) => self.separated(),
+        }
+    }
+
+    fn end(&mut self, open: Open) {
+        match open {
+            Open::Nothing => {}
+            Open::Separated => self.out.push('\n'),
+            Open::Block(element) => {
+                let _ = writeln!(self.out, "</{element}>");
+                if element == "tr"
+                    && let Some(table) = &mut self.table
+                    && std::mem::take(&mut table.head)
+                {
+                    self.out.push_str("</thead>\n<tbody>\n");
+                }
+            }
+            Open::Paragraph => self.out.push_str("</p>\n"),
+            Open::Level(element) => {
+                self.blocks -= 1;
+                let _ = writeln!(self.out, "</{element}>");
+            }
+            Open::Inline(element) => {
+                self.inlines -= 1;
+                let _ = write!(self.out, "</{element}>");
+            }
+            Open::Code => {
+                self.code_block = false;
+                self.out.push_str("</code></pre>\n");
+            }
+            Open::Table => self.end_table(),
+            Open::Link(target) => self.end_link(target),
+            Open::Footnote(number) => {
+                let outer = self.outer.pop().unwrap_or_default();
+                let note = std::mem::replace(&mut self.out, outer);
+                self.footnotes.notes.push((number, note));
+            }
+        }
+    }
+
+    /// Takes one of the elements that may still be written.
+    fn room(&mut self) -> bool {
+        let room = self.elements < MAX_ELEMENTS;
+        self.elements += usize::from(room);
+        room
+    }
+
+    fn separated(&mut self) -> Open {
+        self.out.push('\n');
+        Open::Separated
+    }
+
+    fn block(&mut self, element: &'static str, attributes: &str) -> Open {
+        if self.room() { self.block_unbounded(element, attributes) } else { self.separated() }
+    }
+
+    fn block_unbounded(&mut self, element: &'static str, attributes: &str) -> Open {
+        let _ = write!(self.out, "<{element}{attributes}>");
+        if element == "p" { Open::Paragraph } else { Open::Block(element) }
+    }
+
+    fn level(&mut self, element: &'static str, attributes: &str) -> Open {
+        if self.blocks >= MAX_BLOCK_DEPTH || !self.room() {
+            return self.separated();
+        }
+        self.blocks += 1;
+        let _ = writeln!(self.out, "<{element}{attributes}>");
+        Open::Level(element)
+    }
+
+    fn inline(&mut self, element: &'static str) -> Open {
+        if self.images > 0 || self.inlines >= MAX_INLINE_DEPTH || !self.room() {
+            return Open::Nothing;
+        }
+        self.inlines += 1;
+        let _ = write!(self.out, "<{element}>");
+        Open::Inline(element)
+    }
+
+    fn heading(&mut self, level: u8) -> Open {
+        const NAMES: [&str; 5] = ["h2", "h3", "h4", "h5", "h6"];
+        let level = (self.heading_level + level.saturating_sub(1)).min(6);
+        let slug = self.slugs.get(self.next_slug).cloned().unwrap_or_default();
+        self.next_slug += 1;
+        let id = format!(" id=\"{}-h-{slug}\"", self.prefix);
+        self.block(NAMES.get(usize::from(level) - 2).copied().unwrap_or("h6"), &id)
+    }
+
+    fn alert(&mut self, kind: BlockQuoteKind) -> Open {
+        let (name, title) = match kind {
+            BlockQuoteKind::Note => ("note", "Note"),
+            BlockQuoteKind::Tip => ("tip", "Tip"),
+            BlockQuoteKind::Important => ("important", "Important"),
+            BlockQuoteKind::Warning => ("warning", "Warning"),
+            BlockQuoteKind::Caution => ("caution", "Caution"),
+        };
+        let open =
+            self.level("div", &format!(" class=\"markdown-alert markdown-alert-{name}\" role=\"note\""));
+        // Colour alone tells nothing to many, so the kind is text; without the box it is needed all the more.
+        if matches!(open, Open::Level(_)) && self.room() {
+            let _ = writeln!(self.out, "<p class=\"markdown-alert-title\">{title}</p>");
+        } else {
+            let _ = writeln!(self.out, "{title}:");
+        }
+        open
+    }
+
+    fn code(&mut self, kind: &CodeBlockKind<'_>) -> Open {
+        if !self.room() {
+            return self.separated();
+        }
+        self.elements += 1;
+        self.code_block = true;
+        let info = match kind {
+            CodeBlockKind::Fenced(info) => info.as_ref(),
+            CodeBlockKind::Indented => "",
+        };
+        match info.split([' ', '\t', ',']).next().filter(|word| is_language(word)) {
+            Some(language) => {
+                let _ = write!(self.out, "<pre tabindex=\"0\"><code class=\"language-{language}\">");
+            }
+            None => self.out.push_str("<pre tabindex=\"0\"><code>"),
+        }
+        Open::Code
+    }
+
+    fn has_room_for_row(&mut self) -> bool {
+        let Some(table) = &mut self.table else { return true };
+        let room = self.elements + table.alignments.len().min(MAX_COLUMNS) < MAX_ELEMENTS;
+        table.cut_rows += usize::from(!room);
+        room
+    }
+
+    fn has_room_for_cell(&mut self) -> bool {
+        let Some(table) = &mut self.table else { return true };
+        let room = table.column < MAX_COLUMNS;
+        table.cut_columns |= !room;
+        room
+    }
+
+    fn cell(&mut self) -> Open {
+        let Some(table) = &mut self.table else { return self.separated() };
+        let class = match table.alignments.get(table.column) {
+            Some(Alignment::Left) => " class=\"align-left\"",
+            Some(Alignment::Center) => " class=\"align-center\"",
+            Some(Alignment::Right) => " class=\"align-right\"",
+            _ => "",
+        };
+        table.column += 1;
+        let head = table.head;
+        self.elements += 1;
+        if head {
+            self.block_unbounded("th", &format!(" scope=\"col\"{class}"))
+        } else {
+            self.block_unbounded("td", class)
+        }
+    }
+
+    fn end_table(&mut self) {
+        self.out.push_str("</tbody>\n</table>\n</div>\n");
+        let Some(table) = self.table.take() else { return };
+        if table.cut_columns {
+            let _ = writeln!(
+                self.out,
+                "<p class=\"cut-note\">Columns after the {MAX_COLUMNS}th are left out.</p>"
+            );
+        }
+        if table.cut_rows > 0 {
+            let _ =
+                writeln!(self.out, "<p class=\"cut-note\">{} further rows are left out.</p>", table.cut_rows);
+        }
+    }
+
+    fn link(&mut self, kind: LinkType, dest: &str, title: &str, image: bool) -> Open {
+        if self.images > 0 {
+            return Open::Nothing;
+        }
+        let nested = self.links > 0;
+        let href = if nested { None } else { self.href(kind, dest, image) };
+        let shown = href.is_none() && !nested && is_relative_path(dest);
+        let mut target = Target {
+            element: None,
+            from: 0,
+            instead: if image { "image".to_owned() } else { href.clone().unwrap_or_default() },
+            dropped: shown.then(|| dest.to_string()),
+        };
+        if let Some(href) = href
+            && self.room()
+        {
+            self.out.push_str(if image { "<a class=\"image-link\"" } else { "<a" });
+            attribute_into(&mut self.out, "href", &href);
+            if !href.starts_with('#') {
+                attribute_into(&mut self.out, "rel", REL);
+            }
+            let title = fold(title);
+            if !title.is_empty() {
+                attribute_into(&mut self.out, "title", &title);
+            }
+            self.out.push('>');
+            target.element = Some("a");
+        } else if image && self.room() {
+            self.out.push_str("<span class=\"image-alt\">");
+            target.element = Some("span");
+        }
+        target.from = self.out.len();
+        self.links += 1;
+        self.images += usize::from(image);
+        Open::Link(target)
+    }
+
+    fn end_link(&mut self, target: Target) {
+        self.links -= 1;
+        // An image holds no further image or link, so it is the one that ends.
+        self.images = 0;
+        let text = self.out.get(target.from..).unwrap_or_default();
+        if text.trim().is_empty() {
+            escape_into(&mut self.out, &target.instead);
+        }
+        let same = target.dropped.as_deref().is_none_or(|dropped| self.out[target.from..].contains(dropped));
+        if let Some(element) = target.element {
+            let _ = write!(self.out, "</{element}>");
+        }
+        if let Some(dropped) = target.dropped
+            && !same
+            && self.room()
+        {
+            self.out.push_str(" <span class=\"link-target\">(");
+            escape_into(&mut self.out, &dropped);
+            self.out.push_str(")</span>");
+        }
+    }
+
+    /// Where a link may lead, if anywhere.
+    fn href(&self, kind: LinkType, dest: &str, image: bool) -> Option<String> {
+        if kind == LinkType::Email {
+            return safe_url(&format!("mailto:{dest}"));
+        }
+        if let Some(fragment) = dest.strip_prefix('#') {
+            let slug = fragment.to_lowercase();
+            return (!image && self.known_slugs.contains(&slug))
+                .then(|| format!("#{}-h-{slug}", self.prefix));
+        }
+        safe_url(dest)
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.code_block || self.links > 0 {
+            return escape_into(&mut self.out, text);
+        }
+        let mut done = 0;
+        for Range { start, end } in bare_urls(text) {
+            escape_into(&mut self.out, &text[done..start]);
+            done = end;
+            match safe_url(&text[start..end]) {
+                Some(href) if self.room() => {
+                    self.out.push_str("<a");
+                    attribute_into(&mut self.out, "href", &href);
+                    attribute_into(&mut self.out, "rel", REL);
+                    self.out.push('>');
+                    escape_into(&mut self.out, &text[start..end]);
+                    self.out.push_str("</a>");
+                }
+                _ => escape_into(&mut self.out, &text[start..end]),
+            }
+        }
+        escape_into(&mut self.out, &text[done..]);
+    }
+
+    fn task(&mut self, done: bool) {
+        let (checked, label, text) =
+            if done { (" checked=\"\"", "Done", "[x] ") } else { ("", "Not done", "[ ] ") };
+        if self.room() {
+            let _ =
+                write!(self.out, "<input type=\"checkbox\" disabled=\"\"{checked} aria-label=\"{label}\"> ");
+        } else {
+            self.out.push_str(text);
+        }
+    }
+
+    fn footnote_reference(&mut self, label: &str) {
+        let number = self.footnotes.number(label);
+        if self.links > 0 || self.elements + 2 > MAX_ELEMENTS {
+            let _ = write!(self.out, "[{number}]");
+            return;
+        }
+        self.elements += 2;
+        let prefix = &self.prefix;
+        let _ = write!(self.out, "<sup class=\"footnote-ref\"><a href=\"#{prefix}-fn-{number}\"");
+        if self.footnotes.referenced.insert(number) {
+            let _ = write!(self.out, " id=\"{prefix}-fnref-{number}\"");
+        }
+        let _ = write!(self.out, " aria-label=\"Footnote {number}\">{number}</a></sup>");
+    }
+}
+
+impl Footnotes {
+    fn number(&mut self, label: &str) -> usize {
+        *self.numbers.entry(label.to_lowercase()).or_insert_with(|| {
+            self.count += 1;
+            self.count
+        })
+    }
+
+    /// The number of a footnote's text. A second text of the same label gets a number of its own.
+    fn number_of_definition(&mut self, label: &str) -> usize {
+        let number = self.number(label);
+        if self.written.insert(number) {
+            return number;
+        }
+        self.count += 1;
+        self.written.insert(self.count);
+        self.count
+    }
+}
+
+/// An id for every heading, in order: GitHub's way (lower case, spaces to `-`, punctuation dropped, a number
+/// behind the second of a name).
+fn slugs(events: &[Located<'_>]) -> Vec<String> {
+    let mut slugs = Vec::new();
+    let mut taken = HashSet::new();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut heading: Option<String> = None;
+    for (event, _) in events {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                let name = slug(&heading.take().unwrap_or_default());
+                let mut unique = name.clone();
+                let count = counts.entry(name.clone()).or_default();
+                while !taken.insert(unique.clone()) {
+                    *count += 1;
+                    unique = format!("{name}-{count}");
+                }
+                slugs.push(unique);
+            }
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(text);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some(heading) = &mut heading {
+                    heading.push(' ');
+                }
+            }
+            _ => {}
+        }
+    }
+    slugs
+}
+
+fn slug(heading: &str) -> String {
+    let kept = heading.trim().chars().flat_map(char::to_lowercase).filter_map(|c| match c {
+        ' ' | '\n' | '\t' => Some('-'),
+        '-' | '_' => Some(c),
+        c if c.is_alphanumeric() => Some(c),
+        _ => None,
+    });
+    let slug: String = kept.take(MAX_SLUG_CHARS).collect();
+    if slug.is_empty() { "section".to_owned() } else { slug }
+}
+
+/// Whether an address that was dropped tells the reader something: a path in some repository does, `javascript:`
+/// does not.
+fn is_relative_path(dest: &str) -> bool {
+    let start = dest.trim_start();
+    !start.is_empty()
+        && start.len() <= MAX_SHOWN_TARGET
+        && !start.starts_with(['#', '\\', '?'])
+        && !(start.starts_with('/') && start[1..].starts_with(['/', '\\']))
+        && !start.split('/').next().is_some_and(|first| first.contains(':'))
+        && !start.chars().any(is_hidden)
+}

@@ -1,0 +1,547 @@
+//! What a finding cites.
+
+use std::{collections::HashMap, ops::Range};
+
+use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
+
+use super::{
+    parse::{self, Definition, Located},
+    text::{bare_urls, fold, is_hidden, is_web_url},
+};
+
+/// A longer path or address is not one.
+const MAX_TARGET_BYTES: usize = 4096;
+
+/// Stands for an underscore that the parser took for emphasis (`src/__init__.py`) until it is known whether it
+/// belongs to a path. A private-use character, dropped from the text itself.
+const MARK: char = '\u{E000}';
+
+/// What ends a path or a URL in a list item and begins its description.
+const SEPARATORS: [&str; 4] = [" - ", " – ", " — ", ": "];
+
+/// One source that a finding cites.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// The address as it was written, or the path without its line.
+    pub target: String,
+    /// Which of the two it is.
+    pub kind: MentionKind,
+    /// The first line that a path names, as `:42`, `:42-50` or `#L42`.
+    pub line: Option<u32>,
+    /// A link's title or text, or the description in the list item; of one line, not escaped.
+    pub title: Option<String>,
+}
+
+/// What a [`Mention`] points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MentionKind {
+    /// An `http` or `https` address.
+    Url,
+    /// A file path, of whatever repository.
+    Path,
+}
+
+/// The sources that one finding cites, in order of first mention; each target, with its line, once. Of several
+/// titles the first stays.
+///
+/// - URLs count everywhere but in code blocks and raw HTML: links, images, autolinks, bare URLs, unused link
+///   definitions (`[1]: https://…`), and inline code too, since people cite from it.
+/// - Paths count only in list items of a section headed "References" or "Reference" (any level and case), which
+///   ends with the next heading of its level or a higher one, or with the quote or list that it stands in.
+/// - A path is the first thing in its item (several with `,` or `and` between them), bare, in backticks or as
+///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
+///   and a file extension, is one. White space is never part of a path.
+pub fn references(markdown: &str) -> Vec<Mention> {
+    let source = parse::normalise(markdown);
+    let (events, definitions) = parse::events(&source);
+    let mut reader = Reader::default();
+    for (event, range) in &events {
+        reader.take(&source, event, range);
+    }
+    reader.end_line();
+    reader.define(definitions);
+    reader.found.sort_by_key(|(at, _)| *at);
+    deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
+}
+
+#[derive(Default)]
+struct Reader {
+    /// Mentions, with where they stand: the offset of their line of text and the place in it.
+    found: Vec<((usize, usize), Mention)>,
+    line: Line,
+    /// Open quotes, lists, items and footnotes.
+    containers: usize,
+    section: Option<Section>,
+    heading: Option<(u8, String)>,
+    /// Whether the line is the first of a list item.
+    item: bool,
+    silent: bool,
+}
+
+struct Section {
+    level: u8,
+    containers: usize,
+}
+
+/// The text of a paragraph, cell, heading or tight list item.
+#[derive(Default)]
+struct Line {
+    at: usize,
+    text: String,
+    plain: Vec<Range<usize>>,
+    codes: Vec<Range<usize>>,
+    links: Vec<LinkSpan>,
+    open_links: Vec<usize>,
+    /// For every open emphasis, how many underscores it was made of.
+    marks: Vec<usize>,
+}
+
+struct LinkSpan {
+    range: Range<usize>,
+    target: String,
+    title: String,
+}
+
+impl Reader {
+    fn take(&mut self, source: &str, event: &Event<'_>, range: &Range<usize>) {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => {
+                self.end_line();
+                self.silent = true;
+            }
+            Event::End(TagEnd::CodeBlock | TagEnd::HtmlBlock) => self.silent = false,
+            _ if self.silent => {}
+            Event::Start(Tag::Heading { level, .. }) => {
+                self.end_line();
+                self.heading = Some((*level as u8, String::new()));
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                self.end_line();
+                self.end_heading();
+            }
+            Event::Start(tag) if !parse::is_inline(&tag.to_end()) => {
+                self.end_line();
+                match tag {
+                    Tag::Item => {
+                        self.containers += 1;
+                        self.item = true;
+                    }
+                    Tag::BlockQuote(_) | Tag::List(_) | Tag::FootnoteDefinition(_) => self.containers += 1,
+                    _ => {}
+                }
+            }
+            Event::End(tag) if !parse::is_inline(tag) => {
+                self.end_line();
+                if matches!(
+                    tag,
+                    TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item | TagEnd::FootnoteDefinition
+                ) {
+                    self.containers = self.containers.saturating_sub(1);
+                    self.item = false;
+                    if self.section.as_ref().is_some_and(|section| section.containers > self.containers) {
+                        self.section = None;
+                    }
+                }
+            }
+            event => {
+                if let (Some((_, heading)), Event::Text(text) | Event::Code(text)) =
+                    (&mut self.heading, event)
+                {
+                    heading.push_str(text);
+                } else if let (Some((_, heading)), Event::SoftBreak | Event::HardBreak) =
+                    (&mut self.heading, event)
+                {
+                    // A setext heading takes the lines above it as well; the last is the one underlined.
+                    heading.clear();
+                }
+                self.line.take(source, event, range);
+            }
+        }
+    }
+
+    fn end_heading(&mut self) {
+        let Some((level, text)) = self.heading.take() else { return };
+        let containers = self.containers;
+        if self
+            .section
+            .as_ref()
+            .is_some_and(|section| containers == section.containers && level <= section.level)
+        {
+            self.section = None;
+        }
+        let name = text.trim().trim_end_matches(':').trim_end();
+        let named = name.eq_ignore_ascii_case("references") || name.eq_ignore_ascii_case("reference");
+        if named && self.section.is_none() {
+            self.section = Some(Section { level, containers });
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if line.text.is_empty() && line.links.is_empty() {
+            return;
+        }
+        let listed = std::mem::take(&mut self.item) && self.section.is_some();
+        let mut found = line.urls();
+        if listed {
+            line.list_item(&mut found);
+        }
+        found.sort_by_key(|(range, _)| range.start);
+        self.found.extend(found.into_iter().map(|(range, mention)| ((line.at, range.start), mention)));
+    }
+
+    fn define(&mut self, definitions: Vec<Definition>) {
+        for Definition { at, target, title } in definitions {
+            if is_citable_url(&target) {
+                let title = title.and_then(|title| title_of(&title, &target));
+                self.found.push(((at, 0), Mention { target, kind: MentionKind::Url, line: None, title }));
+            }
+        }
+    }
+}
+
+impl Line {
+    fn take(&mut self, source: &str, event: &Event<'_>, range: &Range<usize>) {
+        if self.text.is_empty() && self.links.is_empty() {
+            self.at = range.start;
+        }
+        match event {
+            Event::Text(text) => {
+                let range = self.push(text);
+                if self.open_links.is_empty() {
+                    self.plain.push(range);
+                }
+            }
+            Event::Code(text) => {
+                let range = self.push(text);
+                if self.open_links.is_empty() {
+                    self.codes.push(range);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => self.text.push(' '),
+            Event::Start(Tag::Emphasis | Tag::Strong) => {
+                let bytes = &source.as_bytes()[range.clone()];
+                let width = bytes.iter().take(2).take_while(|byte| **byte == b'_').count();
+                let width = if matches!(event, Event::Start(Tag::Emphasis)) { width.min(1) } else { width };
+                self.marks.push(width);
+                self.mark(width);
+            }
+            Event::End(TagEnd::Emphasis | TagEnd::Strong) => {
+                let width = self.marks.pop().unwrap_or(0);
+                self.mark(width);
+            }
+            Event::Start(Tag::Link { dest_url, title, .. } | Tag::Image { dest_url, title, .. }) => {
+                self.start_link(dest_url, title);
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(index) = self.open_links.pop() {
+                    self.links[index].range.end = self.text.len();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.extend(text.chars().filter(|c| *c != MARK));
+        start..self.text.len()
+    }
+
+    fn mark(&mut self, width: usize) {
+        self.text.extend(std::iter::repeat_n(MARK, width));
+    }
+
+    fn start_link(&mut self, target: &CowStr<'_>, title: &CowStr<'_>) {
+        let start = self.text.len();
+        self.open_links.push(self.links.len());
+        self.links.push(LinkSpan {
+            range: start..start,
+            target: target.to_string(),
+            title: title.to_string(),
+        });
+    }
+
+    /// The URLs of the line, with where they stand in its text.
+    fn urls(&self) -> Vec<(Range<usize>, Mention)> {
+        let mut found = Vec::new();
+        for link in self.links.iter().filter(|link| is_citable_url(&link.target)) {
+            let title = title_of(&link.title, &link.target).or_else(|| self.text_of(link));
+            let mention = Mention { target: link.target.clone(), kind: MentionKind::Url, line: None, title };
+            found.push((link.range.clone(), mention));
+        }
+        for run in self.plain.iter().chain(&self.codes) {
+            for url in bare_urls(&self.text[run.clone()]) {
+                let range = run.start + url.start..run.start + url.end;
+                let target = self.text[range.clone()].to_owned();
+                if is_citable_url(&target) {
+                    found.push((range, Mention { target, kind: MentionKind::Url, line: None, title: None }));
+                }
+            }
+        }
+        // Stable, so that a link stays before the image in it.
+        found.sort_by_key(|(range, _)| range.start);
+        found
+    }
+
+    fn text_of(&self, link: &LinkSpan) -> Option<String> {
+        title_of(&unmarked(&self.text[link.range.clone()]), &link.target)
+    }
+
+    /// Adds the paths of a list item in the References section, or the item's description to its URL.
+    fn list_item(&self, found: &mut Vec<(Range<usize>, Mention)>) {
+        let end = self.head_end();
+        if let Some((range, mention)) = found.first_mut().filter(|(range, _)| range.start < end) {
+            if mention.title.is_none() {
+                mention.title = description(&self.text[range.end..]);
+            }
+            return;
+        }
+        let mut paths = self.head_paths(end);
+        if paths.is_empty() && found.is_empty() {
+            paths = self.prose_paths();
+        }
+        found.extend(paths);
+    }
+
+    /// Where the item's first separator stands, outside of code and links.
+    fn head_end(&self) -> usize {
+        let mut from = 0;
+        while let Some(at) = SEPARATORS.iter().filter_map(|mark| self.text[from..].find(mark)).min() {
+            let at = from + at;
+            let covers = |range: &Range<usize>| range.start <= at && at < range.end;
+            let inside = self
+                .codes
+                .iter()
+                .chain(self.links.iter().map(|link| &link.range))
+                .find(|range| covers(range));
+            match inside {
+                Some(range) => from = range.end,
+                None => return at,
+            }
+        }
+        self.text.len()
+    }
+
+    /// The paths of an item that begins with them. All of its beginning must be paths, or the first be code or
+    /// a link.
+    fn head_paths(&self, end: usize) -> Vec<(Range<usize>, Mention)> {
+        let title = description(&self.text[end..]);
+        let mut paths = Vec::new();
+        let mut start = 0;
+        while start < end {
+            let gap = self.text[start..end].len() - self.text[start..end].trim_start().len();
+            start += gap;
+            let code = self.codes.iter().find(|range| range.start == start);
+            let link = self.links.iter().find(|link| link.range.start == start && link.range.end > start);
+            let (range, path, title) = if let Some(link) = link {
+                let own = title_of(&link.title, &link.target).or_else(|| self.text_of(link));
+                (link.range.clone(), path_of(&link.target, true), own.or_else(|| title.clone()))
+            } else if let Some(range) = code {
+                // The line may stand behind the backtick.
+                let behind = &self.text[range.end..end];
+                let tail = behind.find([' ', ',', ';', ')']).unwrap_or(behind.len());
+                let whole = start..range.end + tail;
+                match path_of(&self.text[whole.clone()], true) {
+                    Some(path) => (whole, Some(path), title.clone()),
+                    None => (range.clone(), path_of(&self.text[range.clone()], true), title.clone()),
+                }
+            } else {
+                let word = &self.text[start..end];
+                let word = &word[..word.find(char::is_whitespace).unwrap_or(word.len())];
+                (start..start + word.len(), path_of(&literal(word), false), title.clone())
+            };
+            let quoted = code.is_some() || link.is_some();
+            let Some((target, line)) = path else {
+                // Prose: what came before it was prose too, unless its backticks say otherwise.
+                paths.retain(|(quoted, _, _)| *quoted);
+                break;
+            };
+            start = range.end;
+            paths.push((quoted, range, Mention { target, kind: MentionKind::Path, line, title }));
+            let behind = self.text[start..end].trim_start();
+            let next = behind
+                .strip_prefix("and ")
+                .or_else(|| behind.strip_prefix([',', ';', '&']))
+                .unwrap_or(behind);
+            start = end - next.len();
+            let next = next.trim_start();
+            // A remark in brackets belongs to the path before it.
+            if next.is_empty() || next.starts_with('(') {
+                break;
+            }
+        }
+        paths.into_iter().map(|(_, range, mention)| (range, mention)).collect()
+    }
+
+    /// The paths in an item of prose: only what can hardly be anything else.
+    fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
+        let mut paths = Vec::new();
+        let mut add = |range: Range<usize>, path: Option<(String, Option<u32>)>| {
+            if let Some((target, line)) = path {
+                let title = description(&self.text[range.end..]);
+                paths.push((range, Mention { target, kind: MentionKind::Path, line, title }));
+            }
+        };
+        for range in &self.codes {
+            add(range.clone(), path_of(&self.text[range.clone()], true));
+        }
+        for link in &self.links {
+            add(link.range.clone(), path_of(&link.target, true));
+        }
+        for run in &self.plain {
+            let mut start = run.start;
+            for word in self.text[run.clone()].split(char::is_whitespace) {
+                let range = start..start + word.len();
+                start = (range.end + 1..)
+                    .find(|at| self.text.is_char_boundary((*at).min(self.text.len())))
+                    .unwrap_or(range.end);
+                let path = path_of(word, false);
+                add(range, path.filter(|(path, _)| path.contains(['/', '\\']) && extension(path).is_some()));
+            }
+        }
+        paths.sort_by_key(|(range, _): &(Range<usize>, Mention)| range.start);
+        paths
+    }
+}
+
+/// Each target with its line once; a later title fills a gap.
+fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
+    let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
+    let mut unique: Vec<Mention> = Vec::new();
+    for mention in mentions {
+        let key = (mention.kind, mention.target.clone(), mention.line);
+        match known.get(&key).and_then(|index| unique.get_mut(*index)) {
+            Some(first) => first.title = first.title.take().or(mention.title),
+            None => {
+                known.insert(key, unique.len());
+                unique.push(mention);
+            }
+        }
+    }
+    unique
+}
+
+fn is_citable_url(url: &str) -> bool {
+    url.len() <= MAX_TARGET_BYTES
+        && is_web_url(url)
+        && !url.chars().any(|c| c == '\n' || c == '\t' || is_hidden(c))
+}
+
+/// A title that says more than its target.
+fn title_of(title: &str, target: &str) -> Option<String> {
+    let title = fold(title);
+    (!title.is_empty() && title != target).then_some(title)
+}
+
+/// The text after the first separator.
+fn description(rest: &str) -> Option<String> {
+    let (at, mark) =
+        SEPARATORS.iter().filter_map(|mark| Some((rest.find(mark)?, mark))).min_by_key(|(at, _)| *at)?;
+    let text = fold(&unmarked(&rest[at + mark.len()..]));
+    (!text.is_empty()).then_some(text)
+}
+
+fn unmarked(text: &str) -> String {
+    text.replace(MARK, "")
+}
+
+/// A word with its underscores back, unless they surround all of it and so are emphasis.
+fn literal(word: &str) -> String {
+    let inner = word.trim_matches(MARK);
+    let emphasis = word.starts_with(MARK) && word.ends_with(MARK) && !inner.contains(MARK);
+    if emphasis { inner.to_owned() } else { word.replace(MARK, "_") }
+}
+
+/// The path and line in a word, if it looks like one. `quoted` words (backticks, links) are given more credit.
+fn path_of(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
+    let word = word.trim().trim_end_matches(['.', ',', ';', ':']);
+    let word = ["()", "[]", "<>", "\"\"", "''"]
+        .iter()
+        .find_map(|pair| word.strip_prefix(&pair[..1])?.strip_suffix(&pair[1..]))
+        .unwrap_or(word);
+    let (path, line) = split_line(word);
+    let drive = path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
+    let body = if drive { &path[2..] } else { path };
+    let strange = |c: char| c.is_whitespace() || is_hidden(c) || ":*?\"<>|`#".contains(c);
+    if path.is_empty() || path.len() > MAX_TARGET_BYTES || body.contains(strange) || body.starts_with("//") {
+        return None;
+    }
+    let parts: Vec<&str> = body.split(['/', '\\']).collect();
+    let name = parts.last().copied().unwrap_or_default();
+    let rooted =
+        drive || ["/", "./", "../", "~/", ".\\", "..\\", "\\"].iter().any(|start| body.starts_with(start));
+    let nothing = !body.contains(char::is_alphanumeric);
+    let looks = if nothing {
+        false
+    } else if parts.len() == 1 {
+        let host = extension(name).is_some_and(|ext| ["com", "net", "org"].contains(&ext));
+        !name.contains(['@', '(', ')', '=']) && ((extension(name).is_some() && !host) || is_known_name(name))
+    } else {
+        let doi = body.starts_with("10.") && !rooted;
+        // `N/A` and `TCP/IP` are not paths; `src/markdown` is.
+        let words = extension(name).is_none() && !rooted && !quoted && !body.contains(char::is_lowercase);
+        let none = body.eq_ignore_ascii_case("n/a") || body.eq_ignore_ascii_case("and/or");
+        !doi && !words && !none
+    };
+    looks.then(|| (path.to_owned(), line))
+}
+
+/// Takes `:42`, `:42-50`, `:42:7`, `#L42` or `#L42-L50` off the end.
+fn split_line(word: &str) -> (&str, Option<u32>) {
+    for (at, _) in word.match_indices([':', '#']) {
+        let behind = &word[at + 1..];
+        let behind = match behind.strip_prefix(['L', 'l']) {
+            Some(number) => number,
+            // `#42` is an issue.
+            None if word[at..].starts_with('#') => continue,
+            None => behind,
+        };
+        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let range = behind[digits..]
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '-' | '–' | ':' | ',' | 'L' | 'C'));
+        if digits > 0 && range {
+            return (&word[..at], behind[..digits].parse().ok().filter(|line| *line > 0));
+        }
+    }
+    (word, None)
+}
+
+/// The extension of a file's name; a dot file counts as one.
+fn extension(name: &str) -> Option<&str> {
+    let name = name.rsplit(['/', '\\']).next()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    let letters = extension.starts_with(|c: char| c.is_ascii_alphabetic());
+    let word = extension.len() <= if stem.is_empty() { 40 } else { 12 };
+    let plain = extension.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    (letters && word && plain).then_some(extension)
+}
+
+/// Files that go without an extension.
+fn is_known_name(name: &str) -> bool {
+    const NAMES: [&str; 20] = [
+        "makefile",
+        "gnumakefile",
+        "dockerfile",
+        "containerfile",
+        "justfile",
+        "rakefile",
+        "gemfile",
+        "procfile",
+        "jenkinsfile",
+        "vagrantfile",
+        "brewfile",
+        "license",
+        "licence",
+        "copying",
+        "readme",
+        "changelog",
+        "notice",
+        "authors",
+        "codeowners",
+        "build",
+    ];
+    // `Build` begins a sentence, `BUILD` is Bazel's file.
+    NAMES.contains(&name.to_ascii_lowercase().as_str()) && (name != "Build" && name != "build")
+}

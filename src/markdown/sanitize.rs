@@ -1,0 +1,118 @@
+//! The second fence: ammonia with exactly the elements and attributes that `html` writes. Whatever slips by
+//! the first is parsed as a browser would and dropped here.
+
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+
+use ammonia::{Builder, UrlRelative};
+
+use super::text::is_web_url;
+
+/// The relation of every link to elsewhere: it learns nothing of the page, and no search engine trusts it.
+pub(super) const REL: &str = "noopener noreferrer nofollow ugc";
+
+/// Every element with its attributes.
+pub(super) const ALLOWED: &[(&str, &[&str])] = &[
+    ("a", &["href", "rel", "title", "class", "id", "aria-label"]),
+    ("blockquote", &[]),
+    ("br", &[]),
+    ("code", &["class"]),
+    ("del", &[]),
+    ("div", &["class", "role", "tabindex", "aria-label"]),
+    ("em", &[]),
+    ("h2", &["id"]),
+    ("h3", &["id"]),
+    ("h4", &["id"]),
+    ("h5", &["id"]),
+    ("h6", &["id"]),
+    ("hr", &[]),
+    ("input", &["type", "disabled", "checked", "aria-label"]),
+    ("li", &["id", "class"]),
+    ("ol", &["start"]),
+    ("p", &["class"]),
+    ("pre", &["class", "tabindex"]),
+    ("section", &["class"]),
+    ("span", &["class"]),
+    ("strong", &[]),
+    ("sup", &["class"]),
+    ("table", &[]),
+    ("tbody", &[]),
+    ("td", &["class"]),
+    ("th", &["class", "scope"]),
+    ("thead", &[]),
+    ("tr", &[]),
+    ("ul", &[]),
+];
+
+/// Every class with its element, but for `language-…` on `code`.
+pub(super) const CLASSES: &[(&str, &[&str])] = &[
+    ("a", &["image-link", "footnote-backref"]),
+    (
+        "div",
+        &[
+            "table-scroll",
+            "markdown-alert markdown-alert-note",
+            "markdown-alert markdown-alert-tip",
+            "markdown-alert markdown-alert-important",
+            "markdown-alert markdown-alert-warning",
+            "markdown-alert markdown-alert-caution",
+        ],
+    ),
+    ("li", &["task-list-item"]),
+    ("p", &["markdown-alert-title", "cut-note"]),
+    ("pre", &["raw-html"]),
+    ("section", &["footnotes"]),
+    ("span", &["image-alt", "link-target"]),
+    ("sup", &["footnote-ref"]),
+    ("td", &["align-left", "align-center", "align-right"]),
+    ("th", &["align-left", "align-center", "align-right"]),
+];
+
+static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut builder = Builder::empty();
+    builder
+        .tags(ALLOWED.iter().map(|(tag, _)| *tag).collect())
+        .tag_attributes(
+            ALLOWED
+                .iter()
+                .map(|(tag, names)| (*tag, names.iter().copied().collect()))
+                .collect::<HashMap<_, _>>(),
+        )
+        .url_schemes(["http", "https", "mailto"].into())
+        // Fragments are relative; the filter below lets no other relative address pass.
+        .url_relative(UrlRelative::PassThrough)
+        .link_rel(None)
+        .attribute_filter(|element, attribute, value| {
+            is_ours(element, attribute, value).then(|| Cow::Borrowed(value))
+        });
+    builder
+});
+
+/// The fragment as a browser would read it, without anything that `html` would not have written.
+pub(super) fn sanitize(html: &str) -> String {
+    BUILDER.clean(html).to_string()
+}
+
+/// Whether a value is one that `html` writes. Free text is allowed in `title` and `aria-label` only.
+pub(super) fn is_ours(element: &str, attribute: &str, value: &str) -> bool {
+    match attribute {
+        "href" => value.starts_with('#') || value.starts_with("mailto:") || is_web_url(value),
+        "rel" => value == REL,
+        "class" if element == "code" => value.strip_prefix("language-").is_some_and(is_language),
+        "class" => CLASSES.iter().any(|(tag, classes)| *tag == element && classes.contains(&value)),
+        "id" => ["-fn-", "-fnref-", "-h-"].iter().any(|part| value.contains(part)),
+        "role" => matches!(value, "region" | "note"),
+        "tabindex" => value == "0",
+        "scope" => value == "col",
+        "type" => value == "checkbox",
+        "start" => value.bytes().all(|byte| byte.is_ascii_digit()),
+        "disabled" | "checked" => value.is_empty(),
+        "title" | "aria-label" => true,
+        _ => false,
+    }
+}
+
+/// Whether a word may be the language of a code block.
+pub(super) fn is_language(word: &str) -> bool {
+    (1..=30).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-'))
+}

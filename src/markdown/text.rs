@@ -1,0 +1,151 @@
+//! Characters and addresses: what hides, what is escaped, where a URL begins and ends, which may be a link.
+
+use std::{fmt::Write, ops::Range, sync::LazyLock};
+
+use ammonia::Url;
+use linkify::{LinkFinder, LinkKind};
+
+/// An address longer than this is no link; browsers and servers stop near it as well.
+const MAX_URL_BYTES: usize = 4096;
+
+/// linkify starts over at every `://`, so a run without a space costs their number times its length.
+const MAX_SCHEMES_PER_WORD: usize = 64;
+/// The pieces in which a run with more of them than that is searched.
+const PIECE_BYTES: usize = 2048;
+
+static FINDER: LazyLock<LinkFinder> = LazyLock::new(|| {
+    let mut finder = LinkFinder::new();
+    finder.kinds(&[LinkKind::Url]);
+    finder
+});
+
+/// The `http` and `https` URLs in a run of plain text, as ranges of bytes, in order.
+///
+/// Trailing punctuation and an unbalanced closing bracket are not part of one, nor is what follows a mark of
+/// East Asian punctuation, a typographic quote, an ellipsis or a hidden character.
+pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
+    let mut urls = Vec::new();
+    if !text.contains("://") {
+        return urls;
+    }
+    let mut start = 0;
+    for word in text.split(ends_bare_url) {
+        if word.matches("://").nth(MAX_SCHEMES_PER_WORD).is_none() {
+            find_urls(word, start, &mut urls);
+        } else {
+            let mut from = 0;
+            while from < word.len() {
+                let to = (from + PIECE_BYTES..word.len())
+                    .find(|at| word.is_char_boundary(*at))
+                    .unwrap_or(word.len());
+                find_urls(&word[from..to], start + from, &mut urls);
+                from = to;
+            }
+        }
+        // The separator is one character of unknown width.
+        start += word.len();
+        start += text[start..].chars().next().map_or(0, char::len_utf8);
+    }
+    urls
+}
+
+/// Whether this is an address with the scheme `http` or `https` and a host.
+pub(super) fn is_web_url(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+        && rest.starts_with(|first: char| !matches!(first, '/' | '\\' | '?' | '#'))
+}
+
+/// The address that a link to elsewhere may carry, normalised as a browser would, or none.
+pub(super) fn safe_url(url: &str) -> Option<String> {
+    let url = url.trim();
+    if url.len() > MAX_URL_BYTES
+        || url.chars().any(|c| is_hidden(c) || c == '\u{FFFD}' || c == '\n' || c == '\t')
+    {
+        return None;
+    }
+    if is_web_url(url) {
+        // A backslash is a slash to a browser and a character to everyone else: no link rather than two readings.
+        let before_query = url.split(['?', '#']).next().unwrap_or_default();
+        if before_query.contains('\\') {
+            return None;
+        }
+        let parsed = Url::parse(url).ok()?;
+        let plain = parsed.username().is_empty() && parsed.password().is_none();
+        return (matches!(parsed.scheme(), "http" | "https") && parsed.has_host() && plain)
+            .then(|| parsed.into());
+    }
+    let address = url.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("mailto:")).map(|_| &url[7..])?;
+    let parsed = Url::parse(url).ok()?;
+    (address.contains('@') && parsed.scheme() == "mailto").then(|| parsed.into())
+}
+
+/// Appends text for element content or a quoted attribute, hidden characters made visible.
+pub(super) fn escape_into(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(visible(c)),
+        }
+    }
+}
+
+/// Text of one line: white space folded, hidden characters made visible.
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.extend(word.chars().map(visible));
+    }
+    folded
+}
+
+/// A picture in place of a character that cannot be seen.
+pub(super) fn visible(c: char) -> char {
+    match c {
+        '\n' | '\t' => c,
+        '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
+        '\u{7F}' => '\u{2421}',
+        c if is_hidden(c) => '\u{FFFD}',
+        c => c,
+    }
+}
+
+/// Whether a character hides, reorders or controls text. Tab and line feed do not.
+pub(super) fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => true,
+        // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
+        // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;
+        // tags, which can carry a whole hidden message.
+        '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => true,
+        '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => true,
+        _ => false,
+    }
+}
+
+/// Appends ` name="value"`.
+pub(super) fn attribute_into(out: &mut String, name: &str, value: &str) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, " {name}=\"");
+    escape_into(out, value);
+    out.push('"');
+}
+
+fn find_urls(word: &str, offset: usize, urls: &mut Vec<Range<usize>>) {
+    if word.contains("://") {
+        let found = FINDER.links(word).filter(|link| is_web_url(link.as_str()));
+        urls.extend(found.map(|link| offset + link.start()..offset + link.end()));
+    }
+}
+
+fn ends_bare_url(c: char) -> bool {
+    c.is_whitespace() || is_hidden(c) || "。，、；：！？…「」『』【】《》〈〉（）“”‘’«»‹›".contains(c)
+}
