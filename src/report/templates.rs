@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 use include_dir::{Dir, include_dir};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::{Serialize, Serializer};
 
@@ -67,8 +69,9 @@ impl Templates {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
+        // Without a delimiter of our own this can't fail; where it did, pages would only hold more blank lines.
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+        environment.set_syntax(syntax.unwrap_or_default());
         environment.set_formatter(print);
         let mut templates = Templates {
             environment,
@@ -114,7 +117,7 @@ impl Templates {
         let page = self
             .environment
             .get_template(template)
-            .and_then(|template| template.render(Value::from_serialize(data)))
+            .and_then(|template| template.render(Value::from(Serde(data))))
             .map_err(|error| self.explain(&error))?;
         Ok(page.into_bytes())
     }
@@ -160,8 +163,8 @@ pub(super) struct SafeHtml(Value);
 impl SafeHtml {
     /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
-        let options = super::standin::markdown::HtmlOptions { prefix, heading_level };
-        SafeHtml(Value::from_safe_string(super::standin::markdown::to_html(text, &options)))
+        let options = crate::markdown::HtmlOptions { prefix, heading_level };
+        SafeHtml(Value::from_safe_string(crate::markdown::to_html(text, &options)))
     }
 
     /// The markup of a drawing.
@@ -183,7 +186,7 @@ pub(super) struct Shared(Value);
 impl Shared {
     /// Converts the data.
     pub(super) fn of(data: &impl Serialize) -> Shared {
-        Shared(Value::from_serialize(data))
+        Shared(Value::from(Serde(data)))
     }
 }
 
@@ -203,7 +206,7 @@ fn print(
         let reason = "the value is absent here: put `{% if … %}` around it";
         return Err(minijinja::Error::new(ErrorKind::InvalidOperation, reason));
     }
-    match value.as_str().filter(|_| !value.is_safe() && state.auto_escape() == AutoEscape::Html) {
+    match value.as_str().filter(|_| !value.is_safe() && *state.auto_escape() == AutoEscape::Html) {
         None => minijinja::escape_formatter(out, state, value),
         Some(text) => escape(out, text).map_err(minijinja::Error::from),
     }
@@ -211,7 +214,6 @@ fn print(
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
 fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
-    use fmt::Write;
     let special = |c: char| {
         matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
             | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
