@@ -49,7 +49,7 @@ fn the_first_page_answers_the_questions() {
         "p99 of the connection pool",
         "<span class=\"status ended\">Ended</span>",
     ] {
-        assert!(page.contains(text), "{text} is missing in {page}");
+        assert!(page.contains(text), "{text} is missing");
     }
 }
 
@@ -58,7 +58,7 @@ fn a_node_page_tells_its_story() {
     let files = render(&[sample()]);
     let page = page(&files, "nodes/R3.A2b.html");
     for text in ["Asked for", "DEAD", "stored as", "EXPLORE", "R3_EXPLORE_ONLY", "../history.html#c-", "../index.html"] {
-        assert!(page.contains(text), "{text} is missing in {page}");
+        assert!(page.contains(text), "{text} is missing");
     }
     let revived = self::page(&files, "nodes/R2.A3.html");
     assert!(revived.contains("Changes of state") && revived.contains("The trace shows a second path"), "{revived}");
@@ -137,7 +137,7 @@ fn an_unfinished_one_says_what_it_needs() {
         "It is proposed, and not yet explored.",
         "No answer has been found.",
     ] {
-        assert!(page.contains(text), "{text} is missing in {page}");
+        assert!(page.contains(text), "{text} is missing");
     }
 }
 
@@ -157,15 +157,15 @@ fn faults_are_named_and_the_rest_is_shown() {
     input.snapshot.faults.push(fault("nodes/R9/R9.X.yaml", "its parent is missing"));
     let files = render(&[input]);
     let page = page(&files, "index.html");
-    assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"), "{page}");
+    assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"));
     assert!(page.contains("nodes/R9/R9.X.yaml:7: its parent is missing"));
-    assert!(page.contains("not known which nodes are answers") && page.contains("chip role-unknown"), "{page}");
+    assert!(page.contains("not known which nodes are answers") && page.contains("chip role-unknown"));
     assert!(!files.contains_key("ruleset.yaml"));
 }
 
 #[test]
 fn what_strangers_write_stays_text() {
-    const EVIL: &str = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 7*7 }} \u{202e}gpj.exe";
+    const EVIL: &str = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
     let meta = Meta { title: EVIL.to_owned(), query: EVIL.to_owned(), context: Some(EVIL.to_owned()), ..old.meta().clone() };
@@ -184,8 +184,8 @@ fn what_strangers_write_stays_text() {
     other.snapshot.branch = Some(EVIL.to_owned());
     for files in [render(&[input.clone()]), render(&[input, other])] {
         for (path, page) in pages(&files) {
-            for evil in ["<script>", "<img", "onerror=alert(1)>", "49", "\u{202e}"] {
-                assert!(!page.contains(evil), "{evil} in {path}: {page}");
+            for evil in ["<script>", "<img", "onerror=alert(1)>", "1234321", "\u{202e}"] {
+                assert!(!page.contains(evil), "{evil} in {path}");
             }
             assert_eq!(page.matches("<script").count(), 1, "{path}");
         }
