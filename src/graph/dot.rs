@@ -1,0 +1,158 @@
+//! The investigation as DOT, for Graphviz and for agents.
+
+use std::fmt::Write as _;
+
+use super::text::one_line;
+use crate::domain::{Investigation, Node, NodeId};
+use crate::ruleset::Ruleset;
+
+/// The investigation as a `digraph` that Graphviz draws from top to bottom: a box per node in its state's colour,
+/// pending proposals dashed, and a legend with every state of the ruleset.
+///
+/// It parses whatever the titles hold, and shows them as they were, on one line.
+pub fn dot(investigation: &Investigation, ruleset: &Ruleset) -> String {
+    let mut dot = String::from("digraph Investigation {\n  rankdir=TB;\n  node [shape=box, style=filled];\n");
+    let order = investigation.preorder();
+    if !order.is_empty() {
+        dot.push('\n');
+    }
+    for node in &order {
+        dot.push_str(&node_line(node, ruleset));
+    }
+    let edges = order.iter().filter_map(|node| Some((node.parent.as_ref()?, *node)));
+    for (at, (parent, node)) in edges.enumerate() {
+        let style = if node.is_pending() { " [style=dashed]" } else { "" };
+        let gap = if at == 0 { "\n" } else { "" };
+        let _ = writeln!(dot, "{gap}  {} -> {}{style};", name(parent), name(&node.id));
+    }
+    dot.push_str("\n  subgraph cluster_legend {\n    label=\"Legend\";\n");
+    for state in &ruleset.states {
+        let _ = writeln!(
+            dot,
+            "    L_{0} [fillcolor={1}, label=\"{0}\"];",
+            state.name,
+            attribute_value(&state.colour)
+        );
+    }
+    dot.push_str("  }\n}\n");
+    dot
+}
+
+/// The name of a node in DOT and Mermaid: the id with an underscore for its dot.
+pub(super) fn name(id: &NodeId) -> String {
+    id.as_str().replace('.', "_")
+}
+
+fn node_line(node: &Node, ruleset: &Ruleset) -> String {
+    let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(&node.title)));
+    match node.state() {
+        Some(state) => {
+            // A state that the ruleset does not know can only come from a hand that edited the repository.
+            let colour = ruleset.state(state).map_or("white", |state| &state.colour);
+            let colour = attribute_value(colour);
+            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state})\"];\n")
+        }
+        None => format!(
+            "  {name} [fillcolor=white, label=\"R{round} | {title}\\n(proposed)\", style=\"filled,dashed\"];\n"
+        ),
+    }
+}
+
+/// The text for a label in double quotes. Graphviz gives a backslash before any letter a meaning of its own
+/// (`\N` is the node's name), reads `&lt;` as `<`, and takes `\<` for `<`.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\\' | '"' | '<' | '>' => escaped.extend(['\\', c]),
+            '&' => escaped.push_str("&amp;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A colour as an attribute's value: bare where DOT allows it, otherwise in quotes.
+fn attribute_value(colour: &str) -> String {
+    const KEYWORDS: [&str; 6] = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
+    let bare = colour.starts_with(|c: char| c.is_ascii_alphabetic())
+        && colour.bytes().all(|b| b.is_ascii_alphanumeric())
+        && !KEYWORDS.iter().any(|keyword| colour.eq_ignore_ascii_case(keyword));
+    if bare { colour.to_owned() } else { format!("\"{}\"", escape(&one_line(colour))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::samples;
+
+    #[test]
+    fn a_small_investigation_reads_as_the_specification_says() {
+        let sample = samples::build(&[
+            ("R1.A", None, Some("EXPLORE"), "Why does it fail?"),
+            ("R2.A1", Some("R1.A"), Some("FOUND"), "Logger \"Q\" <night>"),
+            ("R2.A2", Some("R1.A"), None, "Next & last"),
+        ]);
+        assert_eq!(
+            dot(&sample, samples::ruleset()),
+            r#"digraph Investigation {
+  rankdir=TB;
+  node [shape=box, style=filled];
+
+  R1_A [fillcolor=lightblue, label="R1 | Why does it fail?\n(EXPLORE)"];
+  R2_A1 [fillcolor=orange, label="R2 | Logger \"Q\" \<night\>\n(FOUND)"];
+  R2_A2 [fillcolor=white, label="R2 | Next &amp; last\n(proposed)", style="filled,dashed"];
+
+  R1_A -> R2_A1;
+  R1_A -> R2_A2 [style=dashed];
+
+  subgraph cluster_legend {
+    label="Legend";
+    L_EXPLORE [fillcolor=lightblue, label="EXPLORE"];
+    L_FOUND [fillcolor=orange, label="FOUND"];
+    L_VERIFY [fillcolor=green, label="VERIFY"];
+    L_EXHAUST [fillcolor=gray, label="EXHAUST"];
+    L_DEAD [fillcolor=red, label="DEAD"];
+  }
+}
+"#
+        );
+    }
+
+    #[test]
+    fn an_empty_investigation_is_a_valid_graph() {
+        let dot = dot(&samples::build(&[]), samples::ruleset());
+        assert!(dot.starts_with("digraph Investigation {\n  rankdir=TB;"));
+        assert!(dot.contains("cluster_legend") && dot.ends_with("  }\n}\n"));
+    }
+
+    #[test]
+    fn hostile_titles_stay_inside_their_label() {
+        let titles = [
+            (r"ends with a backslash\", r"ends with a backslash\\"),
+            (r"\N \G \l", r"\\N \\G \\l"),
+            (r#"\" ]; evil [label=""#, r#"\\\" ]; evil [label=\""#),
+            ("a\nb\r\nc\u{2028}d", "a b c d"),
+            ("a\0b", "a\u{fffd}b"),
+            ("&lt;b&gt; &", "&amp;lt;b&amp;gt; &amp;"),
+            ("# /* no comment */ // {|}", "# /* no comment */ // {|}"),
+        ];
+        for (title, label) in titles {
+            let dot = dot(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)]), samples::ruleset());
+            let line = format!("  R1_A [fillcolor=lightblue, label=\"R1 | {label}\\n(EXPLORE)\"];\n");
+            assert!(dot.contains(&line), "{dot}");
+        }
+    }
+
+    #[test]
+    fn colours_are_quoted_where_dot_asks_for_it() {
+        let written = ["red", "#aabbcc", "Node", "1red", "gray50", ""].map(attribute_value);
+        assert_eq!(written, ["red", "\"#aabbcc\"", "\"Node\"", "\"1red\"", "gray50", "\"\""]);
+    }
+
+    #[test]
+    fn a_state_that_the_ruleset_lacks_is_drawn_white() {
+        let dot = dot(&samples::build(&[("R1.A", None, Some("ODD"), "t")]), samples::ruleset());
+        assert!(dot.contains("R1_A [fillcolor=white, label=\"R1 | t\\n(ODD)\"];"));
+    }
+}

@@ -1,0 +1,135 @@
+//! The investigation as a Mermaid flowchart, for places that draw those: a README, an issue, a chat.
+
+use std::fmt::Write as _;
+
+use super::dot::name;
+use super::palette;
+use super::text::one_line;
+use crate::domain::Investigation;
+use crate::ruleset::{Role, Ruleset};
+
+/// The investigation as a Mermaid flowchart from left to right, coloured by role, pending proposals dashed.
+///
+/// Whatever the titles hold, they stay text: everything but letters, digits, spaces and a few marks is written as a
+/// character code, so that no quote, tag, Markdown, comment or `%%{init}%%` directive comes of it. Mermaid itself
+/// draws at most 500 edges and 50,000 characters unless its host allows more.
+pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
+    let mut chart = String::from("flowchart LR\n");
+    let order = investigation.preorder();
+    if order.is_empty() {
+        chart.push_str("    empty[\"No nodes yet\"]\n");
+    }
+    for node in &order {
+        let (state, class) = match node.state() {
+            Some(state) => {
+                let role = ruleset.state(state).map_or(Role::Open, |state| state.role);
+                (state.as_str(), class(role))
+            }
+            None => ("proposed", "proposed"),
+        };
+        let title = escape(&one_line(&node.title));
+        let _ = writeln!(chart, "    {}[\"{}: {title}<br/>({state})\"]:::{class}", name(&node.id), node.id);
+    }
+    for node in &order {
+        if let Some(parent) = &node.parent {
+            let arrow = if node.is_pending() { "-.->" } else { "-->" };
+            let _ = writeln!(chart, "    {} {arrow} {}", name(parent), name(&node.id));
+        }
+    }
+    for role in palette::ROLES {
+        let colour = palette::role(role);
+        let _ = writeln!(
+            chart,
+            "    classDef {} fill:{},stroke:{},stroke-width:2px,color:{}",
+            class(role),
+            palette::CARD.light,
+            colour.light,
+            palette::TEXT.light
+        );
+    }
+    let _ = writeln!(
+        chart,
+        "    classDef proposed fill:{},stroke:{},stroke-dasharray:4 3,color:{}",
+        palette::CARD.light,
+        palette::QUIET.light,
+        palette::QUIET.light
+    );
+    chart
+}
+
+fn class(role: Role) -> &'static str {
+    match role {
+        Role::Open => "roleOpen",
+        Role::AwaitingConfirmation => "roleAwaitingConfirmation",
+        Role::Solution => "roleSolution",
+        Role::Theory => "roleTheory",
+        Role::Confirmation => "roleConfirmation",
+        Role::Exhausted => "roleExhausted",
+        Role::DeadEnd => "roleDeadEnd",
+    }
+}
+
+fn escape(text: &str) -> String {
+    /// Mermaid reads these even where they are written as codes: a formula, a line break, an icon.
+    const SPELLS: [&str; 3] = ["$$", "\\n", ":fa"];
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for (at, c) in text.char_indices() {
+        if !c.is_ascii()
+            || c.is_ascii_alphanumeric()
+            || matches!(c, ' ' | '.' | ',' | '-' | '/' | '(' | ')' | '?')
+        {
+            escaped.push(c);
+        } else {
+            let _ = write!(escaped, "#{};", u32::from(c));
+        }
+        if SPELLS.iter().any(|spell| text[at..].starts_with(spell)) {
+            // A space without width keeps it apart.
+            escaped.push_str("#8203;");
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::samples;
+
+    #[test]
+    fn a_small_investigation() {
+        let sample = samples::build(&[
+            ("R1.A", None, Some("EXPLORE"), "Why?"),
+            ("R2.A1", Some("R1.A"), Some("DEAD"), "A \"quoted\" title"),
+            ("R2.A2", Some("R1.A"), None, "Next"),
+        ]);
+        let chart = mermaid(&sample, samples::ruleset());
+        let head = "flowchart LR
+    R1_A[\"R1.A: Why?<br/>(EXPLORE)\"]:::roleOpen
+    R2_A1[\"R2.A1: A #34;quoted#34; title<br/>(DEAD)\"]:::roleDeadEnd
+    R2_A2[\"R2.A2: Next<br/>(proposed)\"]:::proposed
+    R1_A --> R2_A1
+    R1_A -.-> R2_A2
+    classDef roleOpen ";
+        assert!(chart.starts_with(head), "{chart}");
+        assert!(mermaid(&samples::build(&[]), samples::ruleset()).contains("No nodes yet"));
+    }
+
+    #[test]
+    fn no_formula_no_line_break_and_no_icon_comes_of_a_title() {
+        assert_eq!(escape("$$$ $"), "#36;#8203;#36;#8203;#36; #36;");
+        assert_eq!(escape("C:\\new C:\\old"), "C#58;#92;#8203;new C#58;#92;old");
+        assert_eq!(escape("fa:fa-car a:b"), "fa#58;#8203;fa-car a#58;b");
+    }
+
+    #[test]
+    fn a_hostile_title_stays_text() {
+        let title = "\"]\n%%{init: {'theme':'x'}}%% <img src=x onerror=alert(1)> `md` #quot; click R1_A javascript:x ;\\";
+        let chart = mermaid(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)]), samples::ruleset());
+        let line = chart.lines().nth(1).unwrap();
+        let label = line.split('"').nth(1).unwrap().replace("<br/>", "");
+        assert_eq!(line.matches('"').count(), 2, "{line}");
+        for forbidden in ["%", "<", ">", "`", "{", "\\", "'", "x:", "]"] {
+            assert!(!label.contains(forbidden), "{forbidden} in {label}");
+        }
+    }
+}

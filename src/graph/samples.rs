@@ -1,0 +1,104 @@
+//! Investigations for the tests of this module.
+
+use std::sync::Arc;
+
+use crate::domain::{Classification, Investigation, Meta, Node, SessionId, Timestamp};
+use crate::ruleset::{Ruleset, Terms, builtin};
+
+/// The default ruleset.
+pub(super) fn ruleset() -> &'static Ruleset {
+    &builtin::all()[0].ruleset
+}
+
+/// The terms of an investigation under the default ruleset.
+pub(super) fn terms(investigation: &Investigation) -> Terms<'static> {
+    Terms::new(ruleset(), investigation.meta())
+}
+
+/// An investigation of nodes given as id, parent, state (`None` for a proposal) and title.
+pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Investigation {
+    let (investigation, faults) = Investigation::from_facts(
+        Meta {
+            id: SessionId::new(0, [0; 10]),
+            title: "Sample <1> & \"2\"".to_owned(),
+            query: String::new(),
+            context: None,
+            ruleset: ruleset().name.clone(),
+            mode: "deep".to_owned(),
+            min_rounds: 5,
+            min_roots: 1,
+            allow_early_terminal: false,
+            started_at: time(),
+        },
+        nodes.iter().map(|(id, parent, state, title)| Arc::new(node(id, *parent, *state, title))),
+        None,
+    );
+    assert!(faults.is_empty(), "{faults:?}");
+    investigation
+}
+
+/// An investigation whose node `i` is a child of node `parents[i]`, which must be below `i`, in a state chosen by
+/// `state`.
+pub(super) fn tree(
+    parents: &[Option<usize>],
+    state: impl Fn(usize) -> Option<&'static str>,
+) -> Investigation {
+    let mut rounds: Vec<u32> = Vec::new();
+    for parent in parents {
+        rounds.push(parent.map_or(1, |parent: usize| rounds[parent] + 1));
+    }
+    let ids: Vec<String> = (0..parents.len()).map(|node| format!("R{}.N{node:06}", rounds[node])).collect();
+    let has_children = {
+        let mut has = vec![false; parents.len()];
+        for parent in parents.iter().flatten() {
+            has[*parent] = true;
+        }
+        has
+    };
+    let words =
+        ["cache", "latency", "fsync", "retry", "segment", "vector", "lock", "allocator", "queue", "日本語"];
+    let titles: Vec<String> = (0..parents.len())
+        .map(|node| {
+            (0..node * 7 % 11 + 1).map(|word| words[(node * 3 + word * 5) % 10]).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    let nodes: Vec<_> = (0..parents.len())
+        .map(|node| {
+            // Nothing can stand under a proposal.
+            let state = state(node).or(has_children[node].then_some("EXPLORE"));
+            (
+                ids[node].as_str(),
+                parents[node].map(|parent| ids[parent].as_str()),
+                state,
+                titles[node].as_str(),
+            )
+        })
+        .collect();
+    build(&nodes)
+}
+
+fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
+    Node {
+        id: id.parse().unwrap(),
+        parent: parent.map(|parent| parent.parse().unwrap()),
+        title: title.to_owned(),
+        planned_action: String::new(),
+        proposed_at: time(),
+        classification: state.map(|state| Classification {
+            state: state.parse().unwrap(),
+            requested_state: None,
+            agent_id: None,
+            committed_at: time(),
+            findings: String::new(),
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            warnings: Vec::new(),
+            reclassified: Vec::new(),
+        }),
+    }
+}
+
+fn time() -> Timestamp {
+    Timestamp::from_milliseconds(0).unwrap()
+}

@@ -1,0 +1,201 @@
+//! Text of strangers, made fit to be shown: cleaned, measured, cut to lines, escaped for XML.
+
+use std::borrow::Cow;
+
+/// Marks above or below one letter that are kept; more would run out of the card.
+const MARKS_KEPT: usize = 4;
+
+/// The text on one line: line breaks and tabs become spaces, characters that XML can't hold become `U+FFFD`, and
+/// controls that turn the direction of whatever follows are left out.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    let mut marks = 0;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        marks = if width_of(c) == 0.0 { marks + 1 } else { 0 };
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => line.push(' '),
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            '\u{fffe}' | '\u{ffff}' => line.push('\u{fffd}'),
+            c if c.is_control() => line.push('\u{fffd}'),
+            _ if marks > MARKS_KEPT => {}
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+/// The text with what XML gives a meaning escaped, for content and for attributes in double quotes. It must be
+/// [`one_line`] already.
+pub(super) fn xml(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// The number with at most one decimal, as SVG writes it.
+pub(super) fn number(value: f64) -> String {
+    // A number out of range saturates and NaN becomes 0: never a text that breaks an attribute.
+    let tenths = (value * 10.0).round() as i64;
+    let sign = if tenths < 0 { "-" } else { "" };
+    let (whole, rest) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+    if rest == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
+}
+
+/// At most `most` lines, each at most `width` em wide, the last with `…` when text is left over. A word that is
+/// longer than a line is broken.
+pub(super) fn clamp_lines(text: &str, width: f64, most: usize) -> Vec<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = Vec::new();
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        if measure(rest) <= width {
+            lines.push(rest.to_owned());
+            break;
+        }
+        if lines.len() + 1 >= most {
+            let kept = &rest[..fit(rest, width - width_of('…'))];
+            lines.push(format!("{}…", kept.trim_end()));
+            break;
+        }
+        let end = fit(rest, width);
+        let end = if rest[end..].starts_with(' ') { end } else { break_before(rest, end) };
+        lines.push(rest[..end].trim_end().to_owned());
+        rest = rest[end..].trim_start();
+    }
+    lines
+}
+
+/// The text in at most `width` em; where it is longer, its beginning and its end around `…`, since ids differ at
+/// their end.
+pub(super) fn clamp_middle(text: &str, width: f64) -> String {
+    if measure(text) <= width {
+        return text.to_owned();
+    }
+    let left = width - width_of('…');
+    let head = &text[..fit(text, left * 0.4)];
+    let mut tail = text.len();
+    let mut used = measure(head);
+    for (at, c) in text.char_indices().rev() {
+        used += width_of(c);
+        if used > left || at < head.len() {
+            break;
+        }
+        tail = at;
+    }
+    format!("{head}…{}", &text[tail..])
+}
+
+/// The width of the text in em, estimated to be wide enough in any common sans-serif face.
+pub(super) fn measure(text: &str) -> f64 {
+    text.chars().map(width_of).sum()
+}
+
+/// The bytes of the text that fit into `width` em: at least one character, so that whoever cuts comes to an end.
+fn fit(text: &str, width: f64) -> usize {
+    let mut used = 0.0;
+    for (at, c) in text.char_indices() {
+        used += width_of(c);
+        if used > width && at > 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// The last place up to `end` where a line may be broken; `end` itself when there is none.
+fn break_before(text: &str, end: usize) -> usize {
+    let after =
+        text[..end].char_indices().rev().find(|(_, c)| *c == ' ' || width_of(*c) == 1.0 && !c.is_ascii());
+    after.map_or(end, |(at, c)| at + c.len_utf8())
+}
+
+/// The width of a character in em: 0.6, but more for those that are wider in most faces.
+fn width_of(c: char) -> f64 {
+    match c {
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' | '—' => 1.0,
+        'A'..='Z' => 0.7,
+        '\0'..='\u{2ff}' => 0.6,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{610}'..='\u{61a}' => 0.0,
+        '\u{64b}'..='\u{65f}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' => 0.0,
+        '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{200b}'..='\u{200f}' => 0.0,
+        '\u{2060}'..='\u{2064}' | '\u{20d0}'..='\u{20ff}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}' => 0.0,
+        '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}' => 0.0,
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{a4cf}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}' => 1.0,
+        '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' => 1.0,
+        '\u{20000}'..='\u{3fffd}' => 1.0,
+        // Signs, arrows and pictures come from fallback fonts, where they are wide.
+        '\u{2190}'..='\u{2bff}' | '\u{fffd}' => 1.0,
+        '\u{1f000}'..='\u{1faff}' => 1.4,
+        // One character, a whole sentence wide; and cuneiform.
+        '\u{fdfd}' => 12.0,
+        '\u{12000}'..='\u{1254f}' => 3.0,
+        _ => 0.7,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_nothing_that_xml_forbids_or_that_turns_the_direction() {
+        assert_eq!(one_line("a\r\nb\nc\td\u{2028}e"), "a b c d e");
+        assert_eq!(one_line("a\0b\u{1b}c\u{ffff}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
+        assert_eq!(one_line("\u{202e}evil\u{2066}x\u{200f}"), "evilx");
+        assert_eq!(one_line("שלום"), "שלום");
+        assert_eq!(one_line(&format!("a{}b", "\u{301}".repeat(50))).chars().count(), 2 + MARKS_KEPT);
+    }
+
+    #[test]
+    fn numbers_have_at_most_one_decimal() {
+        let written: Vec<String> = [0.0, -0.01, 3.0, 3.25, -2.04, 1e6, f64::NAN].map(number).to_vec();
+        assert_eq!(written, ["0", "0", "3", "3.3", "-2", "1000000", "0"]);
+    }
+
+    #[test]
+    fn titles_are_cut_to_two_lines() {
+        assert_eq!(clamp_lines("short", 15.0, 2), ["short"]);
+        assert_eq!(
+            clamp_lines("fault fault stream lock vector", 15.0, 2),
+            ["fault fault stream lock", "vector"]
+        );
+        let long = clamp_lines(&"word ".repeat(40), 15.0, 2);
+        assert_eq!(long.len(), 2);
+        assert!(long[1].ends_with("word…"), "{long:?}");
+        assert_eq!(clamp_lines(&"x".repeat(30), 6.0, 2), ["xxxxxxxxxx", "xxxxxxxx…"]);
+        assert_eq!(clamp_lines("日本語の題名です", 4.0, 2), ["日本語の", "題名です"]);
+        assert!(clamp_lines(" ", 4.0, 2).is_empty());
+    }
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        for text in [
+            "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+            "a 日本 b 語語語語語語 c",
+            "é🙂🙂🙂🙂🙂🙂🙂 end end end end end end",
+        ] {
+            for line in clamp_lines(text, 6.0, 2) {
+                assert!(measure(&line) <= 6.0, "{line}");
+            }
+            assert!(measure(&clamp_middle(text, 6.0)) <= 6.0);
+        }
+        assert_eq!(clamp_middle("R12.A1a1b2c3d4e5f6", 6.0), "R12…4e5f6");
+    }
+}
