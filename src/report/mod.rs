@@ -23,7 +23,6 @@ mod json;
 mod model;
 mod references;
 mod site;
-mod standin;
 mod standing;
 mod templates;
 #[cfg(test)]

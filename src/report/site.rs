@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::history::History;
 use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report};
-use super::standin::graph::{self, SvgOptions};
+
 use super::templates::{SafeHtml, Shared, Templates};
 use super::{Input, ReportError, json};
 use crate::domain::{Investigation, NodeId};
+use crate::graph::{self, SvgOptions};
 use crate::ruleset::schema::{End, VERSION};
 use crate::ruleset::{Role, Ruleset, State, Terms};
 

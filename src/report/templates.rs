@@ -16,6 +16,7 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::{Serialize, Serializer};
 
 use super::{Options, ReportError};
+use crate::markdown;
 
 /// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped.
 const FUEL: u64 = 100_000_000;
@@ -163,12 +164,12 @@ pub(super) struct SafeHtml(Value);
 impl SafeHtml {
     /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
-        let options = crate::markdown::HtmlOptions { prefix, heading_level };
-        SafeHtml(Value::from_safe_string(crate::markdown::to_html(text, &options)))
+        let options = markdown::HtmlOptions { prefix, heading_level };
+        SafeHtml(Value::from_safe_string(raise_headings(markdown::to_html(text, &options), heading_level)))
     }
 
     /// The markup of a drawing.
-    pub(super) fn drawing(svg: &super::standin::graph::Svg) -> SafeHtml {
+    pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
         SafeHtml(Value::from_safe_string(svg.markup.clone()))
     }
 }
@@ -177,6 +178,20 @@ impl Serialize for SafeHtml {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
+}
+
+/// Brings the highest heading of a fragment to `level` and the others along. Many findings begin with `##`, and a
+/// page whose outline skips a level reads badly aloud.
+fn raise_headings(html: String, level: u8) -> String {
+    const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
+    const CLOSE: [&str; 5] = ["</h2>", "</h3>", "</h4>", "</h5>", "</h6>"];
+    let to = usize::from(level.clamp(2, 6)) - 2;
+    let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else { return html };
+    // From the highest down, so that none is moved twice.
+    (from..OPEN.len()).fold(html, |html, at| {
+        let by = from - to;
+        html.replace(OPEN[at], OPEN[at - by]).replace(CLOSE[at], CLOSE[at - by])
+    })
 }
 
 /// Template data that several pages share: converted once.

@@ -42,10 +42,10 @@ fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
     for text in [
         "Why did checkout latency double",
-        "2 answers, one of them verified.",
+        "2 answers, 1 of them verified.",
         "Verified by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
         "No node confirms it.",
-        "2 dead ends.",
+        "9 dead ends.",
         "p99 of the connection pool",
         "<span class=\"status ended\">Ended</span>",
     ] {
@@ -531,6 +531,19 @@ fn sample_nodes() -> Vec<Node> {
         node("R5.A1a1v", "VERIFY", "Replaying production load on a copy confirms it", "Three runs with and three without `ANALYZE`: 12, 11, 12 ms against 405, 398, 417 ms."),
         node("R5.A3c1x", "EXPLORE", "Would zone-aware routing help anyway?", "Worth a ticket, not part of this."),
         node("R5.A5e1x", "EXHAUST", "Other queries of the cart", "None that changed."),
+        node("R6.A3c1xy", "EXHAUST", "Zone-aware routing is a ticket of its own", "It is OPS-1182."),
+        node("R7.A3c1xyz", "DEAD", "Zone-aware routing as the smallest fix", "It would win 14 ms of 400, and takes a week."),
+        node("R6.A5e1xy", "DEAD", "The totals of the cart", "The same statement, the same plan, the same 2 ms as a month ago."),
+        node("R3.A1f", "EXPLORE", "Was the index dropped by the migration?", "It is there, and valid."),
+        node("R4.A1f1", "DEAD", "The index is missing or invalid", "`pg_index.indisvalid` is true, and its size is what it was.\n\n## References\n\n- `db/migrations/0042_cart_items.sql:17`"),
+        node("R3.A2g", "EXPLORE", "Is the pool too small for the new release?", "It peaks at 11 of 20."),
+        node("R4.A2g1", "DEAD", "The pool is too small", "Doubling it changed nothing in a test of an hour."),
+        node("R3.A3h", "EXPLORE", "Did a firewall rule change?", "One did."),
+        node("R4.A3h1", "DEAD", "The new firewall rule slows packets down", "It applies to another subnet."),
+        node("R3.A4i", "EXPLORE", "Is another process on the host?", "A backup runs at 03:00 only."),
+        node("R4.A4i1", "DEAD", "The backup competes for the disk", "It ran eleven hours before the incident."),
+        node("R3.A5j", "EXPLORE", "The second commit of the release", "It changes the wording of one e-mail."),
+        node("R4.A5j1", "DEAD", "The release slowed checkout down", "Rolling it back on one host changed nothing."),
     ]
 }
 
@@ -543,7 +556,7 @@ fn sample() -> Input {
     );
     meta.context = Some("Dashboards: *checkout*, *postgres*. No one may restart production.".to_owned());
     let conclusion = Conclusion {
-        ended_at: time(140),
+        ended_at: time(170),
         agent_id: Some("lead".to_owned()),
         conclusion: Some(
             "The upgrade left the database **without optimiser statistics**, so the planner chose a sequential scan of \
@@ -615,7 +628,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
         }
     }
     if let Some(conclusion) = &conclusion {
-        happenings.push((140, vec![Happening::Ended(Arc::new(conclusion.clone()))], "End the investigation".to_owned()));
+        happenings.push((170, vec![Happening::Ended(Arc::new(conclusion.clone()))], "End the investigation".to_owned()));
     }
     happenings.sort_by_key(|(at, ..)| *at);
     let commit = |number: usize| {
