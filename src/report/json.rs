@@ -200,7 +200,14 @@ fn document(input: &Input) -> Document {
             agent_id: end.agent_id.clone(),
             conclusion: end.conclusion.clone(),
         }),
-        faults: snapshot.ruleset.as_ref().err().into_iter().chain(&snapshot.faults).map(ToString::to_string).collect(),
+        faults: snapshot
+            .ruleset
+            .as_ref()
+            .err()
+            .into_iter()
+            .chain(&snapshot.faults)
+            .map(ToString::to_string)
+            .collect(),
         solutions: with_role(Role::Solution).into_iter().map(solution).collect(),
         theories: ids(with_role(Role::Theory)),
         dead_ends: ids(with_role(Role::DeadEnd)),

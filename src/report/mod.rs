@@ -58,7 +58,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { template: None, generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned() }
+        Options {
+            template: None,
+            generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
     }
 }
 

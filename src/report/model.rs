@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::Input;
 use super::history::{self, CommitLink, History};
 use super::references::{self, Reference};
 use super::standing::{self, Quality};
 use super::templates::SafeHtml;
-use super::Input;
 use crate::domain::{Author, Investigation, Node, NodeId, Reclassification, StateName, Timestamp};
 use crate::markdown;
 use crate::ruleset::{Role, Ruleset, Severity, Terms, terms};
@@ -236,7 +236,7 @@ pub(super) struct NodeView {
     pub findings: Option<SafeHtml>,
     pub evidence: Option<SafeHtml>,
     pub verification_method: Option<SafeHtml>,
-    pub alternatives: Vec<String>,
+    pub alternatives: Vec<SafeHtml>,
     pub warnings: Vec<WarningView>,
     pub reclassified: Vec<Change>,
     pub verified_by: Vec<Card>,
@@ -270,7 +270,7 @@ pub(super) struct Change {
     pub reason: Option<String>,
     pub evidence: Option<SafeHtml>,
     pub verification_method: Option<SafeHtml>,
-    pub alternatives: Vec<String>,
+    pub alternatives: Vec<SafeHtml>,
 }
 
 /// What the findings cite.
@@ -448,8 +448,7 @@ impl<'a> Cards<'a> {
                 pending: true,
             },
         };
-        let verified =
-            self.is(node, Role::Solution).then(|| !self.verified_by(node).is_empty());
+        let verified = self.is(node, Role::Solution).then(|| !self.verified_by(node).is_empty());
         Card {
             id: node.id.to_string(),
             title: node.title.clone(),
@@ -547,9 +546,11 @@ impl<'a> Cards<'a> {
         }
         let method_verifies = self.terms.is_some_and(|terms| {
             let ruleset = terms.ruleset();
-            !ruleset.confirmations.is_empty() || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
+            !ruleset.confirmations.is_empty()
+                || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
         });
-        let blockers = self.terms.map_or_else(Vec::new, |terms| standing::blockers(self.investigation, &terms));
+        let blockers =
+            self.terms.map_or_else(Vec::new, |terms| standing::blockers(self.investigation, &terms));
         let dead_ends = self.findings(Role::DeadEnd);
         let theories = self.findings(Role::Theory);
         Overview {
@@ -609,7 +610,9 @@ impl<'a> Cards<'a> {
     }
 
     fn warnings_of(&self, node: &Node) -> Vec<WarningView> {
-        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else { return Vec::new() };
+        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
+            return Vec::new();
+        };
         let committed = classification.warnings.iter().map(|warning| (warning, classification.committed_at));
         let changed = classification
             .reclassified
@@ -651,7 +654,9 @@ impl<'a> Cards<'a> {
             cited_by: reference
                 .cited_by
                 .iter()
-                .filter_map(|(id, lines)| Some(Citation { card: self.get(id)?.clone(), lines: lines.clone() }))
+                .filter_map(|(id, lines)| {
+                    Some(Citation { card: self.get(id)?.clone(), lines: lines.clone() })
+                })
                 .collect(),
         }
     }
@@ -688,7 +693,8 @@ impl<'a> Cards<'a> {
                         classification.and_then(|c| c.verification_method.as_ref()),
                         "verification",
                     ),
-                    alternatives: classification.map_or_else(Vec::new, |c| c.alternatives_considered.clone()),
+                    alternatives: classification
+                        .map_or_else(Vec::new, |c| list(&c.alternatives_considered, "alternative")),
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
                     verified_by: if card.verified == Some(true) {
@@ -731,14 +737,17 @@ impl<'a> Cards<'a> {
     }
 
     fn changes_of(&self, node: &Node) -> Vec<Change> {
-        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else { return Vec::new() };
+        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
+            return Vec::new();
+        };
         let change = |(at, change): (usize, &Reclassification)| {
             let (agent, child) = match &change.by {
                 Author::Agent(agent) => (Some(agent.clone()), None),
                 Author::Child(child) => (None, Some(child)),
                 Author::Unknown => (None, None),
             };
-            let text = |text: &Option<String>, what| some_markdown(text.as_deref(), &format!("{what}-{at}"), 4);
+            let text =
+                |text: &Option<String>, what| some_markdown(text.as_deref(), &format!("{what}-{at}"), 4);
             Change {
                 card: card.clone(),
                 from: self.state(&change.from),
@@ -750,7 +759,7 @@ impl<'a> Cards<'a> {
                 reason: change.reason.clone().filter(|reason| !reason.trim().is_empty()),
                 evidence: text(&change.evidence, "change-evidence"),
                 verification_method: text(&change.verification_method, "change-verification"),
-                alternatives: change.alternatives_considered.clone(),
+                alternatives: list(&change.alternatives_considered, &format!("change-{at}-alternative")),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()
@@ -815,7 +824,14 @@ fn header(input: &Input, overview: &Overview) -> Header {
         head_short: head.chars().take(history::SHORT).collect(),
         head,
         branch: snapshot.branch.clone(),
-        faults: snapshot.ruleset.as_ref().err().into_iter().chain(&snapshot.faults).map(ToString::to_string).collect(),
+        faults: snapshot
+            .ruleset
+            .as_ref()
+            .err()
+            .into_iter()
+            .chain(&snapshot.faults)
+            .map(ToString::to_string)
+            .collect(),
         has_rules: snapshot.ruleset.is_ok(),
     }
 }
@@ -843,10 +859,15 @@ fn verdict(has_rules: bool, method_verifies: bool, solutions: &[Solution], theor
         return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
     }
     match (answers, verified) {
-        (0, _) if theories > 0 => format!("No answer; {theories} {}.", plural(theories, "theory", "theories")),
+        (0, _) if theories > 0 => {
+            format!("No answer; {theories} {}.", plural(theories, "theory", "theories"))
+        }
         (0, _) => "No answer has been found.".to_owned(),
         _ if !method_verifies => {
-            format!("{answers} {}. This method does not verify answers.", plural(answers, "answer", "answers"))
+            format!(
+                "{answers} {}. This method does not verify answers.",
+                plural(answers, "answer", "answers")
+            )
         }
         (1, 1) => "One answer, verified.".to_owned(),
         (1, _) => "One answer, not verified.".to_owned(),
@@ -869,6 +890,11 @@ fn evidence_of(node: &Node) -> String {
     markdown::excerpt(given.unwrap_or(&classification.findings), CARD_EXCERPT)
 }
 
+fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
+    let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
+    texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
+}
+
 fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
     text.filter(|text| !text.trim().is_empty()).map(|text| SafeHtml::markdown(text, prefix, heading_level))
 }
@@ -882,10 +908,12 @@ fn owes(terms: Terms<'_>, state: &crate::ruleset::State) -> Vec<String> {
     }
     starts.sort_unstable();
     starts.dedup();
-    let mut spans: Vec<(u32, _)> = starts.into_iter().map(|start| (start, terms.owed(&state.name, start))).collect();
+    let mut spans: Vec<(u32, _)> =
+        starts.into_iter().map(|start| (start, terms.owed(&state.name, start))).collect();
     spans.dedup_by(|later, earlier| later.1 == earlier.1);
     let number = spans.len();
-    let ends: Vec<Option<u32>> = spans.iter().skip(1).map(|(start, _)| Some(start - 1)).chain([None]).collect();
+    let ends: Vec<Option<u32>> =
+        spans.iter().skip(1).map(|(start, _)| Some(start - 1)).chain([None]).collect();
     spans
         .into_iter()
         .zip(ends)
@@ -894,12 +922,20 @@ fn owes(terms: Terms<'_>, state: &crate::ruleset::State) -> Vec<String> {
             let what = format!("at least {}", terms::children(min, of));
             Some(match end {
                 _ if number == 1 => what,
-                None => format!("{what} from round {start}"),
-                Some(end) if start == end => format!("{what} in round {start}"),
-                Some(end) => format!("{what} in rounds {start} to {end}"),
+                end => format!("{what} {}", in_rounds(start, end)),
             })
         })
         .collect()
+}
+
+/// `in round 3`, `in rounds 1 and 2`, `in rounds 1 to 4`, `from round 4`.
+fn in_rounds(first: u32, last: Option<u32>) -> String {
+    match last {
+        None => format!("from round {first}"),
+        Some(last) if last == first => format!("in round {first}"),
+        Some(last) if last.checked_sub(1) == Some(first) => format!("in rounds {first} and {last}"),
+        Some(last) => format!("in rounds {first} to {last}"),
+    }
 }
 
 fn early(ruleset: &Ruleset, allowed: bool) -> Vec<String> {
@@ -908,14 +944,12 @@ fn early(ruleset: &Ruleset, allowed: bool) -> Vec<String> {
         .iter()
         .filter(|rule| !(allowed && rule.store_as.is_some()))
         .map(|rule| {
-            let rounds = match rule.from_round.unwrap_or(1) {
-                first if first == rule.to_round => format!("In round {first}"),
-                first => format!("In rounds {first} to {}", rule.to_round),
-            };
+            let rounds = in_rounds(rule.from_round.unwrap_or(1), Some(rule.to_round));
             let states = terms::list(&rule.states);
+            let is = if rule.states.len() == 1 { "is" } else { "are" };
             match &rule.store_as {
-                Some(state) => format!("{rounds}, {states} is stored as {state}."),
-                None => format!("{rounds}, {states} is refused."),
+                Some(state) => format!("{states} {is} stored as {state} {rounds}."),
+                None => format!("{states} {is} refused {rounds}."),
             }
         })
         .collect()
@@ -927,9 +961,11 @@ fn end(terms: Terms<'_>) -> Vec<String> {
         format!("Round {} is reached.", terms.min_rounds()),
         "Every open node has the children it needs, and no proposal is pending.".to_owned(),
     ];
-    sentences.extend(terms.min_depth().map(|depth| format!("The deepest node is in round {depth} or later.")));
+    sentences
+        .extend(terms.min_depth().map(|depth| format!("The deepest node is in round {depth} or later.")));
     sentences.extend(
-        end.min_quality_percent.map(|percent| format!("The quality is at least {:.2}.", f64::from(percent) / 100.0)),
+        end.min_quality_percent
+            .map(|percent| format!("The quality is at least {:.2}.", f64::from(percent) / 100.0)),
     );
     for confirmation in &terms.ruleset().confirmations {
         sentences.push(format!("No node is left in {}.", confirmation.state));
@@ -944,10 +980,15 @@ fn checks(terms: Terms<'_>) -> Vec<String> {
     match (terms.min_roots(), roots.max) {
         (1, Some(1)) => sentences.push("There is one root.".to_owned()),
         (min, Some(max)) => sentences.push(format!("There are {min} to {max} roots.")),
-        (min, None) => sentences.push(format!("There {} at least {min} {}.", if min == 1 { "is" } else { "are" },
-            plural(min as usize, "root", "roots"))),
+        (min, None) => sentences.push(format!(
+            "There {} at least {min} {}.",
+            if min == 1 { "is" } else { "are" },
+            plural(min as usize, "root", "roots")
+        )),
     }
-    sentences.extend(terms.breadth().map(|(round, nodes)| format!("Round {round} should have {nodes} nodes or more.")));
+    sentences.extend(
+        terms.breadth().map(|(round, nodes)| format!("Round {round} should have {nodes} nodes or more.")),
+    );
     sentences.extend(ruleset.batch_limit.map(|limit| format!("At most {limit} nodes are proposed at once.")));
     if let Some(evidence) = &ruleset.evidence {
         let states = terms::list(&evidence.states);
@@ -955,20 +996,14 @@ fn checks(terms: Terms<'_>) -> Vec<String> {
     }
     if let Some(ratio) = &ruleset.terminal_ratio {
         for limit in &ratio.limits {
-            let rounds = match (limit.from_round, limit.to_round) {
-                (first, Some(last)) if first.unwrap_or(1) == last => format!("in round {last}"),
-                (first, Some(last)) => format!("in rounds {} to {last}", first.unwrap_or(1)),
-                (first, None) => format!("from round {}", first.unwrap_or(1)),
-            };
+            let rounds = in_rounds(limit.from_round.unwrap_or(1), limit.to_round);
             sentences.push(format!("Of one commit, at most {} % may be closed {rounds}.", limit.max_percent));
         }
     }
     for confirmation in &ruleset.confirmations {
         for outcome in &confirmation.outcomes {
-            sentences.push(format!(
-                "A {} child makes {} {}.",
-                outcome.child, confirmation.state, outcome.becomes
-            ));
+            sentences
+                .push(format!("A {} child makes {} {}.", outcome.child, confirmation.state, outcome.becomes));
         }
     }
     let checks = &ruleset.checks;

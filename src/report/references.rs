@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::markdown::{self, MentionKind};
 use crate::domain::{Investigation, NodeId};
+use crate::markdown::{self, MentionKind};
 
 /// A source, and who cites it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -175,7 +175,8 @@ fn pages(
     let href = |id: &NodeId| report.href(id);
     let options = SvgOptions { href: Some(&href), ..SvgOptions::default() };
     let whole = Drawing::of(investigation, &terms, &options);
-    let in_short = Drawing::of(investigation, &terms, &SvgOptions { max_depth: shallow(investigation), ..options });
+    let in_short =
+        Drawing::of(investigation, &terms, &SvgOptions { max_depth: shallow(investigation), ..options });
     let file = graph::svg(investigation, &terms, &SvgOptions { standalone: true, ..options });
     let header = Shared::of(&report.header);
     let site_root = if folder.is_empty() { "" } else { "../" };

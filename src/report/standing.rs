@@ -48,7 +48,8 @@ impl Quality {
                 Role::DeadEnd => dead += 1,
                 _ => {}
             }
-            let number = u32::try_from(investigation.committed_children(&node.id).count()).unwrap_or(u32::MAX);
+            let number =
+                u32::try_from(investigation.committed_children(&node.id).count()).unwrap_or(u32::MAX);
             parents += u32::from(number > 0);
             children = children.saturating_add(number);
         }
@@ -108,7 +109,9 @@ pub(super) fn blockers(investigation: &Investigation, terms: &Terms<'_>) -> Vec<
         blockers.push(Diagnostic::new("INSUFFICIENT_CHILDREN", message).about(&node.id));
     }
     for node in investigation.pending() {
-        blockers.push(Diagnostic::new("PENDING_PROPOSALS", "It is proposed, and not yet explored.").about(&node.id));
+        blockers.push(
+            Diagnostic::new("PENDING_PROPOSALS", "It is proposed, and not yet explored.").about(&node.id),
+        );
     }
     if let Some(depth) = terms.min_depth().filter(|depth| round < *depth) {
         let message = format!("The deepest node is in round {round}; one in round {depth} is needed.");

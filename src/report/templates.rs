@@ -71,7 +71,8 @@ impl Templates {
         environment.set_debug(true);
         environment.set_fuel(Some(FUEL));
         // Without a delimiter of our own this can't fail; where it did, pages would only hold more blank lines.
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+        let syntax =
+            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
         environment.set_formatter(print);
         let mut templates = Templates {
@@ -86,7 +87,8 @@ impl Templates {
                 templates.assets.insert(path, bytes);
                 continue;
             }
-            let not_text = |_| templates.error_in(&path, None, "it is not UTF-8 text".to_owned(), String::new());
+            let not_text =
+                |_| templates.error_in(&path, None, "it is not UTF-8 text".to_owned(), String::new());
             let source = String::from_utf8(bytes).map_err(not_text)?;
             if let Err(error) = templates.environment.add_template_owned(path, source) {
                 return Err(templates.explain(&error).into());
@@ -128,7 +130,9 @@ impl Templates {
         let mut place = error;
         let mut source = std::error::Error::source(error);
         while let Some(inner) = source {
-            if let Some(inner) = inner.downcast_ref::<minijinja::Error>().filter(|inner| inner.name().is_some()) {
+            if let Some(inner) =
+                inner.downcast_ref::<minijinja::Error>().filter(|inner| inner.name().is_some())
+            {
                 place = inner;
             }
             source = inner.source();
@@ -144,7 +148,9 @@ impl Templates {
 
     fn error_in(&self, name: &str, line: Option<usize>, reason: String, excerpt: String) -> TemplateError {
         let file = match &self.folder {
-            Some(folder) if self.replaced.iter().any(|path| path == name) => folder.join(name).display().to_string(),
+            Some(folder) if self.replaced.iter().any(|path| path == name) => {
+                folder.join(name).display().to_string()
+            }
             _ => format!("site-template/{name}"),
         };
         TemplateError { file, line, reason, excerpt }
@@ -186,7 +192,9 @@ fn raise_headings(html: String, level: u8) -> String {
     const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
     const CLOSE: [&str; 5] = ["</h2>", "</h3>", "</h4>", "</h5>", "</h6>"];
     let to = usize::from(level.clamp(2, 6)) - 2;
-    let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else { return html };
+    let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else {
+        return html;
+    };
     // From the highest down, so that none is moved twice.
     (from..OPEN.len()).fold(html, |html, at| {
         let by = from - to;

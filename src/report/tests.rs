@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{
-    Author, Classification, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification, Timestamp,
-    Warning,
+    Author, Classification, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
+    Timestamp, Warning,
 };
 use crate::ruleset::builtin;
 use crate::store::{CommitId, Fault};
@@ -57,17 +57,29 @@ fn the_first_page_answers_the_questions() {
 fn a_node_page_tells_its_story() {
     let files = render(&[sample()]);
     let page = page(&files, "nodes/R3.A2b.html");
-    for text in ["Asked for", "DEAD", "stored as", "EXPLORE", "R3_EXPLORE_ONLY", "../history.html#c-", "../index.html"] {
+    for text in [
+        "Asked for",
+        "DEAD",
+        "stored as",
+        "EXPLORE",
+        "R3_EXPLORE_ONLY",
+        "../history.html#c-",
+        "../index.html",
+    ] {
         assert!(page.contains(text), "{text} is missing");
     }
     let revived = self::page(&files, "nodes/R2.A3.html");
-    assert!(revived.contains("Changes of state") && revived.contains("The trace shows a second path"), "{revived}");
+    assert!(
+        revived.contains("Changes of state") && revived.contains("The trace shows a second path"),
+        "{revived}"
+    );
 }
 
 #[test]
 fn every_page_has_the_policy_and_one_heading_of_the_first_level() {
     for (path, page) in pages(&render(&[sample(), unfinished()])) {
-        let policy = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">");
+        let policy =
+            format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">");
         assert!(page.contains(&policy), "{path}");
         assert_eq!(page.matches("<h1").count(), 1, "{path}");
         assert!(page.contains("<main id=\"main\"") && page.contains("href=\"#main\""), "{path}");
@@ -81,7 +93,11 @@ fn every_page_has_the_policy_and_one_heading_of_the_first_level() {
             last = level;
         }
         let ids: Vec<&str> = attributes(&page, "id").collect();
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "an id stands twice in {path}: {ids:?}");
+        assert_eq!(
+            ids.iter().collect::<BTreeSet<_>>().len(),
+            ids.len(),
+            "an id stands twice in {path}: {ids:?}"
+        );
     }
 }
 
@@ -90,17 +106,23 @@ fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
     for inputs in [vec![sample()], vec![sample(), unfinished()], vec![], vec![empty()]] {
         let files = render(&inputs);
         for (path, page) in pages(&files) {
-            for (attribute, link) in ["href", "src"].into_iter().flat_map(|a| attributes(&page, a).map(move |v| (a, v))) {
+            for (attribute, link) in
+                ["href", "src"].into_iter().flat_map(|a| attributes(&page, a).map(move |v| (a, v)))
+            {
                 if link.starts_with("http://") || link.starts_with("https://") {
                     assert_eq!(attribute, "href", "{path} loads {link}");
                     continue;
                 }
                 let (target, anchor) = link.split_once('#').map_or((link, None), |(t, a)| (t, Some(a)));
                 let target = if target.is_empty() { path.clone() } else { resolve(&path, target) };
-                let found = files.get(&target).unwrap_or_else(|| panic!("{path} links to {link}: no {target}"));
+                let found =
+                    files.get(&target).unwrap_or_else(|| panic!("{path} links to {link}: no {target}"));
                 if let Some(anchor) = anchor {
                     let text = String::from_utf8_lossy(found);
-                    assert!(attributes(&text, "id").any(|id| id == anchor), "{path} links to {link}: no such id");
+                    assert!(
+                        attributes(&text, "id").any(|id| id == anchor),
+                        "{path} links to {link}: no such id"
+                    );
                 }
             }
         }
@@ -113,7 +135,10 @@ fn one_stands_at_the_root_and_several_in_folders() {
     let ids = [&one, &two].map(|input| input.snapshot.investigation.meta().id.to_string());
     let files = render(&[one, two]);
     for id in &ids {
-        assert!(files.contains_key(&format!("{id}/index.html")) && files.contains_key(&format!("{id}/nodes/R1.A.html")));
+        assert!(
+            files.contains_key(&format!("{id}/index.html"))
+                && files.contains_key(&format!("{id}/nodes/R1.A.html"))
+        );
     }
     let index = page(&files, "index.html");
     for text in ["Why did checkout latency double", "Unfinished", "Ended", "single-root", "1 of 2 verified"] {
@@ -152,7 +177,8 @@ fn an_investigation_without_nodes_has_pages_too() {
 #[test]
 fn faults_are_named_and_the_rest_is_shown() {
     let mut input = sample();
-    let fault = |path: &str, reason: &str| Fault { path: path.to_owned(), line: Some(7), reason: reason.to_owned() };
+    let fault =
+        |path: &str, reason: &str| Fault { path: path.to_owned(), line: Some(7), reason: reason.to_owned() };
     input.snapshot.ruleset = Err(fault("ruleset.yaml", "unknown state <b>NO</b>"));
     input.snapshot.faults.push(fault("nodes/R9/R9.X.yaml", "its parent is missing"));
     let files = render(&[input]);
@@ -165,12 +191,19 @@ fn faults_are_named_and_the_rest_is_shown() {
 
 #[test]
 fn what_strangers_write_stays_text() {
-    const EVIL: &str = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";
+    const EVIL: &str =
+        "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
-    let meta = Meta { title: EVIL.to_owned(), query: EVIL.to_owned(), context: Some(EVIL.to_owned()), ..old.meta().clone() };
+    let meta = Meta {
+        title: EVIL.to_owned(),
+        query: EVIL.to_owned(),
+        context: Some(EVIL.to_owned()),
+        ..old.meta().clone()
+    };
     let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, EVIL))).collect();
-    let conclusion = Conclusion { ended_at: time(900), agent_id: Some(EVIL.into()), conclusion: Some(EVIL.into()) };
+    let conclusion =
+        Conclusion { ended_at: time(900), agent_id: Some(EVIL.into()), conclusion: Some(EVIL.into()) };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
     input.snapshot.investigation = Arc::new(evil);
     input.snapshot.branch = Some(EVIL.to_owned());
@@ -229,7 +262,8 @@ fn every_ruleset_can_be_rendered() {
         let state = &file.ruleset.states;
         let root = Arc::new(node("R1.A", state[0].name.as_str(), "Root", "Something"));
         let ids = ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5", "R2.A6"];
-        let children = state.iter().zip(ids).map(|(state, id)| Arc::new(node(id, state.name.as_str(), "Child", "x")));
+        let children =
+            state.iter().zip(ids).map(|(state, id)| Arc::new(node(id, state.name.as_str(), "Child", "x")));
         let meta = Meta { ruleset: file.ruleset.name.clone(), ..input.snapshot.investigation.meta().clone() };
         let (investigation, faults) = Investigation::from_facts(meta, children.chain([root]), None);
         assert!(faults.is_empty());
@@ -243,13 +277,17 @@ fn every_ruleset_can_be_rendered() {
 #[test]
 fn a_template_of_the_users_replaces_one_and_an_asset() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("references.html"), "<p>{{ investigation.title }} of ours</p>").unwrap();
+    std::fs::write(folder.path().join("references.html"), "<p>{{ investigation.title }} of ours</p>")
+        .unwrap();
     std::fs::create_dir(folder.path().join("assets")).unwrap();
     std::fs::write(folder.path().join("assets/style.css"), "body{}").unwrap();
     std::fs::write(folder.path().join("assets/logo.png"), [0, 255]).unwrap();
     let files = site(&[sample()], &with_folder(&folder).unwrap()).unwrap();
     assert!(page(&files, "references.html").starts_with("<p>Why did checkout latency double"));
-    assert_eq!((&files["assets/style.css"][..], &files["assets/logo.png"][..]), (&b"body{}"[..], &[0, 255][..]));
+    assert_eq!(
+        (&files["assets/style.css"][..], &files["assets/logo.png"][..]),
+        (&b"body{}"[..], &[0, 255][..])
+    );
     assert!(page(&files, "index.html").contains("What was found"));
 }
 
@@ -259,7 +297,12 @@ fn a_template_error_names_file_line_and_reason() {
         ("index\n{% if %}\n", "overview.html", 2, "syntax error"),
         ("one\ntwo\n{{ investigation.titel }}\n", "overview.html", 3, "titel"),
         ("\n{{ investigation.ended_by }}", "overview.html", 2, "the value is absent here"),
-        ("{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}", "node.html", 1, "loop"),
+        (
+            "{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}",
+            "node.html",
+            1,
+            "loop",
+        ),
         ("{% include \"none.html\" %}", "judged.html", 1, "none.html"),
         ("{% macro chip(state) %}\n\n{{ state.nam }}{% endmacro %}", "macros.html", 3, "nam"),
     ];
@@ -294,7 +337,8 @@ fn no_built_in_template_switches_escaping_off() {
 fn a_site_is_written_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("deep/site");
-    let first: Files = [("index.html", "1"), ("nodes/R1.A.html", "a")].map(|(p, b)| (p.into(), b.into())).into();
+    let first: Files =
+        [("index.html", "1"), ("nodes/R1.A.html", "a")].map(|(p, b)| (p.into(), b.into())).into();
     write(&first, &out).unwrap();
     assert_eq!(std::fs::read_to_string(out.join("nodes/R1.A.html")).unwrap(), "a");
     std::fs::write(out.join(".DS_Store"), "litter").unwrap();
@@ -315,21 +359,29 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     std::fs::create_dir(&foreign).unwrap();
     std::fs::write(foreign.join("thesis.txt"), "years").unwrap();
     let error = write(&files, &foreign).unwrap_err();
-    assert!(matches!(error, ReportError::Foreign { .. }) && error.to_string().contains("choose another"), "{error}");
+    assert!(
+        matches!(error, ReportError::Foreign { .. }) && error.to_string().contains("choose another"),
+        "{error}"
+    );
     assert_eq!(names(&foreign), ["thesis.txt"]);
 
     // A file that was put into a site of ours counts too, and so does a folder.
     let own = folder.path().join("own");
     write(&files, &own).unwrap();
     std::fs::create_dir(own.join(".git")).unwrap();
-    assert!(matches!(write(&files, &own), Err(ReportError::Foreign { found, .. }) if found.ends_with(".git")));
+    assert!(
+        matches!(write(&files, &own), Err(ReportError::Foreign { found, .. }) if found.ends_with(".git"))
+    );
     assert!(own.join("index.html").exists());
 
     std::fs::write(folder.path().join("file"), "x").unwrap();
     assert!(matches!(write(&files, &folder.path().join("file")), Err(ReportError::NotAFolder { .. })));
     for path in ["../x", "/etc/x", "a//b", "a\\b", "", MARKER] {
         let bad: Files = [(path.to_owned(), Vec::new())].into();
-        assert!(matches!(write(&bad, &folder.path().join("new")), Err(ReportError::BadPath { .. })), "{path}");
+        assert!(
+            matches!(write(&bad, &folder.path().join("new")), Err(ReportError::BadPath { .. })),
+            "{path}"
+        );
     }
     assert_eq!(names(folder.path()), ["file", "foreign", "own"]);
 }
@@ -342,7 +394,8 @@ fn write_the_samples_where_asked() {
     write(&render(&[unfinished()]), &out.join("unfinished")).unwrap();
     write(&render(&[empty()]), &out.join("empty")).unwrap();
     let mut faulty = sample();
-    let fault = Fault { path: "ruleset.yaml".into(), line: Some(7), reason: "the state FOND is not a state".into() };
+    let fault =
+        Fault { path: "ruleset.yaml".into(), line: Some(7), reason: "the state FOND is not a state".into() };
     faulty.snapshot.ruleset = Err(fault);
     write(&render(&[faulty]), &out.join("faulty")).unwrap();
     write(&render(&[sample(), unfinished(), empty()]), &out.join("several")).unwrap();
@@ -371,7 +424,11 @@ fn page(files: &Files, path: &str) -> String {
 }
 
 fn pages(files: &Files) -> Vec<(String, String)> {
-    files.keys().filter(|path| path.ends_with(".html")).map(|path| (path.clone(), page(files, path))).collect()
+    files
+        .keys()
+        .filter(|path| path.ends_with(".html"))
+        .map(|path| (path.clone(), page(files, path)))
+        .collect()
 }
 
 fn attributes<'p>(page: &'p str, name: &str) -> impl Iterator<Item = &'p str> {
@@ -393,8 +450,10 @@ fn resolve(page: &str, link: &str) -> String {
 }
 
 fn names(folder: &std::path::Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -499,51 +558,171 @@ fn sample_nodes() -> Vec<Node> {
         ## References\n\n- https://www.postgresql.org/docs/17/release-17.html - Release notes of PostgreSQL 17\n\
         - `db/migrations/0042_cart_items.sql:17` - the partial index\n";
     vec![
-        node("R1.A", "EXPLORE", "Why is checkout slow since the upgrade?", "Latency doubled at 14:02, minutes after the database moved to version 17. Application, database and network are all possible."),
+        node(
+            "R1.A",
+            "EXPLORE",
+            "Why is checkout slow since the upgrade?",
+            "Latency doubled at 14:02, minutes after the database moved to version 17. Application, database and network are all possible.",
+        ),
         node("R2.A1", "EXPLORE", "Query plans that changed with the database upgrade", log),
-        node("R2.A2", "EXPLORE", "The connection pool runs dry under load", "The pool has 20 connections; see [its documentation](https://github.com/brettwooldridge/HikariCP \"HikariCP\")."),
-        edit(node("R2.A3", "EXPLORE", "The network between the zones", "Round trips between the zones are unchanged: 0.6 ms."), |c| {
-            c.reclassified.push(change("EXPLORE", "DEAD", 70, "Round trips did not change."));
-            c.reclassified.push(change("DEAD", "EXPLORE", 95, "The trace shows a second path through the other zone."));
-        }),
-        node("R2.A4", "EXPLORE", "Garbage collection pauses in the checkout service", "The pauses are below 8 ms."),
-        node("R2.A5", "EXPLORE", "A change of the code in the same release", "The release holds two commits that touch the cart."),
-        node("R3.A1a", "EXPLORE", "The partial index is no longer used", "`EXPLAIN` shows a sequential scan where there was an index scan."),
-        edit(node("R3.A2b", "EXPLORE", "Connections leak when a payment times out", "All are returned."), |c| {
-            c.requested_state = Some("DEAD".parse().unwrap());
-            c.warnings.push(Warning { code: "R3_EXPLORE_ONLY".to_owned(), message: "DEAD in round 3 is stored as EXPLORE: nothing else is kept there.".to_owned() });
-            c.warnings.push(Warning { code: "SUSPICIOUS".to_owned(), message: "Committed 4 s after it was proposed; research takes at least 10 s.".to_owned() });
-        }),
+        node(
+            "R2.A2",
+            "EXPLORE",
+            "The connection pool runs dry under load",
+            "The pool has 20 connections; see [its documentation](https://github.com/brettwooldridge/HikariCP \"HikariCP\").",
+        ),
+        edit(
+            node(
+                "R2.A3",
+                "EXPLORE",
+                "The network between the zones",
+                "Round trips between the zones are unchanged: 0.6 ms.",
+            ),
+            |c| {
+                c.reclassified.push(change("EXPLORE", "DEAD", 70, "Round trips did not change."));
+                c.reclassified.push(change(
+                    "DEAD",
+                    "EXPLORE",
+                    95,
+                    "The trace shows a second path through the other zone.",
+                ));
+            },
+        ),
+        node(
+            "R2.A4",
+            "EXPLORE",
+            "Garbage collection pauses in the checkout service",
+            "The pauses are below 8 ms.",
+        ),
+        node(
+            "R2.A5",
+            "EXPLORE",
+            "A change of the code in the same release",
+            "The release holds two commits that touch the cart.",
+        ),
+        node(
+            "R3.A1a",
+            "EXPLORE",
+            "The partial index is no longer used",
+            "`EXPLAIN` shows a sequential scan where there was an index scan.",
+        ),
+        edit(
+            node("R3.A2b", "EXPLORE", "Connections leak when a payment times out", "All are returned."),
+            |c| {
+                c.requested_state = Some("DEAD".parse().unwrap());
+                c.warnings.push(Warning {
+                    code: "R3_EXPLORE_ONLY".to_owned(),
+                    message: "DEAD in round 3 is stored as EXPLORE: nothing else is kept there.".to_owned(),
+                });
+                c.warnings.push(Warning {
+                    code: "SUSPICIOUS".to_owned(),
+                    message: "Committed 4 s after it was proposed; research takes at least 10 s.".to_owned(),
+                });
+            },
+        ),
         node("R3.A3c", "EXPLORE", "Traffic crosses zones since the upgrade", "A third of the requests."),
         node("R3.A4d", "EXPLORE", "Heap size against the new container limit", "The limit did not change."),
-        edit(node("R3.A5e", "EXPLORE", "N+1 queries in the cart", "Found one in `cart/total.rs`, older than the release.\n\n## References\n\n- `src/cart/total.rs:88` - the loop\n- https://www.postgresql.org/docs/17/release-17.html\n"), |c| c.agent_id = None),
-        edit(node("R4.A1a1", "FOUND", "Statistics were not rebuilt after the upgrade: the planner takes cart_items for empty", "`pg_upgrade` does not carry optimiser statistics over. `ANALYZE` brings the old plan back.\n\n### Measured\n\n1. before: 410 ms\n2. after `ANALYZE cart_items`: 4 ms\n\n> Statistics are not transferred by pg_upgrade.\n\nSee https://www.postgresql.org/docs/17/pgupgrade.html.\n"), |c| {
-            c.evidence = Some("`last_analyze` is empty for every table; after `ANALYZE` the p99 falls from 410 ms to 12 ms on the same load.".to_owned());
-            c.verification_method = Some("Replayed the load of one hour on a copy, with and without `ANALYZE`.".to_owned());
-            c.alternatives_considered = vec!["A larger `work_mem`".to_owned(), "Pinning the plan with a hint".to_owned()];
-        }),
+        edit(
+            node(
+                "R3.A5e",
+                "EXPLORE",
+                "N+1 queries in the cart",
+                "Found one in `cart/total.rs`, older than the release.\n\n## References\n\n- `src/cart/total.rs:88` - the loop\n- https://www.postgresql.org/docs/17/release-17.html\n",
+            ),
+            |c| c.agent_id = None,
+        ),
+        edit(
+            node(
+                "R4.A1a1",
+                "FOUND",
+                "Statistics were not rebuilt after the upgrade: the planner takes cart_items for empty",
+                "`pg_upgrade` does not carry optimiser statistics over. `ANALYZE` brings the old plan back.\n\n### Measured\n\n1. before: 410 ms\n2. after `ANALYZE cart_items`: 4 ms\n\n> Statistics are not transferred by pg_upgrade.\n\nSee https://www.postgresql.org/docs/17/pgupgrade.html.\n",
+            ),
+            |c| {
+                c.evidence = Some("`last_analyze` is empty for every table; after `ANALYZE` the p99 falls from 410 ms to 12 ms on the same load.".to_owned());
+                c.verification_method =
+                    Some("Replayed the load of one hour on a copy, with and without `ANALYZE`.".to_owned());
+                c.alternatives_considered =
+                    vec!["A larger `work_mem`".to_owned(), "Pinning the plan with a hint".to_owned()];
+            },
+        ),
         edit(node("R4.A2b1", "DEAD", "The pool is exhausted by idle transactions", "No."), |c| {
             c.evidence = Some("p99 of the connection pool's wait is 0.3 ms during the worst hour, and it never holds more than 11 of 20 connections.".to_owned());
         }),
-        node("R4.A3c1", "FOUND", "Cross-zone traffic adds 1 ms to each of 14 queries", "It explains 14 ms of 400."),
-        node("R4.A4d1", "DEAD", "Heap pressure", "Heap use is at 40 % of the limit at its highest, and the longest pause in the hour of the incident is 7.6 ms: https://docs.oracle.com/en/java/javase/21/gctuning/"),
-        node("R4.A5e1", "EXHAUST", "The N+1 query is older than the release", "It costs 6 ms, and did so a month ago."),
-        node("R5.A1a1v", "VERIFY", "Replaying production load on a copy confirms it", "Three runs with and three without `ANALYZE`: 12, 11, 12 ms against 405, 398, 417 ms."),
-        node("R5.A3c1x", "EXPLORE", "Would zone-aware routing help anyway?", "Worth a ticket, not part of this."),
+        node(
+            "R4.A3c1",
+            "FOUND",
+            "Cross-zone traffic adds 1 ms to each of 14 queries",
+            "It explains 14 ms of 400.",
+        ),
+        node(
+            "R4.A4d1",
+            "DEAD",
+            "Heap pressure",
+            "Heap use is at 40 % of the limit at its highest, and the longest pause in the hour of the incident is 7.6 ms: https://docs.oracle.com/en/java/javase/21/gctuning/",
+        ),
+        node(
+            "R4.A5e1",
+            "EXHAUST",
+            "The N+1 query is older than the release",
+            "It costs 6 ms, and did so a month ago.",
+        ),
+        node(
+            "R5.A1a1v",
+            "VERIFY",
+            "Replaying production load on a copy confirms it",
+            "Three runs with and three without `ANALYZE`: 12, 11, 12 ms against 405, 398, 417 ms.",
+        ),
+        node(
+            "R5.A3c1x",
+            "EXPLORE",
+            "Would zone-aware routing help anyway?",
+            "Worth a ticket, not part of this.",
+        ),
         node("R5.A5e1x", "EXHAUST", "Other queries of the cart", "None that changed."),
         node("R6.A3c1xy", "EXHAUST", "Zone-aware routing is a ticket of its own", "It is OPS-1182."),
-        node("R7.A3c1xyz", "DEAD", "Zone-aware routing as the smallest fix", "It would win 14 ms of 400, and takes a week."),
-        node("R6.A5e1xy", "DEAD", "The totals of the cart", "The same statement, the same plan, the same 2 ms as a month ago."),
+        node(
+            "R7.A3c1xyz",
+            "DEAD",
+            "Zone-aware routing as the smallest fix",
+            "It would win 14 ms of 400, and takes a week.",
+        ),
+        node(
+            "R6.A5e1xy",
+            "DEAD",
+            "The totals of the cart",
+            "The same statement, the same plan, the same 2 ms as a month ago.",
+        ),
         node("R3.A1f", "EXPLORE", "Was the index dropped by the migration?", "It is there, and valid."),
-        node("R4.A1f1", "DEAD", "The index is missing or invalid", "`pg_index.indisvalid` is true, and its size is what it was.\n\n## References\n\n- `db/migrations/0042_cart_items.sql:17`"),
+        node(
+            "R4.A1f1",
+            "DEAD",
+            "The index is missing or invalid",
+            "`pg_index.indisvalid` is true, and its size is what it was.\n\n## References\n\n- `db/migrations/0042_cart_items.sql:17`",
+        ),
         node("R3.A2g", "EXPLORE", "Is the pool too small for the new release?", "It peaks at 11 of 20."),
         node("R4.A2g1", "DEAD", "The pool is too small", "Doubling it changed nothing in a test of an hour."),
         node("R3.A3h", "EXPLORE", "Did a firewall rule change?", "One did."),
         node("R4.A3h1", "DEAD", "The new firewall rule slows packets down", "It applies to another subnet."),
         node("R3.A4i", "EXPLORE", "Is another process on the host?", "A backup runs at 03:00 only."),
-        node("R4.A4i1", "DEAD", "The backup competes for the disk", "It ran eleven hours before the incident."),
-        node("R3.A5j", "EXPLORE", "The second commit of the release", "It changes the wording of one e-mail."),
-        node("R4.A5j1", "DEAD", "The release slowed checkout down", "Rolling it back on one host changed nothing."),
+        node(
+            "R4.A4i1",
+            "DEAD",
+            "The backup competes for the disk",
+            "It ran eleven hours before the incident.",
+        ),
+        node(
+            "R3.A5j",
+            "EXPLORE",
+            "The second commit of the release",
+            "It changes the wording of one e-mail.",
+        ),
+        node(
+            "R4.A5j1",
+            "DEAD",
+            "The release slowed checkout down",
+            "Rolling it back on one host changed nothing.",
+        ),
     ]
 }
 
@@ -571,11 +750,19 @@ fn sample() -> Input {
 }
 
 fn unfinished() -> Input {
-    let meta = meta(9, "Which message queue for the new billing service?", "Compare what is run in house with what is offered by the cloud.");
+    let meta = meta(
+        9,
+        "Which message queue for the new billing service?",
+        "Compare what is run in house with what is offered by the cloud.",
+    );
     let nodes = vec![
         node("R1.A", "EXPLORE", "Which queue?", "Four candidates."),
         node("R2.A1", "EXPLORE", "What is run in house", "RabbitMQ and Redis streams."),
-        pending("R2.A2", "What the cloud offers", "Read the price list, and measure with the load of last month."),
+        pending(
+            "R2.A2",
+            "What the cloud offers",
+            "Read the price list, and measure with the load of last month.",
+        ),
     ];
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
 }
@@ -592,13 +779,19 @@ fn large(number: usize) -> Input {
     let mut round = 2;
     while nodes.len() < number {
         let mut next = Vec::new();
-        for (parent, letter) in level.iter().flat_map(|parent| letters[..4].chars().map(move |l| (parent, l))) {
+        for (parent, letter) in level.iter().flat_map(|parent| letters[..4].chars().map(move |l| (parent, l)))
+        {
             if nodes.len() == number {
                 break;
             }
             let suffix = format!("{parent}{letter}");
             let state = ["EXPLORE", "FOUND", "EXHAUST"][if round < 4 { 0 } else { nodes.len() % 3 }];
-            nodes.push(node(&format!("R{round}.{suffix}"), state, "A title of usual length for a node of a tree", &findings));
+            nodes.push(node(
+                &format!("R{round}.{suffix}"),
+                state,
+                "A title of usual length for a node of a tree",
+                &findings,
+            ));
             next.push(suffix);
         }
         level = next;
@@ -617,7 +810,8 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
         let at = i64::from(round) * 20;
         let proposed = of().cloned().map(Happening::Proposed).collect();
         happenings.push((at, proposed, format!("Propose {} nodes of round {round}", of().count())));
-        let committed: Vec<_> = of().filter(|node| !node.is_pending()).cloned().map(Happening::Committed).collect();
+        let committed: Vec<_> =
+            of().filter(|node| !node.is_pending()).cloned().map(Happening::Committed).collect();
         happenings.push((at + 12, committed, format!("Commit {} nodes of round {round}", of().count())));
     }
     for node in &nodes {
@@ -628,7 +822,11 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
         }
     }
     if let Some(conclusion) = &conclusion {
-        happenings.push((170, vec![Happening::Ended(Arc::new(conclusion.clone()))], "End the investigation".to_owned()));
+        happenings.push((
+            170,
+            vec![Happening::Ended(Arc::new(conclusion.clone()))],
+            "End the investigation".to_owned(),
+        ));
     }
     happenings.sort_by_key(|(at, ..)| *at);
     let commit = |number: usize| {
@@ -640,17 +838,20 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
     };
     let number = happenings.len();
     let ended = conclusion.is_some();
-    let entries = happenings.into_iter().enumerate().map(|(at, (minutes, happenings, subject))| HistoryEntry {
-        commit: commit(at),
-        parents: (at > 0).then(|| commit(at - 1)).into_iter().collect(),
-        author_name: "Ada Lovelace".to_owned(),
-        author_email: "ada@example.org".to_owned(),
-        at: time(minutes),
-        message: format!("{subject}\n\nWhat the message says beside it.\n\nTool: tot_commit\nAgent-Id: lead\n"),
-        happenings,
-        tags: if ended && at + 1 == number { vec!["ended/1".to_owned()] } else { Vec::new() },
-        faults: Vec::new(),
-    });
+    let entries =
+        happenings.into_iter().enumerate().map(|(at, (minutes, happenings, subject))| HistoryEntry {
+            commit: commit(at),
+            parents: (at > 0).then(|| commit(at - 1)).into_iter().collect(),
+            author_name: "Ada Lovelace".to_owned(),
+            author_email: "ada@example.org".to_owned(),
+            at: time(minutes),
+            message: format!(
+                "{subject}\n\nWhat the message says beside it.\n\nTool: tot_commit\nAgent-Id: lead\n"
+            ),
+            happenings,
+            tags: if ended && at + 1 == number { vec!["ended/1".to_owned()] } else { Vec::new() },
+            faults: Vec::new(),
+        });
     let mut history: Vec<HistoryEntry> = entries.collect();
     history.reverse();
     let (investigation, faults) = Investigation::from_facts(meta, nodes, conclusion);

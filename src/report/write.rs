@@ -66,10 +66,11 @@ fn fill(site: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<(), ReportErr
         marker.push('\n');
     }
     let mut known = BTreeSet::new();
-    for (path, bytes) in site.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())).chain([(
-        MARKER,
-        marker.as_bytes(),
-    )]) {
+    for (path, bytes) in site
+        .iter()
+        .map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+        .chain([(MARKER, marker.as_bytes())])
+    {
         let file = folder.join(path);
         if let Some(parent) = file.parent().filter(|parent| known.insert(parent.to_path_buf())) {
             fs::create_dir_all(parent).map_err(failed("create", parent))?;
@@ -79,7 +80,13 @@ fn fill(site: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<(), ReportErr
     Ok(())
 }
 
-fn put_in_place(aside: &Path, out: &Path, parent: &Path, name: &str, standing: bool) -> Result<(), ReportError> {
+fn put_in_place(
+    aside: &Path,
+    out: &Path,
+    parent: &Path,
+    name: &str,
+    standing: bool,
+) -> Result<(), ReportError> {
     if !standing {
         return fs::rename(aside, out).map_err(failed("rename the new site to", out));
     }
@@ -136,7 +143,8 @@ fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>)
         // A link is foreign whatever it points to: the type is that of the entry itself.
         let kind = entry.file_type().map_err(failed("look at", &path))?;
         let within = format!("{prefix}{name}");
-        if kind.is_dir() && own.range(format!("{within}/")..).next().is_some_and(|p| p.starts_with(&format!("{within}/")))
+        if kind.is_dir()
+            && own.range(format!("{within}/")..).next().is_some_and(|p| p.starts_with(&format!("{within}/")))
         {
             check_folder(out, &path, &format!("{within}/"), own)?;
         } else if !(kind.is_file() && (own.contains(&within) || LITTER.contains(&name.as_str()))) {
