@@ -1,30 +1,126 @@
-//! (placeholder)
-#![allow(missing_docs)]
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+//! Investigations as a static site that opens from disk, from any host and under any path.
+//!
+//! # How
+//!
+//! 1. `model` turns each [`Input`] into typed data for the pages; `standing` says how it stands by its own rules,
+//!    `references` what it cites, `history` what its commits did, `json` what `investigation.json` holds.
+//! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
+//!    folder of the user's that replaces some of its files.
+//! 3. [`site`] puts the pages together: a map of relative path to bytes. Up to here everything is pure.
+//! 4. [`write`](write()) writes that map aside and renames it into place.
+//!
+//! # Guarantees
+//!
+//! - The same input yields the same bytes: no clock, no path of the machine, no order of a hash map.
+//! - Every text of a stranger's is escaped where it is printed. What goes in unescaped has the type `SafeHtml`, which
+//!   only Markdown that went through [`crate::markdown`] and drawings of [`crate::graph`] ever become.
+//! - Every link inside the site is relative, and nothing is loaded from elsewhere; each page's
+//!   Content-Security-Policy says so too.
+//! - [`write`](write()) removes only what an earlier run wrote.
+
+mod history;
+mod json;
+mod model;
+mod references;
+mod site;
+mod standing;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::PathBuf;
+
+pub use site::{CONTENT_SECURITY_POLICY, site};
+pub use templates::{TemplateError, Templates};
+pub use write::{MARKER, write};
+
+use crate::domain::SessionId;
+use crate::store::{HistoryEntry, Snapshot};
+
+/// What the report of one investigation is made of.
+#[derive(Clone, Debug)]
 pub struct Input {
-    pub snapshot: crate::store::Snapshot,
-    pub history: Vec<crate::store::HistoryEntry>,
+    /// Its state at one commit.
+    pub snapshot: Snapshot,
+    /// The commits that led there, newest first.
+    pub history: Vec<HistoryEntry>,
 }
-#[derive(Default)]
+
+/// How a site is made, beside its investigations.
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// A folder whose files replace those of the built-in template, or join them.
     pub template: Option<PathBuf>,
+    /// Name and version of the program, for the foot of each page.
+    pub generator: String,
 }
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct ReportError;
-pub struct Templates;
-impl Templates {
-    pub fn load(_: &Options) -> Result<Templates, ReportError> {
-        Ok(Templates)
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            template: None,
+            generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
     }
 }
-pub fn site(_: &[Input], _: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
-    Ok(BTreeMap::new())
-}
-pub fn write(_: &BTreeMap<String, Vec<u8>>, _: &Path) -> Result<(), ReportError> {
-    Ok(())
-}
-pub fn dump_template(_: &Path) -> Result<(), ReportError> {
-    Ok(())
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A template that can't be read, compiled or rendered.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// Two inputs are one investigation.
+    #[error("the investigation {0} was given twice: give each one once")]
+    Twice(SessionId),
+    /// A file of the site that has no place in a folder.
+    #[error("`{path}` can't be a file of the site: {reason}")]
+    BadPath {
+        /// The path in the site.
+        path: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The data file could not be written as JSON.
+    #[error("`{path}` can't be written as JSON")]
+    Json {
+        /// The path in the site.
+        path: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The output folder holds something that no earlier run wrote.
+    #[error("{} is not empty, and {} in it was not written by this program, so nothing was changed: choose another \
+        folder, or move that file away", out.display(), found.display())]
+    Foreign {
+        /// The output folder.
+        out: PathBuf,
+        /// What was found in it.
+        found: PathBuf,
+    },
+    /// The output folder is a file, or a link to one.
+    #[error("{} is not a folder: choose another one", out.display())]
+    NotAFolder {
+        /// The path.
+        out: PathBuf,
+    },
+    /// The output folder is a file system's root or the like, which can't be replaced.
+    #[error("{} has no folder above it to write aside in: choose a folder inside it", out.display())]
+    NoParent {
+        /// The path.
+        out: PathBuf,
+    },
+    /// A file or folder could not be read or written.
+    #[error("can't {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
 }

@@ -1,0 +1,40 @@
+// Only adds: every page is whole without this file.
+"use strict";
+
+(() => {
+  // A field above each long list that hides what does not hold the words.
+  const filter = (list) => {
+    const items = [...list.children];
+    if (items.length + list.querySelectorAll("li li").length < 8) return;
+    const field = document.createElement("input");
+    field.type = "search";
+    field.placeholder = list.dataset.filter;
+    field.setAttribute("aria-label", list.dataset.filter);
+    field.className = "filter";
+    const status = document.createElement("p");
+    status.className = "hidden";
+    status.setAttribute("role", "status");
+    list.before(field, status);
+    field.addEventListener("input", () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));
+      // A parent stays while anything below it fits.
+      const all = list.classList.contains("tree") ? [...list.querySelectorAll("li")] : items;
+      let shown = 0;
+      for (const item of all) {
+        item.hidden = !fits(item);
+        shown += item.hidden ? 0 : 1;
+      }
+      status.textContent = `${shown} of ${all.length}`;
+    });
+  };
+
+  // Times are in UTC on the page; the reader's own zone is in the tooltip.
+  const localise = (time) => {
+    const date = new Date(time.dateTime);
+    if (!Number.isNaN(date.getTime())) time.title = date.toLocaleString();
+  };
+
+  document.querySelectorAll("[data-filter]").forEach(filter);
+  document.querySelectorAll("time[datetime]").forEach(localise);
+})();

@@ -1,0 +1,59 @@
+//! What the findings cite, each with the nodes that cite it.
+
+use std::collections::HashMap;
+
+use crate::domain::{Investigation, NodeId};
+use crate::markdown::{self, MentionKind};
+
+/// A source, and who cites it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    /// A URL or a path.
+    pub target: String,
+    /// Whether it is a URL that may be a link: `http` or `https`.
+    pub is_url: bool,
+    /// The first title that was given for it.
+    pub title: Option<String>,
+    /// The nodes that cite it, in order; the lines, where they name some.
+    pub cited_by: Vec<(NodeId, Vec<u32>)>,
+}
+
+/// All references, in the order of their first mention.
+pub(super) fn collect(investigation: &Investigation) -> Vec<Reference> {
+    let mut references: Vec<Reference> = Vec::new();
+    let mut known: HashMap<(bool, String), usize> = HashMap::new();
+    for (node, _) in investigation.committed() {
+        let Some(classification) = &node.classification else { continue };
+        for mention in markdown::references(&classification.findings) {
+            let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
+            let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
+                references.push(Reference {
+                    target: mention.target,
+                    is_url,
+                    title: None,
+                    cited_by: Vec::new(),
+                });
+                references.len() - 1
+            });
+            let reference = &mut references[at];
+            if reference.title.is_none() {
+                reference.title = mention.title.filter(|title| !title.trim().is_empty());
+            }
+            if reference.cited_by.last().is_none_or(|(last, _)| last != &node.id) {
+                reference.cited_by.push((node.id.clone(), Vec::new()));
+            }
+            if let (Some(line), Some((_, lines))) = (mention.line, reference.cited_by.last_mut())
+                && !lines.contains(&line)
+            {
+                lines.push(line);
+            }
+        }
+    }
+    references
+}
+
+/// Only these become links: a `javascript:` URL would run, whatever a template does with it.
+fn is_web(target: &str) -> bool {
+    let lower = target.get(..8).unwrap_or(target).to_ascii_lowercase();
+    lower.starts_with("https://") || lower.starts_with("http://")
+}

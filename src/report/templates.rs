@@ -1,0 +1,306 @@
+//! The one user of minijinja: the template set, and data for it.
+//!
+//! - The built-in set is inside the binary; files of the user's folder replace those of the same path, or join them.
+//! - All templates are compiled when the set is loaded, so that a fault shows before anything is written.
+//! - A value that is missing or absent is an error where it is printed, never an empty place on a page.
+//! - Everything is escaped where it is printed, but for [`SafeHtml`]. No template needs the filter `safe`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use include_dir::{Dir, include_dir};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use serde::{Serialize, Serializer};
+
+use super::{Options, ReportError};
+use crate::markdown;
+
+/// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped.
+const FUEL: u64 = 100_000_000;
+/// The largest file of a user's template.
+const LARGEST: u64 = 16 << 20;
+/// Folders inside of each other in a user's template.
+const DEEPEST: usize = 8;
+
+static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
+
+/// A template set, compiled: the built-in one, with a user's files in place of some.
+pub struct Templates {
+    environment: Environment<'static>,
+    assets: BTreeMap<String, Vec<u8>>,
+    folder: Option<PathBuf>,
+    replaced: Vec<String>,
+    generator: String,
+}
+
+/// A template that can't be compiled or rendered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct TemplateError {
+    /// The file: a path for one of the user's, `site-template/NAME` for a built-in one.
+    pub file: String,
+    /// The line, from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub reason: String,
+    /// The lines around it with a mark below, and the values there. It may hold texts of strangers.
+    pub excerpt: String,
+}
+
+impl Templates {
+    /// Reads and compiles the template set.
+    ///
+    /// # Errors
+    ///
+    /// A file of the user's that can't be read, or a template that can't be compiled.
+    pub fn load(options: &Options) -> Result<Templates, ReportError> {
+        let mut files: BTreeMap<String, Vec<u8>> =
+            Templates::built_in().map(|(path, bytes)| (path, bytes.to_vec())).collect();
+        let mut replaced = Vec::new();
+        if let Some(folder) = &options.template {
+            let mut own = BTreeMap::new();
+            read_folder(folder, "", DEEPEST, &mut own)?;
+            replaced.extend(own.keys().cloned());
+            files.extend(own);
+        }
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_debug(true);
+        environment.set_fuel(Some(FUEL));
+        // Without a delimiter of our own this can't fail; where it did, pages would only hold more blank lines.
+        let syntax =
+            SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
+        environment.set_syntax(syntax.unwrap_or_default());
+        environment.set_formatter(print);
+        let mut templates = Templates {
+            environment,
+            assets: BTreeMap::new(),
+            folder: options.template.clone(),
+            replaced,
+            generator: options.generator.clone(),
+        };
+        for (path, bytes) in files {
+            if !path.ends_with(".html") {
+                templates.assets.insert(path, bytes);
+                continue;
+            }
+            let not_text =
+                |_| templates.error_in(&path, None, "it is not UTF-8 text".to_owned(), String::new());
+            let source = String::from_utf8(bytes).map_err(not_text)?;
+            if let Err(error) = templates.environment.add_template_owned(path, source) {
+                return Err(templates.explain(&error).into());
+            }
+        }
+        Ok(templates)
+    }
+
+    /// The built-in template set, to start one's own from: path and content of each file.
+    pub fn built_in() -> impl Iterator<Item = (String, &'static [u8])> {
+        let mut files = Vec::new();
+        collect(&BUILT_IN, &mut files);
+        files.sort();
+        files.into_iter()
+    }
+
+    /// Name and version of the program.
+    pub(super) fn generator(&self) -> &str {
+        &self.generator
+    }
+
+    /// The files that are copied as they are.
+    pub(super) fn assets(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.assets
+    }
+
+    /// One page.
+    pub(super) fn render(&self, template: &str, data: &impl Serialize) -> Result<Vec<u8>, TemplateError> {
+        let page = self
+            .environment
+            .get_template(template)
+            .and_then(|template| template.render(Value::from(Serde(data))))
+            .map_err(|error| self.explain(&error))?;
+        Ok(page.into_bytes())
+    }
+
+    fn explain(&self, error: &minijinja::Error) -> TemplateError {
+        // An error in an included template is wrapped once for each that includes it; the innermost is the place.
+        let mut place = error;
+        let mut source = std::error::Error::source(error);
+        while let Some(inner) = source {
+            if let Some(inner) =
+                inner.downcast_ref::<minijinja::Error>().filter(|inner| inner.name().is_some())
+            {
+                place = inner;
+            }
+            source = inner.source();
+        }
+        let reason = match (place.kind(), place.detail()) {
+            (ErrorKind::OutOfFuel, _) => "it takes too many steps: is there a loop without end?".to_owned(),
+            (kind, Some(detail)) => format!("{kind}: {detail}"),
+            (kind, None) => kind.to_string(),
+        };
+        let excerpt = place.display_debug_info().to_string();
+        self.error_in(place.name().unwrap_or("(no name)"), place.line(), reason, excerpt)
+    }
+
+    fn error_in(&self, name: &str, line: Option<usize>, reason: String, excerpt: String) -> TemplateError {
+        let file = match &self.folder {
+            Some(folder) if self.replaced.iter().any(|path| path == name) => {
+                folder.join(name).display().to_string()
+            }
+            _ => format!("site-template/{name}"),
+        };
+        TemplateError { file, line, reason, excerpt }
+    }
+}
+
+impl fmt::Debug for Templates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Templates").field("folder", &self.folder).field("replaced", &self.replaced).finish()
+    }
+}
+
+/// HTML that may stand on a page as it is. The two constructors are the only ways in.
+#[derive(Clone, Debug)]
+pub(super) struct SafeHtml(Value);
+
+impl SafeHtml {
+    /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
+    pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
+        let options = markdown::HtmlOptions { prefix, heading_level };
+        SafeHtml(Value::from_safe_string(raise_headings(markdown::to_html(text, &options), heading_level)))
+    }
+
+    /// The markup of a drawing.
+    pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
+        SafeHtml(Value::from_safe_string(svg.markup.clone()))
+    }
+}
+
+impl Serialize for SafeHtml {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Brings the highest heading of a fragment to `level` and the others along. Many findings begin with `##`, and a
+/// page whose outline skips a level reads badly aloud.
+fn raise_headings(html: String, level: u8) -> String {
+    const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
+    const CLOSE: [&str; 5] = ["</h2>", "</h3>", "</h4>", "</h5>", "</h6>"];
+    let to = usize::from(level.clamp(2, 6)) - 2;
+    let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else {
+        return html;
+    };
+    // From the highest down, so that none is moved twice.
+    (from..OPEN.len()).fold(html, |html, at| {
+        let by = from - to;
+        html.replace(OPEN[at], OPEN[at - by]).replace(CLOSE[at], CLOSE[at - by])
+    })
+}
+
+/// Template data that several pages share: converted once.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Value);
+
+impl Shared {
+    /// Converts the data.
+    pub(super) fn of(data: &impl Serialize) -> Shared {
+        Shared(Value::from(Serde(data)))
+    }
+}
+
+impl Serialize for Shared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Escapes a value, and refuses one that is absent: `none` on a page is always a mistake.
+fn print(
+    out: &mut minijinja::Output<'_>,
+    state: &mut minijinja::State<'_, '_>,
+    value: &Value,
+) -> Result<(), minijinja::Error> {
+    if value.is_none() {
+        let reason = "the value is absent here: put `{% if … %}` around it";
+        return Err(minijinja::Error::new(ErrorKind::InvalidOperation, reason));
+    }
+    match value.as_str().filter(|_| !value.is_safe() && *state.auto_escape() == AutoEscape::Html) {
+        None => minijinja::escape_formatter(out, state, value),
+        Some(text) => escape(out, text).map_err(minijinja::Error::from),
+    }
+}
+
+/// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
+fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
+    let special = |c: char| {
+        matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            || (c.is_control() && !matches!(c, '\n' | '\t'))
+    };
+    let mut rest = text;
+    while let Some(at) = rest.find(special) {
+        out.write_str(&rest[..at])?;
+        let mut chars = rest[at..].chars();
+        match chars.next() {
+            Some('&') => out.write_str("&amp;")?,
+            Some('<') => out.write_str("&lt;")?,
+            Some('>') => out.write_str("&gt;")?,
+            Some('"') => out.write_str("&quot;")?,
+            Some('\'') => out.write_str("&#39;")?,
+            Some('\r') => out.write_str(" ")?,
+            _ => out.write_str("\u{fffd}")?,
+        }
+        rest = chars.as_str();
+    }
+    out.write_str(rest)
+}
+
+fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {
+    for file in folder.files() {
+        // Paths of the machine that built the program may have backslashes.
+        files.push((file.path().to_string_lossy().replace('\\', "/"), file.contents()));
+    }
+    for inner in folder.dirs() {
+        collect(inner, files);
+    }
+}
+
+fn read_folder(
+    folder: &Path,
+    prefix: &str,
+    levels: usize,
+    files: &mut BTreeMap<String, Vec<u8>>,
+) -> Result<(), ReportError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ReportError::Io { action: "read the template", path, source }
+    };
+    let refuse = |path: &Path, reason: &str| failed(path)(io::Error::other(reason.to_owned()));
+    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+        let entry = entry.map_err(failed(folder))?;
+        let path = entry.path();
+        let Ok(name) = entry.file_name().into_string() else {
+            return Err(refuse(&path, "its name is not UTF-8"));
+        };
+        // Folders of version control and of the desktop are no part of a template.
+        if name.starts_with('.') {
+            continue;
+        }
+        let about = fs::metadata(&path).map_err(failed(&path))?;
+        let name = format!("{prefix}{name}");
+        if about.is_dir() {
+            let levels = levels.checked_sub(1).ok_or_else(|| refuse(&path, "its folders are too deep"))?;
+            read_folder(&path, &format!("{name}/"), levels, files)?;
+        } else if about.len() > LARGEST {
+            return Err(refuse(&path, "it is larger than 16 MiB"));
+        } else {
+            files.insert(name, fs::read(&path).map_err(failed(&path))?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,870 @@
+//! The site of investigations that were made by hand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::*;
+use crate::domain::{
+    Author, Classification, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
+    Timestamp, Warning,
+};
+use crate::ruleset::builtin;
+use crate::store::{CommitId, Fault};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+#[test]
+fn every_page_is_there() {
+    let files = render(&[sample()]);
+    for path in [
+        "index.html",
+        "graph.html",
+        "references.html",
+        "history.html",
+        "judged.html",
+        "graph.svg",
+        "graph.dot",
+        "graph.mmd",
+        "investigation.json",
+        "ruleset.yaml",
+        "assets/style.css",
+        "assets/site.js",
+        "nodes/R1.A.html",
+        "nodes/R5.A1a1v.html",
+    ] {
+        assert!(files.contains_key(path), "{path} is missing");
+    }
+}
+
+#[test]
+fn the_first_page_answers_the_questions() {
+    let page = page(&render(&[sample()]), "index.html");
+    for text in [
+        "Why did checkout latency double",
+        "2 answers, 1 of them verified.",
+        "Verified by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
+        "No node confirms it.",
+        "9 dead ends.",
+        "p99 of the connection pool",
+        "<span class=\"status ended\">Ended</span>",
+    ] {
+        assert!(page.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn a_node_page_tells_its_story() {
+    let files = render(&[sample()]);
+    let page = page(&files, "nodes/R3.A2b.html");
+    for text in [
+        "Asked for",
+        "DEAD",
+        "stored as",
+        "EXPLORE",
+        "R3_EXPLORE_ONLY",
+        "../history.html#c-",
+        "../index.html",
+    ] {
+        assert!(page.contains(text), "{text} is missing");
+    }
+    let revived = self::page(&files, "nodes/R2.A3.html");
+    assert!(
+        revived.contains("Changes of state") && revived.contains("The trace shows a second path"),
+        "{revived}"
+    );
+}
+
+#[test]
+fn every_page_has_the_policy_and_one_heading_of_the_first_level() {
+    for (path, page) in pages(&render(&[sample(), unfinished()])) {
+        let policy =
+            format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">");
+        assert!(page.contains(&policy), "{path}");
+        assert_eq!(page.matches("<h1").count(), 1, "{path}");
+        assert!(page.contains("<main id=\"main\"") && page.contains("href=\"#main\""), "{path}");
+        for forbidden in ["<style", " style=", "<script>", " onclick", "javascript:"] {
+            assert!(!page.contains(forbidden), "{forbidden} in {path}");
+        }
+        let mut last = 0;
+        for (at, _) in page.match_indices("<h").filter(|(at, _)| page.as_bytes()[at + 2].is_ascii_digit()) {
+            let level = page.as_bytes()[at + 2] - b'0';
+            assert!(level <= last + 1, "h{level} after h{last} in {path}");
+            last = level;
+        }
+        let ids: Vec<&str> = attributes(&page, "id").collect();
+        assert_eq!(
+            ids.iter().collect::<BTreeSet<_>>().len(),
+            ids.len(),
+            "an id stands twice in {path}: {ids:?}"
+        );
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
+    for inputs in [vec![sample()], vec![sample(), unfinished()], vec![], vec![empty()]] {
+        let files = render(&inputs);
+        for (path, page) in pages(&files) {
+            for (attribute, link) in
+                ["href", "src"].into_iter().flat_map(|a| attributes(&page, a).map(move |v| (a, v)))
+            {
+                if link.starts_with("http://") || link.starts_with("https://") {
+                    assert_eq!(attribute, "href", "{path} loads {link}");
+                    continue;
+                }
+                let (target, anchor) = link.split_once('#').map_or((link, None), |(t, a)| (t, Some(a)));
+                let target = if target.is_empty() { path.clone() } else { resolve(&path, target) };
+                let found =
+                    files.get(&target).unwrap_or_else(|| panic!("{path} links to {link}: no {target}"));
+                if let Some(anchor) = anchor {
+                    let text = String::from_utf8_lossy(found);
+                    assert!(
+                        attributes(&text, "id").any(|id| id == anchor),
+                        "{path} links to {link}: no such id"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_stands_at_the_root_and_several_in_folders() {
+    let (one, two) = (sample(), unfinished());
+    let ids = [&one, &two].map(|input| input.snapshot.investigation.meta().id.to_string());
+    let files = render(&[one, two]);
+    for id in &ids {
+        assert!(
+            files.contains_key(&format!("{id}/index.html"))
+                && files.contains_key(&format!("{id}/nodes/R1.A.html"))
+        );
+    }
+    let index = page(&files, "index.html");
+    for text in ["Why did checkout latency double", "Unfinished", "Ended", "single-root", "1 of 2 verified"] {
+        assert!(index.contains(text), "{text}");
+    }
+    // The newest first.
+    assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
+    assert!(matches!(
+        site(&[sample(), sample()], &Templates::load(&Options::default()).unwrap()),
+        Err(ReportError::Twice(_))
+    ));
+}
+
+#[test]
+fn an_unfinished_one_says_what_it_needs() {
+    let page = page(&render(&[unfinished()]), "index.html");
+    for text in [
+        "This investigation is unfinished",
+        "It has reached round 2; the end is possible from round 5.",
+        "It has 0 of the 2 children it needs.",
+        "It is proposed, and not yet explored.",
+        "No answer has been found.",
+    ] {
+        assert!(page.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn an_investigation_without_nodes_has_pages_too() {
+    let files = render(&[empty()]);
+    assert!(page(&files, "index.html").contains("Nothing has been committed yet."));
+    assert!(page(&files, "graph.html").contains("No node has been proposed yet."));
+    assert!(!files.keys().any(|path| path.starts_with("nodes/")));
+}
+
+#[test]
+fn faults_are_named_and_the_rest_is_shown() {
+    let mut input = sample();
+    let fault =
+        |path: &str, reason: &str| Fault { path: path.to_owned(), line: Some(7), reason: reason.to_owned() };
+    input.snapshot.ruleset = Err(fault("ruleset.yaml", "unknown state <b>NO</b>"));
+    input.snapshot.faults.push(fault("nodes/R9/R9.X.yaml", "its parent is missing"));
+    let files = render(&[input]);
+    let page = page(&files, "index.html");
+    assert!(page.contains("ruleset.yaml:7: unknown state &lt;b&gt;NO&lt;/b&gt;"));
+    assert!(page.contains("nodes/R9/R9.X.yaml:7: its parent is missing"));
+    assert!(page.contains("not known which nodes are answers") && page.contains("chip role-unknown"));
+    assert!(!files.contains_key("ruleset.yaml"));
+}
+
+#[test]
+fn what_strangers_write_stays_text() {
+    const EVIL: &str =
+        "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";
+    let mut input = sample();
+    let old = Arc::unwrap_or_clone(input.snapshot.investigation);
+    let meta = Meta {
+        title: EVIL.to_owned(),
+        query: EVIL.to_owned(),
+        context: Some(EVIL.to_owned()),
+        ..old.meta().clone()
+    };
+    let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, EVIL))).collect();
+    let conclusion =
+        Conclusion { ended_at: time(900), agent_id: Some(EVIL.into()), conclusion: Some(EVIL.into()) };
+    let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
+    input.snapshot.investigation = Arc::new(evil);
+    input.snapshot.branch = Some(EVIL.to_owned());
+    input.snapshot.faults.push(Fault { path: EVIL.to_owned(), line: None, reason: EVIL.to_owned() });
+    for entry in &mut input.history {
+        entry.message = format!("{EVIL}\n\n{EVIL}\n\nAgent-Id: {EVIL}");
+        entry.author_name = EVIL.to_owned();
+        entry.tags = vec![EVIL.to_owned()];
+    }
+    let mut other = unfinished();
+    other.snapshot.branch = Some(EVIL.to_owned());
+    for files in [render(&[input.clone()]), render(&[input, other])] {
+        for (path, page) in pages(&files) {
+            for evil in ["<script>", "<img", "onerror=alert(1)>", "1234321", "\u{202e}"] {
+                assert!(!page.contains(evil), "{evil} in {path}");
+            }
+            assert_eq!(page.matches("<script").count(), 1, "{path}");
+        }
+    }
+}
+
+#[test]
+fn the_same_input_yields_the_same_bytes() {
+    assert_eq!(render(&[sample(), unfinished()]), render(&[sample(), unfinished()]));
+}
+
+#[test]
+fn the_data_file_has_camel_case_fields() {
+    let files = render(&[sample()]);
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    assert_eq!(data["meta"]["minRounds"], 5);
+    assert_eq!(data["solutions"][0]["verifiedBy"][0], "R5.A1a1v");
+    let node = data["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "R2.A3").unwrap();
+    assert_eq!((&node["state"], &node["committedAs"]), (&"EXPLORE".into(), &"EXPLORE".into()));
+    assert_eq!(node["reclassified"].as_array().unwrap().len(), 2);
+    assert_eq!(node["parent"], "R1.A");
+    assert_eq!(data["references"][0]["citedBy"][0]["node"], "R2.A1");
+    assert_eq!(data["commits"][0]["changes"][0]["what"], "ended");
+}
+
+#[test]
+fn ids_that_differ_in_case_have_pages_of_their_own() {
+    let mut input = empty();
+    let nodes = ["R1.A", "R1.a"].map(|id| Arc::new(node(id, "EXPLORE", "Same", "")));
+    let meta = input.snapshot.investigation.meta().clone();
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, nodes, None).0);
+    let files = render(&[input]);
+    let folded: BTreeSet<String> = files.keys().map(|path| path.to_lowercase()).collect();
+    assert_eq!(folded.len(), files.len());
+}
+
+#[test]
+fn every_ruleset_can_be_rendered() {
+    for file in builtin::all() {
+        let mut input = empty();
+        let state = &file.ruleset.states;
+        let root = Arc::new(node("R1.A", state[0].name.as_str(), "Root", "Something"));
+        let ids = ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5", "R2.A6"];
+        let children =
+            state.iter().zip(ids).map(|(state, id)| Arc::new(node(id, state.name.as_str(), "Child", "x")));
+        let meta = Meta { ruleset: file.ruleset.name.clone(), ..input.snapshot.investigation.meta().clone() };
+        let (investigation, faults) = Investigation::from_facts(meta, children.chain([root]), None);
+        assert!(faults.is_empty());
+        input.snapshot.investigation = Arc::new(investigation);
+        input.snapshot.ruleset = Ok(Arc::new(file.clone()));
+        let files = render(&[input]);
+        assert!(page(&files, "judged.html").contains(&file.ruleset.summary));
+    }
+}
+
+#[test]
+fn a_template_of_the_users_replaces_one_and_an_asset() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("references.html"), "<p>{{ investigation.title }} of ours</p>")
+        .unwrap();
+    std::fs::create_dir(folder.path().join("assets")).unwrap();
+    std::fs::write(folder.path().join("assets/style.css"), "body{}").unwrap();
+    std::fs::write(folder.path().join("assets/logo.png"), [0, 255]).unwrap();
+    let files = site(&[sample()], &with_folder(&folder).unwrap()).unwrap();
+    assert!(page(&files, "references.html").starts_with("<p>Why did checkout latency double"));
+    assert_eq!(
+        (&files["assets/style.css"][..], &files["assets/logo.png"][..]),
+        (&b"body{}"[..], &[0, 255][..])
+    );
+    assert!(page(&files, "index.html").contains("What was found"));
+}
+
+#[test]
+fn a_template_error_names_file_line_and_reason() {
+    let cases = [
+        ("index\n{% if %}\n", "overview.html", 2, "syntax error"),
+        ("one\ntwo\n{{ investigation.titel }}\n", "overview.html", 3, "titel"),
+        ("\n{{ investigation.ended_by }}", "overview.html", 2, "the value is absent here"),
+        (
+            "{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}",
+            "node.html",
+            1,
+            "loop",
+        ),
+        ("{% include \"none.html\" %}", "judged.html", 1, "none.html"),
+        ("{% macro chip(state) %}\n\n{{ state.nam }}{% endmacro %}", "macros.html", 3, "nam"),
+    ];
+    for (text, name, line, reason) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
+        let ReportError::Template(error) = &error else { panic!("{error}") };
+        if name == "macros.html" {
+            continue; // The first missing macro may be named in the page that calls it.
+        }
+        assert_eq!(error.file, folder.path().join(name).display().to_string(), "{error}");
+        assert_eq!(error.line, Some(line), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    let missing = Options { template: Some(PathBuf::from("/nowhere/at/all")), ..Options::default() };
+    let error = Templates::load(&missing).unwrap_err();
+    assert_eq!(error.to_string(), "can't read the template /nowhere/at/all");
+}
+
+#[test]
+fn no_built_in_template_switches_escaping_off() {
+    for (path, bytes) in Templates::built_in().filter(|(path, _)| path.ends_with(".html")) {
+        let text = std::str::from_utf8(bytes).unwrap();
+        for forbidden in ["safe", "autoescape", "style=\"", "<style"] {
+            assert!(!text.contains(forbidden), "{forbidden} in {path}");
+        }
+    }
+}
+
+#[test]
+fn a_site_is_written_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("deep/site");
+    let first: Files =
+        [("index.html", "1"), ("nodes/R1.A.html", "a")].map(|(p, b)| (p.into(), b.into())).into();
+    write(&first, &out).unwrap();
+    assert_eq!(std::fs::read_to_string(out.join("nodes/R1.A.html")).unwrap(), "a");
+    std::fs::write(out.join(".DS_Store"), "litter").unwrap();
+    let second: Files = [("index.html".to_owned(), b"2".to_vec())].into();
+    write(&second, &out).unwrap();
+    assert_eq!(std::fs::read_to_string(out.join("index.html")).unwrap(), "2");
+    assert!(!out.join("nodes").exists());
+    assert_eq!(names(out.parent().unwrap()), ["site"]);
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    write(&second, &folder.path().join("empty")).unwrap();
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let files: Files = [("index.html".to_owned(), b"new".to_vec())].into();
+    let foreign = folder.path().join("foreign");
+    std::fs::create_dir(&foreign).unwrap();
+    std::fs::write(foreign.join("thesis.txt"), "years").unwrap();
+    let error = write(&files, &foreign).unwrap_err();
+    assert!(
+        matches!(error, ReportError::Foreign { .. }) && error.to_string().contains("choose another"),
+        "{error}"
+    );
+    assert_eq!(names(&foreign), ["thesis.txt"]);
+
+    // A file that was put into a site of ours counts too, and so does a folder.
+    let own = folder.path().join("own");
+    write(&files, &own).unwrap();
+    std::fs::create_dir(own.join(".git")).unwrap();
+    assert!(
+        matches!(write(&files, &own), Err(ReportError::Foreign { found, .. }) if found.ends_with(".git"))
+    );
+    assert!(own.join("index.html").exists());
+
+    std::fs::write(folder.path().join("file"), "x").unwrap();
+    assert!(matches!(write(&files, &folder.path().join("file")), Err(ReportError::NotAFolder { .. })));
+    for path in ["../x", "/etc/x", "a//b", "a\\b", "", MARKER] {
+        let bad: Files = [(path.to_owned(), Vec::new())].into();
+        assert!(
+            matches!(write(&bad, &folder.path().join("new")), Err(ReportError::BadPath { .. })),
+            "{path}"
+        );
+    }
+    assert_eq!(names(folder.path()), ["file", "foreign", "own"]);
+}
+
+/// Not a test: writes the samples to a folder to look at, when one is named.
+#[test]
+fn write_the_samples_where_asked() {
+    let Some(out) = std::env::var_os("TOT_REPORT_SAMPLES").map(PathBuf::from) else { return };
+    write(&render(&[sample()]), &out.join("one")).unwrap();
+    write(&render(&[unfinished()]), &out.join("unfinished")).unwrap();
+    write(&render(&[empty()]), &out.join("empty")).unwrap();
+    let mut faulty = sample();
+    let fault =
+        Fault { path: "ruleset.yaml".into(), line: Some(7), reason: "the state FOND is not a state".into() };
+    faulty.snapshot.ruleset = Err(fault);
+    write(&render(&[faulty]), &out.join("faulty")).unwrap();
+    write(&render(&[sample(), unfinished(), empty()]), &out.join("several")).unwrap();
+    let large = large(1000);
+    let start = std::time::Instant::now();
+    let files = render(std::slice::from_ref(&large));
+    println!("1,000 nodes: {} files in {:?}", files.len(), start.elapsed());
+    write(&files, &out.join("large")).unwrap();
+}
+
+// What the samples are made of
+
+fn render(inputs: &[Input]) -> Files {
+    site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap_or_else(|error| match error {
+        ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
+        error => panic!("{error}"),
+    })
+}
+
+fn with_folder(folder: &tempfile::TempDir) -> Result<Templates, ReportError> {
+    Templates::load(&Options { template: Some(folder.path().to_owned()), ..Options::default() })
+}
+
+fn page(files: &Files, path: &str) -> String {
+    String::from_utf8(files[path].clone()).unwrap()
+}
+
+fn pages(files: &Files) -> Vec<(String, String)> {
+    files
+        .keys()
+        .filter(|path| path.ends_with(".html"))
+        .map(|path| (path.clone(), page(files, path)))
+        .collect()
+}
+
+fn attributes<'p>(page: &'p str, name: &str) -> impl Iterator<Item = &'p str> {
+    let open = format!(" {name}=\"");
+    let starts: Vec<usize> = page.match_indices(&open).map(|(at, open)| at + open.len()).collect();
+    starts.into_iter().filter_map(|at| page[at..].split('"').next())
+}
+
+fn resolve(page: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            ".." => assert!(parts.pop().is_some(), "{link} in {page} leads out of the site"),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn time(minutes: i64) -> Timestamp {
+    Timestamp::from_milliseconds(1_795_166_102_114 + minutes * 60_000).unwrap()
+}
+
+fn meta(number: u8, title: &str, query: &str) -> Meta {
+    Meta {
+        id: crate::domain::SessionId::new(1_795_166_102_114 + u64::from(number) * 1000, [number; 10]),
+        title: title.to_owned(),
+        query: query.to_owned(),
+        context: None,
+        ruleset: "single-root".to_owned(),
+        mode: "deep".to_owned(),
+        min_rounds: 5,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: time(i64::from(number)),
+    }
+}
+
+fn pending(id: &str, title: &str, plan: &str) -> Node {
+    let id: NodeId = id.parse().unwrap();
+    let parent = (id.round() > 1).then(|| {
+        let suffix = &id.suffix()[..(id.round() as usize - 1).min(id.suffix().len() - 1)];
+        format!("R{}.{suffix}", id.round() - 1).parse().unwrap()
+    });
+    Node {
+        parent,
+        title: title.to_owned(),
+        planned_action: plan.to_owned(),
+        proposed_at: time(i64::from(id.round()) * 20),
+        classification: None,
+        id,
+    }
+}
+
+fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
+    let mut node = pending(id, title, "Look, and say what is there.");
+    node.classification = Some(Classification {
+        state: state.parse().unwrap(),
+        requested_state: None,
+        agent_id: Some(format!("researcher-{}", id.to_lowercase())),
+        committed_at: time(i64::from(node.round()) * 20 + 12),
+        findings: findings.to_owned(),
+        evidence: None,
+        verification_method: None,
+        alternatives_considered: Vec::new(),
+        warnings: Vec::new(),
+        reclassified: Vec::new(),
+    });
+    node
+}
+
+fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification {
+    Reclassification {
+        from: from.parse().unwrap(),
+        to: to.parse().unwrap(),
+        at: time(minutes),
+        by: Author::Agent("reviewer-1".to_owned()),
+        reason: Some(reason.to_owned()),
+        evidence: None,
+        verification_method: None,
+        alternatives_considered: Vec::new(),
+        warnings: vec![Warning {
+            code: "EARLY_STATE".to_owned(),
+            message: "DEAD in round 2: a commit could not have had it before round 4.".to_owned(),
+        }],
+    }
+}
+
+fn edit(mut node: Node, with: impl FnOnce(&mut Classification)) -> Node {
+    with(node.classification.as_mut().unwrap());
+    node
+}
+
+fn hostile(node: &Node, evil: &str) -> Node {
+    let mut node = node.clone();
+    node.title = evil.to_owned();
+    node.planned_action = evil.to_owned();
+    if let Some(c) = &mut node.classification {
+        c.agent_id = Some(evil.to_owned());
+        c.findings = evil.to_owned();
+        c.evidence = Some(evil.to_owned());
+        c.verification_method = Some(evil.to_owned());
+        c.alternatives_considered = vec![evil.to_owned()];
+        c.warnings = vec![Warning { code: evil.to_owned(), message: evil.to_owned() }];
+        for change in &mut c.reclassified {
+            change.by = Author::Agent(evil.to_owned());
+            change.reason = Some(evil.to_owned());
+        }
+    }
+    node
+}
+
+fn sample_nodes() -> Vec<Node> {
+    let log = "The slow query log of the week after the upgrade has one statement in 94 % of its lines:\n\n\
+        ```sql\nSELECT * FROM cart_items WHERE cart_id = $1 AND deleted_at IS NULL ORDER BY added_at;\n```\n\n\
+        | week | p50 | p99 |\n|---|---|---|\n| before | 3 ms | 11 ms |\n| after | 4 ms | **410 ms** |\n\n\
+        ## References\n\n- https://www.postgresql.org/docs/17/release-17.html - Release notes of PostgreSQL 17\n\
+        - `db/migrations/0042_cart_items.sql:17` - the partial index\n";
+    vec![
+        node(
+            "R1.A",
+            "EXPLORE",
+            "Why is checkout slow since the upgrade?",
+            "Latency doubled at 14:02, minutes after the database moved to version 17. Application, database and network are all possible.",
+        ),
+        node("R2.A1", "EXPLORE", "Query plans that changed with the database upgrade", log),
+        node(
+            "R2.A2",
+            "EXPLORE",
+            "The connection pool runs dry under load",
+            "The pool has 20 connections; see [its documentation](https://github.com/brettwooldridge/HikariCP \"HikariCP\").",
+        ),
+        edit(
+            node(
+                "R2.A3",
+                "EXPLORE",
+                "The network between the zones",
+                "Round trips between the zones are unchanged: 0.6 ms.",
+            ),
+            |c| {
+                c.reclassified.push(change("EXPLORE", "DEAD", 70, "Round trips did not change."));
+                c.reclassified.push(change(
+                    "DEAD",
+                    "EXPLORE",
+                    95,
+                    "The trace shows a second path through the other zone.",
+                ));
+            },
+        ),
+        node(
+            "R2.A4",
+            "EXPLORE",
+            "Garbage collection pauses in the checkout service",
+            "The pauses are below 8 ms.",
+        ),
+        node(
+            "R2.A5",
+            "EXPLORE",
+            "A change of the code in the same release",
+            "The release holds two commits that touch the cart.",
+        ),
+        node(
+            "R3.A1a",
+            "EXPLORE",
+            "The partial index is no longer used",
+            "`EXPLAIN` shows a sequential scan where there was an index scan.",
+        ),
+        edit(
+            node("R3.A2b", "EXPLORE", "Connections leak when a payment times out", "All are returned."),
+            |c| {
+                c.requested_state = Some("DEAD".parse().unwrap());
+                c.warnings.push(Warning {
+                    code: "R3_EXPLORE_ONLY".to_owned(),
+                    message: "DEAD in round 3 is stored as EXPLORE: nothing else is kept there.".to_owned(),
+                });
+                c.warnings.push(Warning {
+                    code: "SUSPICIOUS".to_owned(),
+                    message: "Committed 4 s after it was proposed; research takes at least 10 s.".to_owned(),
+                });
+            },
+        ),
+        node("R3.A3c", "EXPLORE", "Traffic crosses zones since the upgrade", "A third of the requests."),
+        node("R3.A4d", "EXPLORE", "Heap size against the new container limit", "The limit did not change."),
+        edit(
+            node(
+                "R3.A5e",
+                "EXPLORE",
+                "N+1 queries in the cart",
+                "Found one in `cart/total.rs`, older than the release.\n\n## References\n\n- `src/cart/total.rs:88` - the loop\n- https://www.postgresql.org/docs/17/release-17.html\n",
+            ),
+            |c| c.agent_id = None,
+        ),
+        edit(
+            node(
+                "R4.A1a1",
+                "FOUND",
+                "Statistics were not rebuilt after the upgrade: the planner takes cart_items for empty",
+                "`pg_upgrade` does not carry optimiser statistics over. `ANALYZE` brings the old plan back.\n\n### Measured\n\n1. before: 410 ms\n2. after `ANALYZE cart_items`: 4 ms\n\n> Statistics are not transferred by pg_upgrade.\n\nSee https://www.postgresql.org/docs/17/pgupgrade.html.\n",
+            ),
+            |c| {
+                c.evidence = Some("`last_analyze` is empty for every table; after `ANALYZE` the p99 falls from 410 ms to 12 ms on the same load.".to_owned());
+                c.verification_method =
+                    Some("Replayed the load of one hour on a copy, with and without `ANALYZE`.".to_owned());
+                c.alternatives_considered =
+                    vec!["A larger `work_mem`".to_owned(), "Pinning the plan with a hint".to_owned()];
+            },
+        ),
+        edit(node("R4.A2b1", "DEAD", "The pool is exhausted by idle transactions", "No."), |c| {
+            c.evidence = Some("p99 of the connection pool's wait is 0.3 ms during the worst hour, and it never holds more than 11 of 20 connections.".to_owned());
+        }),
+        node(
+            "R4.A3c1",
+            "FOUND",
+            "Cross-zone traffic adds 1 ms to each of 14 queries",
+            "It explains 14 ms of 400.",
+        ),
+        node(
+            "R4.A4d1",
+            "DEAD",
+            "Heap pressure",
+            "Heap use is at 40 % of the limit at its highest, and the longest pause in the hour of the incident is 7.6 ms: https://docs.oracle.com/en/java/javase/21/gctuning/",
+        ),
+        node(
+            "R4.A5e1",
+            "EXHAUST",
+            "The N+1 query is older than the release",
+            "It costs 6 ms, and did so a month ago.",
+        ),
+        node(
+            "R5.A1a1v",
+            "VERIFY",
+            "Replaying production load on a copy confirms it",
+            "Three runs with and three without `ANALYZE`: 12, 11, 12 ms against 405, 398, 417 ms.",
+        ),
+        node(
+            "R5.A3c1x",
+            "EXPLORE",
+            "Would zone-aware routing help anyway?",
+            "Worth a ticket, not part of this.",
+        ),
+        node("R5.A5e1x", "EXHAUST", "Other queries of the cart", "None that changed."),
+        node("R6.A3c1xy", "EXHAUST", "Zone-aware routing is a ticket of its own", "It is OPS-1182."),
+        node(
+            "R7.A3c1xyz",
+            "DEAD",
+            "Zone-aware routing as the smallest fix",
+            "It would win 14 ms of 400, and takes a week.",
+        ),
+        node(
+            "R6.A5e1xy",
+            "DEAD",
+            "The totals of the cart",
+            "The same statement, the same plan, the same 2 ms as a month ago.",
+        ),
+        node("R3.A1f", "EXPLORE", "Was the index dropped by the migration?", "It is there, and valid."),
+        node(
+            "R4.A1f1",
+            "DEAD",
+            "The index is missing or invalid",
+            "`pg_index.indisvalid` is true, and its size is what it was.\n\n## References\n\n- `db/migrations/0042_cart_items.sql:17`",
+        ),
+        node("R3.A2g", "EXPLORE", "Is the pool too small for the new release?", "It peaks at 11 of 20."),
+        node("R4.A2g1", "DEAD", "The pool is too small", "Doubling it changed nothing in a test of an hour."),
+        node("R3.A3h", "EXPLORE", "Did a firewall rule change?", "One did."),
+        node("R4.A3h1", "DEAD", "The new firewall rule slows packets down", "It applies to another subnet."),
+        node("R3.A4i", "EXPLORE", "Is another process on the host?", "A backup runs at 03:00 only."),
+        node(
+            "R4.A4i1",
+            "DEAD",
+            "The backup competes for the disk",
+            "It ran eleven hours before the incident.",
+        ),
+        node(
+            "R3.A5j",
+            "EXPLORE",
+            "The second commit of the release",
+            "It changes the wording of one e-mail.",
+        ),
+        node(
+            "R4.A5j1",
+            "DEAD",
+            "The release slowed checkout down",
+            "Rolling it back on one host changed nothing.",
+        ),
+    ]
+}
+
+fn sample() -> Input {
+    let mut meta = meta(
+        1,
+        "Why did checkout latency double after the database upgrade?",
+        "Since Tuesday, 14:02, the p99 of POST /checkout is 820 ms instead of 390 ms. The database was upgraded from \
+         PostgreSQL 15 to 17 that morning, and a release went out at noon. What causes it, and what is the smallest fix?",
+    );
+    meta.context = Some("Dashboards: *checkout*, *postgres*. No one may restart production.".to_owned());
+    let conclusion = Conclusion {
+        ended_at: time(170),
+        agent_id: Some("lead".to_owned()),
+        conclusion: Some(
+            "The upgrade left the database **without optimiser statistics**, so the planner chose a sequential scan of \
+             `cart_items` (R4.A1a1). Verified by replaying production load.\n\n# What to do\n\n- Run `ANALYZE` now; it \
+             takes four minutes and locks nothing.\n- Add `vacuumdb --analyze-in-stages` to the upgrade's checklist.\n\n\
+             Cross-zone traffic is real, and costs 14 ms; it is a ticket of its own."
+                .to_owned(),
+        ),
+    };
+    let nodes: Vec<Arc<Node>> = sample_nodes().into_iter().map(Arc::new).collect();
+    input(meta, nodes, Some(conclusion))
+}
+
+fn unfinished() -> Input {
+    let meta = meta(
+        9,
+        "Which message queue for the new billing service?",
+        "Compare what is run in house with what is offered by the cloud.",
+    );
+    let nodes = vec![
+        node("R1.A", "EXPLORE", "Which queue?", "Four candidates."),
+        node("R2.A1", "EXPLORE", "What is run in house", "RabbitMQ and Redis streams."),
+        pending(
+            "R2.A2",
+            "What the cloud offers",
+            "Read the price list, and measure with the load of last month.",
+        ),
+    ];
+    input(meta, nodes.into_iter().map(Arc::new).collect(), None)
+}
+
+fn empty() -> Input {
+    input(meta(5, "Nothing yet", "What is there?"), Vec::new(), None)
+}
+
+fn large(number: usize) -> Input {
+    let mut nodes = vec![node("R1.A", "EXPLORE", "A large one", "x")];
+    let findings = sample_nodes()[1].classification.clone().unwrap().findings.repeat(4);
+    let letters = "abcdefghijklmnopqrstuvwxyz";
+    let mut level = vec!["A".to_owned()];
+    let mut round = 2;
+    while nodes.len() < number {
+        let mut next = Vec::new();
+        for (parent, letter) in level.iter().flat_map(|parent| letters[..4].chars().map(move |l| (parent, l)))
+        {
+            if nodes.len() == number {
+                break;
+            }
+            let suffix = format!("{parent}{letter}");
+            let state = ["EXPLORE", "FOUND", "EXHAUST"][if round < 4 { 0 } else { nodes.len() % 3 }];
+            nodes.push(node(
+                &format!("R{round}.{suffix}"),
+                state,
+                "A title of usual length for a node of a tree",
+                &findings,
+            ));
+            next.push(suffix);
+        }
+        level = next;
+        round += 1;
+    }
+    input(meta(7, "A large one", "How does it look?"), nodes.into_iter().map(Arc::new).collect(), None)
+}
+
+/// An investigation with a history of one commit per round and call.
+fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> Input {
+    let id = meta.id;
+    let mut happenings = vec![(0, vec![Happening::Started], format!("Start {}", meta.title))];
+    let rounds: BTreeSet<u32> = nodes.iter().map(|node| node.round()).collect();
+    for round in rounds {
+        let of = || nodes.iter().filter(|node| node.round() == round);
+        let at = i64::from(round) * 20;
+        let proposed = of().cloned().map(Happening::Proposed).collect();
+        happenings.push((at, proposed, format!("Propose {} nodes of round {round}", of().count())));
+        let committed: Vec<_> =
+            of().filter(|node| !node.is_pending()).cloned().map(Happening::Committed).collect();
+        happenings.push((at + 12, committed, format!("Commit {} nodes of round {round}", of().count())));
+    }
+    for node in &nodes {
+        for change in node.classification.iter().flat_map(|c| &c.reclassified) {
+            let what = vec![Happening::Reclassified(Arc::clone(node), change.clone())];
+            let subject = format!("Reclassify {} {} to {}", node.id, change.from, change.to);
+            happenings.push(((change.at.milliseconds() - time(0).milliseconds()) / 60_000, what, subject));
+        }
+    }
+    if let Some(conclusion) = &conclusion {
+        happenings.push((
+            170,
+            vec![Happening::Ended(Arc::new(conclusion.clone()))],
+            "End the investigation".to_owned(),
+        ));
+    }
+    happenings.sort_by_key(|(at, ..)| *at);
+    let commit = |number: usize| {
+        let mut bytes = [0; 20];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = (number as u8).wrapping_mul(37).wrapping_add((at as u8).wrapping_mul(91)) ^ 0x5a;
+        }
+        CommitId(bytes)
+    };
+    let number = happenings.len();
+    let ended = conclusion.is_some();
+    let entries =
+        happenings.into_iter().enumerate().map(|(at, (minutes, happenings, subject))| HistoryEntry {
+            commit: commit(at),
+            parents: (at > 0).then(|| commit(at - 1)).into_iter().collect(),
+            author_name: "Ada Lovelace".to_owned(),
+            author_email: "ada@example.org".to_owned(),
+            at: time(minutes),
+            message: format!(
+                "{subject}\n\nWhat the message says beside it.\n\nTool: tot_commit\nAgent-Id: lead\n"
+            ),
+            happenings,
+            tags: if ended && at + 1 == number { vec!["ended/1".to_owned()] } else { Vec::new() },
+            faults: Vec::new(),
+        });
+    let mut history: Vec<HistoryEntry> = entries.collect();
+    history.reverse();
+    let (investigation, faults) = Investigation::from_facts(meta, nodes, conclusion);
+    assert!(faults.is_empty(), "{faults:?}");
+    Input {
+        snapshot: Snapshot {
+            path: PathBuf::from(format!("/investigations/{id}")),
+            head: commit(number - 1),
+            branch: Some("main".to_owned()),
+            investigation: Arc::new(investigation),
+            ruleset: Ok(Arc::new(builtin::all()[0].clone())),
+            faults: Vec::new(),
+        },
+        history,
+    }
+}
