@@ -67,11 +67,11 @@ fn subject(before: &Investigation, terms: &Terms, event: &Event) -> String {
             let verified =
                 solutions.iter().filter(|node| !terms.verified_by(before, node).is_empty()).count();
             let dead_ends = of_role(Role::DeadEnd).len();
-            format!(
-                "End with {}, {verified} verified, and {}",
-                counted(solutions.len(), "solution"),
-                counted(dead_ends, "dead end")
-            )
+            let found = match solutions.len() {
+                0 => "no solution".to_owned(),
+                number => format!("{}, {verified} verified,", counted(number, "solution")),
+            };
+            format!("End with {found} and {}", counted(dead_ends, "dead end"))
         }
     }
 }

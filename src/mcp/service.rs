@@ -53,7 +53,7 @@ pub struct Refusal {
     /// Everything that was wrong; at least one.
     pub errors: Vec<Diagnostic>,
     /// The state that the call was judged on.
-    pub standing: Option<Standing>,
+    pub standing: Option<Box<Standing>>,
 }
 
 impl Standing {
@@ -142,7 +142,9 @@ impl Service {
             let at = self.now()?;
             let decision = match decide(&before, &standing.terms(), at) {
                 Ok(decision) => decision,
-                Err(rejection) => return Err(Refusal { errors: rejection.errors, standing: Some(standing) }),
+                Err(rejection) => {
+                    return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
+                }
             };
             let Some(event) = &decision.event else {
                 return Ok(Written { standing, before, decision, at });

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 
 pub use site::{CONTENT_SECURITY_POLICY, site};
 pub use templates::{TemplateError, Templates};
-pub use write::{MARKER, write};
+pub use write::{MARKER, dump_template, write};
 
 use crate::domain::SessionId;
 use crate::store::{HistoryEntry, Snapshot};

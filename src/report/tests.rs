@@ -830,11 +830,11 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
     }
     happenings.sort_by_key(|(at, ..)| *at);
     let commit = |number: usize| {
-        let mut bytes = [0; 20];
+        let mut bytes = [0u8; 20];
         for (at, byte) in bytes.iter_mut().enumerate() {
             *byte = (number as u8).wrapping_mul(37).wrapping_add((at as u8).wrapping_mul(91)) ^ 0x5a;
         }
-        CommitId(bytes)
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().parse::<CommitId>().unwrap()
     };
     let number = happenings.len();
     let ended = conclusion.is_some();

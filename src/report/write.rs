@@ -16,7 +16,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::ReportError;
+use super::{ReportError, Templates};
 
 /// The file that marks a folder as written by this program: a line of its own, then the path of each file.
 pub const MARKER: &str = ".tot-report";
@@ -57,6 +57,25 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
         let _ = fs::remove_dir_all(&aside);
     }
     result
+}
+
+/// Writes the built-in template into a folder, as a start for one's own. A file that is there already is not touched.
+///
+/// # Errors
+///
+/// A file that exists, and whatever the file system says.
+pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
+    let files: Vec<_> = Templates::built_in().map(|(path, bytes)| (dir.join(path), bytes)).collect();
+    if let Some((found, _)) = files.iter().find(|(path, _)| path.exists()) {
+        return Err(ReportError::Foreign { out: dir.to_owned(), found: found.clone() });
+    }
+    for (path, bytes) in files {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(failed("create", parent))?;
+        }
+        fs::write(&path, bytes).map_err(failed("write", &path))?;
+    }
+    Ok(())
 }
 
 fn fill(site: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<(), ReportError> {

@@ -119,7 +119,8 @@ fn states(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
             .colour
             .strip_prefix('#')
             .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        if !rgb && !(!state.colour.is_empty() && state.colour.bytes().all(|b| b.is_ascii_alphanumeric())) {
+        let named = state.colour.bytes().all(|b| b.is_ascii_alphanumeric()) && !state.colour.is_empty();
+        if !rgb && !named {
             fault(format!("`{}` is no colour: a name that Graphviz knows, or #rrggbb", state.colour));
         }
         if state.role == Role::AwaitingConfirmation

@@ -169,16 +169,19 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// The state of the investigation in that folder at any commit: an id, its beginning, a branch or a tag.
+    /// The state of the investigation in that folder at any commit: an id, its beginning, a branch, a tag or `HEAD`,
+    /// and first parents of these (`HEAD~2`, `main^`).
     ///
     /// # Errors
     ///
     /// As [`Store::load`], and where no commit goes by that name.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
         let git = Git::open(path)?;
-        let commit = git
-            .resolve(rev)?
-            .ok_or_else(|| StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() })?;
+        let unknown = || StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() };
+        let (base, back) = ancestor(rev).ok_or_else(unknown)?;
+        let base = if base == "HEAD" { git.head()?.commit } else { git.resolve(base)? };
+        let commits = git.log(base.ok_or_else(unknown)?, back.checked_add(1))?;
+        let commit = commits.get(back).ok_or_else(unknown)?.id;
         Ok(read::snapshot(&git, path, commit, None, &read::Files::default())?.1)
     }
 
@@ -279,6 +282,25 @@ impl Store {
         // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// `HEAD~2^` as `HEAD` and 3: how many first parents back.
+fn ancestor(rev: &str) -> Option<(&str, usize)> {
+    let (base, mut rest) = rev.split_at(rev.find(['~', '^']).unwrap_or(rev.len()));
+    let mut back: usize = 0;
+    while let Some(step) = rest.chars().next() {
+        rest = &rest[1..];
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number = if digits == 0 { 1 } else { rest[..digits].parse().ok()? };
+        match step {
+            '~' => back = back.checked_add(number)?,
+            '^' if digits == 0 || number == 1 => back = back.checked_add(1)?,
+            // Another parent than the first is not part of the story that is told here.
+            _ => return None,
+        }
+        rest = &rest[digits..];
+    }
+    Some((base, back))
 }
 
 /// The investigations that were used last.

@@ -1,5 +1,7 @@
 //! The integration tests: one binary, so that it links once. `tests/README.md` says how they are laid out.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 mod demo;
 mod mcp;
 mod report;

@@ -177,7 +177,21 @@ fn nothing_shows_up_in_the_git_status_of_a_project_around_it() {
     std::fs::create_dir(&project).unwrap();
     sandbox.git(&project, &["init", "-q"]);
     let root = project.join("investigations");
-    let mut server = sandbox.server_with(&["--root", root.to_str().unwrap()]);
+    let mut server = sandbox.server_in(&root, &[]);
     server.ok("tot_start", json!({"query": "q"}));
     assert_eq!(sandbox.git(&project, &["status", "--porcelain", "--untracked-files=all"]), "");
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    for number in 1..=5 {
+        session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+        std::mem::replace(&mut session.server, sandbox.server()).kill();
+        let count = sandbox.git(&session.repository(), &["rev-list", "--count", "HEAD"]);
+        assert_eq!(count.trim(), (number + 1).to_string());
+        sandbox.assert_sound(&session.repository());
+        sandbox.sleep(1);
+    }
 }

@@ -116,7 +116,7 @@ fn a_merge_of_two_clones_joins_what_both_have_found() {
     sandbox.git(&sandbox.path("home"), &["clone", "-q", here.to_str().unwrap(), there.to_str().unwrap()]);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     let elsewhere = sandbox.path("elsewhere");
-    let server = sandbox.server_with(&["--root", elsewhere.to_str().unwrap()]);
+    let server = sandbox.server_in(&elsewhere, &[]);
     let mut other = Session { sandbox: &sandbox, server, id: id.clone() };
     other.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
     sandbox.sleep(60);

@@ -87,8 +87,13 @@ impl Sandbox {
 
     /// A server with more arguments.
     pub fn server_with(&self, arguments: &[&str]) -> Server {
+        self.server_in(&self.root(), arguments)
+    }
+
+    /// A server on another root.
+    pub fn server_in(&self, root: &Path, arguments: &[&str]) -> Server {
         let mut command = self.command(TOT_MCP);
-        command.arg("--root").arg(self.root()).arg("--clock-file").arg(self.path("clock")).args(arguments);
+        command.arg("--root").arg(root).arg("--clock-file").arg(self.path("clock")).args(arguments);
         Server::start(command)
     }
 
