@@ -44,7 +44,7 @@
 //! 8. Write the new index into `index.lock`.
 //! 9. Move the head by compare-and-swap, with its reflog. The commit is published now.
 //! 10. Rename the index into place.
-//! 11. Delete the journal.
+//! 11. Empty the journal.
 //!
 //! A kill before 9 is recovered to the old head, a kill after it to the new one; both are one operation, which
 //! brings the journal's paths to whatever the head says. A bare repository skips 6, 7, 8 and 10.
@@ -62,6 +62,7 @@ use gix::ObjectId;
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::objs::tree::{EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRefIter, Write as _, WriteTo};
+use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
@@ -365,10 +366,10 @@ pub struct BlobId(ObjectId);
 
 type Result<T> = std::result::Result<T, GitError>;
 
-/// How many entries of trees one call looks at: ten times the largest investigation, and its folders.
-const MAX_ENTRIES: usize = 1_000_000;
+/// How many entries of trees one call looks at: twenty times the largest investigation.
+const MAX_ENTRIES: usize = 200_000;
 /// How many bytes of trees and paths one call reads.
-const MAX_TREE_BYTES: usize = 256 << 20;
+const MAX_TREE_BYTES: usize = 64 << 20;
 /// How deep folders are nested.
 const MAX_DEPTH: usize = 64;
 /// The largest object that is decompressed at all, for gix.
@@ -379,6 +380,9 @@ const OWN_LOCK_WAIT: Duration = Duration::from_secs(10);
 const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How far an empty lock file may be from its journal in time to have been made by the same process.
 const SAME_MOMENT: Duration = Duration::from_secs(2);
+
+/// How often to try again after a race with git that cannot last.
+const RACE_RETRIES: usize = 5;
 
 const LOCK_FILE: &str = "tot-lock";
 const JOURNAL_FILE: &str = "tot-journal";
@@ -525,11 +529,19 @@ impl Git {
     /// decompressed.
     pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
         let repository = self.local();
-        let size = self.blob_size(&repository, blob.0)?;
-        if size > max_len {
-            return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
+        if !self.is_surely_below(blob.0, max_len) {
+            let size = self.blob_size(&repository, blob.0)?;
+            if size > max_len {
+                return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
+            }
         }
-        self.object(&repository, blob.0, Kind::Blob)
+        let bytes = self.object(&repository, blob.0, Kind::Blob)?;
+        match bytes.len() as u64 {
+            size if size > max_len => {
+                Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len })
+            }
+            _ => Ok(bytes),
+        }
     }
 
     /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
@@ -704,7 +716,7 @@ impl Git {
     /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
     /// was anything. The next write does the same by itself.
     pub fn recover(&self) -> Result<bool> {
-        if fs::symlink_metadata(self.git_dir.join(JOURNAL_FILE)).is_err() {
+        if optional_metadata(&self.git_dir.join(JOURNAL_FILE))?.is_none_or(|metadata| metadata.len() == 0) {
             return Ok(false);
         }
         let _turn = self.take_turn()?;
@@ -793,7 +805,27 @@ impl Git {
         }
     }
 
+    /// Reads the head so that a `git pack-refs` in the same instant cannot turn it into an older one.
+    ///
+    /// It moves the branch from its own file to the common one. Who has read the common file before that, and looks
+    /// for the branch's own file after it, finds the state of the last packing. Reading once more finds the new one.
     fn head_in(&self, repository: &gix::Repository) -> Result<Head> {
+        let mut head = self.head_once(repository)?;
+        for _ in 0..RACE_RETRIES {
+            let own_file = head.branch.as_ref().map(|branch| self.git_dir.join(branch));
+            if own_file.is_none_or(|file| fs::symlink_metadata(file).is_ok()) {
+                break;
+            }
+            let again = self.head_once(repository)?;
+            if again == head {
+                break;
+            }
+            head = again;
+        }
+        Ok(head)
+    }
+
+    fn head_once(&self, repository: &gix::Repository) -> Result<Head> {
         let head = repository.head().map_err(self.library("read the head"))?;
         let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
         if head.is_unborn() {
@@ -837,7 +869,13 @@ impl Git {
                 is_absence_kept: false,
             });
         }
-        let tree = self.write_tree(repository, parent_tree, &steps)?;
+        let mut changed: Vec<_> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
+        let changed: Vec<_> = changed.into_iter().map(|step| (step.path.as_str(), step.to)).collect();
+        let tree = match changed.as_slice() {
+            [] if parent.is_some() => parent_tree,
+            changed => self.write_tree(&mut trees, Some(parent_tree), 0, changed)?.unwrap_or(parent_tree),
+        };
         let message = clean_message(message);
         let time = raw_time(at);
         let commit = gix::objs::Commit {
@@ -853,19 +891,76 @@ impl Git {
         Ok(Draft { commit, parent, parent_tree, steps, subject: message, time })
     }
 
-    /// Writes the trees that lead to the changed paths. The trees were checked by [`TreeCache`], the names by
-    /// [`check_changes`]: the plain editor does neither.
-    fn write_tree(&self, repository: &gix::Repository, base: ObjectId, steps: &[Step]) -> Result<ObjectId> {
-        let mut editor = repository.edit_tree(base).map_err(self.library("edit a tree"))?.detach();
-        for step in steps.iter().filter(|step| !step.from.contains(&step.to)) {
-            let parts = step.path.split('/').map(BStr::new);
-            match step.to {
-                Some(leaf) => editor.upsert(parts, leaf.kind, leaf.id),
-                None => editor.remove_leaf(parts),
-            }
-            .map_err(self.library("edit a tree"))?;
+    /// Writes the folder `base` with `changes` and every changed folder below it, and says what it is now: `None` when
+    /// nothing is left in it. The changes are sorted; their paths go on in this folder from the byte `start`.
+    ///
+    /// gix's editor would read and decode each tree a second time, and panics where one is out of order.
+    fn write_tree(
+        &self,
+        trees: &mut TreeCache<'_>,
+        base: Option<ObjectId>,
+        start: usize,
+        changes: &[(&str, Option<Leaf>)],
+    ) -> Result<Option<ObjectId>> {
+        let mut replaced = HashSet::with_capacity(changes.len());
+        let mut added: Vec<(&str, EntryKind, ObjectId)> = Vec::with_capacity(changes.len());
+        let mut rest = changes;
+        while let Some((path, leaf)) = rest.first() {
+            let name = &path[start..];
+            let (name, entry) = match name.split_once('/') {
+                None => {
+                    rest = &rest[1..];
+                    (name, leaf.map(|leaf| (leaf.kind, leaf.id)))
+                }
+                Some((folder, _)) => {
+                    let next = start + folder.len() + 1;
+                    let (below, after) =
+                        rest.split_at(rest.partition_point(|(other, _)| other.starts_with(&path[..next])));
+                    rest = after;
+                    let old = match base {
+                        Some(base) => trees.entry(base, folder)?.filter(|(kind, _)| *kind == EntryKind::Tree),
+                        None => None,
+                    };
+                    let new = self.write_tree(trees, old.map(|(_, id)| id), next, below)?;
+                    (folder, new.map(|id| (EntryKind::Tree, id)))
+                }
+            };
+            replaced.insert(name.as_bytes());
+            added.extend(entry.map(|(kind, id)| (name, kind, id)));
         }
-        editor.write(|tree| self.write_object(repository, tree))
+        let is_tree = |kind: EntryKind| kind == EntryKind::Tree;
+        added.sort_by(|a, b| {
+            gix::objs::tree::name_order(a.0.as_bytes(), is_tree(a.1), b.0.as_bytes(), is_tree(b.1))
+        });
+        let mut bytes = Vec::new();
+        let mut add = |mode: &[u8], name: &[u8], id: &[u8]| {
+            for part in [mode, b" ", name, b"\0", id] {
+                bytes.extend_from_slice(part);
+            }
+        };
+        let mut added = added.into_iter().peekable();
+        let old = match base {
+            Some(base) => trees.load(base)?,
+            None => &[],
+        };
+        for entry in entries(old).flatten().filter(|entry| !replaced.contains(entry.filename.as_bytes())) {
+            let comes_first = |(name, kind, _): &(&str, EntryKind, ObjectId)| {
+                let name = name.as_bytes();
+                gix::objs::tree::name_order(name, is_tree(*kind), entry.filename, entry.mode.is_tree())
+                    .is_lt()
+            };
+            while let Some((name, kind, id)) = added.next_if(comes_first) {
+                add(kind.as_octal_str(), name.as_bytes(), id.as_slice());
+            }
+            add(entry.mode.as_bytes(&mut [0; 6]), entry.filename, entry.oid.as_bytes());
+        }
+        for (name, kind, id) in added {
+            add(kind.as_octal_str(), name.as_bytes(), id.as_slice());
+        }
+        if bytes.is_empty() && start > 0 {
+            return Ok(None);
+        }
+        self.write_bytes(trees.repository, Kind::Tree, &bytes).map(Some)
     }
 
     fn write_object(&self, repository: &gix::Repository, object: &dyn WriteTo) -> Result<ObjectId> {
@@ -878,7 +973,15 @@ impl Git {
     /// Writes without asking whether the object exists: a handle from before a `git gc` still sees objects of packs
     /// that are gone, and would leave out one that the new commit needs.
     fn write_bytes(&self, repository: &gix::Repository, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
-        repository.objects.write_buf(kind, bytes).map_err(self.library("write an object"))
+        let mut attempts = 0;
+        loop {
+            match repository.objects.write_buf(kind, bytes) {
+                Ok(id) => return Ok(id),
+                // A `git gc` has removed the empty folder between its creation and the object's.
+                Err(_) if attempts < RACE_RETRIES => attempts += 1,
+                Err(source) => return Err(self.library("write an object")(source)),
+            }
+        }
     }
 
     /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it
@@ -954,17 +1057,29 @@ impl Git {
         // Through HEAD and not by the branch's name, so that both get their line in the reflog.
         let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
         let signature = self.committer.signature(&draft.time);
-        let Err(source) = repository.edit_references_as(Some(edit), Some(signature)) else { return Ok(()) };
-        let head = self.head_in(repository)?;
-        let now = head.commit.map(|commit| commit.0);
-        match draft.parent {
-            _ if now == Some(draft.commit) => Ok(()),
-            Some(parent) if now != Some(parent) => Err(GitError::HeadMoved {
-                path: self.shown(),
-                expected: CommitId(parent),
-                actual: head.commit,
-            }),
-            _ => Err(self.reference_error("move the head", &head_references(&head), source)),
+        let mut attempts = 0;
+        loop {
+            let moved = repository.edit_references_as(Some(edit.clone()), Some(signature));
+            let Err(source) = moved else { return Ok(()) };
+            let head = self.head_in(repository)?;
+            let now = head.commit.map(|commit| commit.0);
+            if now == Some(draft.commit) {
+                return Ok(());
+            }
+            if let Some(parent) = draft.parent.filter(|parent| now != Some(*parent)) {
+                return Err(GitError::HeadMoved {
+                    path: self.shown(),
+                    expected: CommitId(parent),
+                    actual: head.commit,
+                });
+            }
+            // The head is what it should be, and gix saw another: see `head_in`.
+            let saw_older =
+                source.downcast_any_ref::<ReferenceOutOfDate>().is_some() || source.is_not_found();
+            attempts += 1;
+            if !saw_older || attempts > RACE_RETRIES {
+                return Err(self.reference_error("move the head", &head_references(&head), source));
+            }
         }
     }
 
@@ -1168,6 +1283,15 @@ impl Git {
         }
     }
 
+    /// Whether the object is a file of its own, so small that it cannot decompress to more than `max_len` bytes. That
+    /// saves opening it twice.
+    fn is_surely_below(&self, id: ObjectId, max_len: u64) -> bool {
+        const MAX_COMPRESSION: u64 = 1032;
+        let name = id.to_string();
+        let path = self.git_dir.join("objects").join(&name[..2]).join(&name[2..]);
+        fs::symlink_metadata(path).is_ok_and(|file| file.len().saturating_mul(MAX_COMPRESSION) <= max_len)
+    }
+
     fn tree_of(&self, repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId> {
         let data = self.object(repository, commit, Kind::Commit)?;
         let mut fields = gix::objs::CommitRefIter::from_bytes(&data, gix::hash::Kind::Sha1);
@@ -1235,8 +1359,9 @@ impl Journal {
         }
         text.push_str("ready\n");
         let path = git_dir.join(JOURNAL_FILE);
-        let file = OpenOptions::new().append(true).create_new(true).open(&path);
-        let mut file = file.map_err(io_error("create", &path))?;
+        refuse_link(&path)?;
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        let mut file = file.map_err(io_error("open", &path))?;
         file.write_all(text.as_bytes()).map_err(io_error("write", &path))?;
         Ok(Journal { path, file })
     }
@@ -1245,16 +1370,18 @@ impl Journal {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
 
-    /// Deletes the journal. One that cannot be deleted is recovered from again, which does nothing.
+    /// Empties the journal. It is not deleted: file systems are slow where files come and go. One that cannot be
+    /// emptied is recovered from again, which does nothing.
     fn finish(self) {
-        drop(self.file);
-        let _ = fs::remove_file(&self.path);
+        let _ = self.file.set_len(0);
     }
 
     /// The journal of a dead process, if it touched anything.
     fn read(git_dir: &Path) -> Result<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
-        let Some(metadata) = optional_metadata(&path)? else { return Ok(None) };
+        let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
+            return Ok(None);
+        };
         refuse_link(&path)?;
         let file = OpenOptions::new().read(true).append(true).open(&path);
         let mut journal = Journal { file: file.map_err(io_error("open", &path))?, path };
@@ -1433,6 +1560,12 @@ impl<'a> TreeCache<'a> {
     }
 
     fn entry(&mut self, tree: ObjectId, name: &str) -> Result<Option<(EntryKind, ObjectId)>> {
+        let found = entries(self.load(tree)?).flatten().find(|entry| entry.filename == name);
+        Ok(found.map(|entry| (entry.mode.kind(), entry.oid.to_owned())))
+    }
+
+    /// The bytes of a tree whose entries are in order.
+    fn load(&mut self, tree: ObjectId) -> Result<&[u8]> {
         if !self.trees.contains_key(&tree) {
             let data = self.git.object(self.repository, tree, Kind::Tree)?;
             check_order(&data).map_err(|reason| GitError::Damaged {
@@ -1442,9 +1575,7 @@ impl<'a> TreeCache<'a> {
             })?;
             self.trees.insert(tree, data);
         }
-        let data = self.trees.get(&tree).map(Vec::as_slice).unwrap_or_default();
-        let found = entries(data).flatten().find(|entry| entry.filename == name);
-        Ok(found.map(|entry| (entry.mode.kind(), entry.oid.to_owned())))
+        Ok(self.trees.get(&tree).map(Vec::as_slice).unwrap_or_default())
     }
 }
 
@@ -1850,7 +1981,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = std::result::Result<EntryRef<'_>
     TreeRefIter::from_bytes(data, gix::hash::Kind::Sha1)
 }
 
-/// gix's tree editor relies on the order of entries, and panics without it.
+/// Checks the order of a tree's entries, on which writing a changed one relies.
 fn check_order(tree: &[u8]) -> std::result::Result<(), String> {
     let mut previous: Option<(&BStr, bool)> = None;
     for entry in entries(tree) {
@@ -2238,8 +2369,10 @@ mod tests {
         fn assert_sound(&self) {
             assert_eq!(self.run(&["fsck", "--strict", "--no-dangling"]), "");
             let leftovers = fs::read_dir(self.git.path()).unwrap().filter_map(|entry| {
-                let name = entry.unwrap().file_name().into_string().unwrap();
-                (name.ends_with(".lock") || name == JOURNAL_FILE || name == STAGING_FILE).then_some(name)
+                let entry = entry.unwrap();
+                let name = entry.file_name().into_string().unwrap();
+                let is_journal = name == JOURNAL_FILE && entry.metadata().unwrap().len() > 0;
+                (name.ends_with(".lock") || is_journal || name == STAGING_FILE).then_some(name)
             });
             assert_eq!(leftovers.collect::<Vec<_>>(), Vec::<String>::new());
         }
@@ -2377,6 +2510,36 @@ mod tests {
         bench.commit(&[removal("nodes/R7/x/y")]);
         bench.commit(&[change("nodes/R7/x", "now a file\n")]);
         assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+        bench.assert_clean();
+    }
+
+    #[test]
+    fn trees_are_the_ones_git_would_write() {
+        // Names around `/` in the order of bytes, folders that come and go, and a name that begins another.
+        let names = [
+            "a", "a-b", "a.b", "a0", "b/a", "b/a-b", "b-a/x", "b.a", "b0/x/y", "b0/x-y", "c/d/e", "c/d-e",
+            "ü/ß", "z",
+        ];
+        let bench = Bench::with(&names.map(|name| change(name, name)));
+        let all = names.len();
+        for round in 0..60 {
+            // The bits of a multiplied number: enough disorder, and the same each time.
+            let bits = (round + 1usize).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
+            let picked = (0..all).filter(|n| bits >> n & 1 == 1).map(|n| names[n]);
+            let changes: Vec<_> = picked
+                .map(|name| match bits >> 20 & 1 {
+                    0 => removal(name),
+                    _ => change(name, &format!("{round}")),
+                })
+                .collect();
+            bench.commit(&changes);
+            assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+            assert_eq!(bench.status(), "");
+        }
+        bench.assert_clean();
+        bench.commit(&names.map(removal));
+        assert_eq!(bench.git.files(bench.head()).unwrap(), []);
+        bench.commit(&[change("b/a", "back")]);
         bench.assert_clean();
     }
 
@@ -2764,19 +2927,19 @@ mod tests {
                     bench.run(&["pack-refs", "--all"]);
                 }
             });
-            for round in 0..60 {
-                let head = bench.head();
-                match bench.git.commit(
-                    head,
-                    &[change(&format!("n{}", round % 7), &format!("{round}\n"))],
-                    "x",
-                    AT,
-                ) {
-                    Ok(_) | Err(GitError::Locked { .. }) => {}
-                    Err(error) => panic!("{error:?}"),
-                }
-            }
+            // A panic in here would leave the other thread going for ever.
+            let outcome: Result<Vec<_>> = (0..60)
+                .map(|round| {
+                    let head = bench.git.head()?.commit.unwrap();
+                    let path = format!("n{}", round % 7);
+                    match bench.git.commit(head, &[change(&path, &format!("{round}\n"))], "x", AT) {
+                        Err(GitError::Locked { .. }) => Ok(head),
+                        other => other,
+                    }
+                })
+                .collect();
             done.store(true, Ordering::Relaxed);
+            outcome.unwrap();
         });
         bench.assert_clean();
     }
@@ -3183,16 +3346,23 @@ mod tests {
     #[test]
     #[ignore]
     fn time_a_commit() {
-        for nodes in [10, 100, 1_000, 10_000] {
+        for (nodes, in_a_round) in [(10, 100), (100, 100), (1_000, 100), (1_000, 1_000), (10_000, 1_000)] {
             let text = "findings of a node, one line of many\n".repeat(80);
             let files: Vec<_> = (0..nodes)
                 .map(|n| {
-                    change(&format!("nodes/R{}/R{}.A{n}.yaml", n / 1000, n / 1000), &format!("{n}\n{text}"))
+                    let round = n / in_a_round;
+                    change(&format!("nodes/R{round}/R{round}.A{n}.yaml"), &format!("{n}\n{text}"))
                 })
                 .collect();
             let bench = Bench::with(&files);
             let mut head = bench.first;
             let rounds = 40;
+            // Processor time, since the machine may be busy; Linux has it per thread.
+            let processor = || -> Duration {
+                let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+                Duration::from_nanos(text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
+            };
+            let busy = processor();
             let since = Instant::now();
             for round in 0..rounds {
                 let changes = [
@@ -3203,11 +3373,17 @@ mod tests {
                 head = bench.git.commit(head, &changes, "Round", AT).unwrap();
             }
             let commit = since.elapsed() / rounds;
+            let busy = (processor() - busy) / rounds;
             let since = Instant::now();
             for _ in 0..10 {
                 open(&bench.dir()).unwrap();
             }
             let opened = since.elapsed() / 10;
+            let since = Instant::now();
+            for _ in 0..100 {
+                bench.git.local();
+            }
+            let local = since.elapsed() / 100;
             let since = Instant::now();
             let files = bench.git.files(head).unwrap();
             let listed = since.elapsed();
@@ -3223,7 +3399,7 @@ mod tests {
             }
             let history = since.elapsed();
             eprintln!(
-                "{nodes} nodes: commit {commit:?}, open {opened:?}, files {listed:?}, read all {read:?}, \
+                "{nodes} nodes, {in_a_round} a round: commit {commit:?} ({busy:?} of processor), open {opened:?}, local {local:?}, files {listed:?}, read all {read:?}, \
                  log and diff of 40 {history:?}"
             );
             bench.assert_clean();
