@@ -334,6 +334,17 @@ fn no_built_in_template_switches_escaping_off() {
 }
 
 #[test]
+fn the_style_sheet_has_the_colours_of_the_graph() {
+    let style = page(&render(&[empty()]), "assets/style.css");
+    for colour in crate::graph::palette() {
+        for value in [colour.light, colour.dark] {
+            let line = format!("{}: {value};", colour.name);
+            assert!(style.contains(&line), "{line} is missing");
+        }
+    }
+}
+
+#[test]
 fn a_site_is_written_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("deep/site");
