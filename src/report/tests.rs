@@ -193,26 +193,7 @@ fn faults_are_named_and_the_rest_is_shown() {
 fn what_strangers_write_stays_text() {
     const EVIL: &str =
         "</title><script>alert(1)</script>\"'><img src=x onerror=alert(1)> {{ 1111*1111 }} \u{202e}gpj.exe";
-    let mut input = sample();
-    let old = Arc::unwrap_or_clone(input.snapshot.investigation);
-    let meta = Meta {
-        title: EVIL.to_owned(),
-        query: EVIL.to_owned(),
-        context: Some(EVIL.to_owned()),
-        ..old.meta().clone()
-    };
-    let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, EVIL))).collect();
-    let conclusion =
-        Conclusion { ended_at: time(900), agent_id: Some(EVIL.into()), conclusion: Some(EVIL.into()) };
-    let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
-    input.snapshot.investigation = Arc::new(evil);
-    input.snapshot.branch = Some(EVIL.to_owned());
-    input.snapshot.faults.push(Fault { path: EVIL.to_owned(), line: None, reason: EVIL.to_owned() });
-    for entry in &mut input.history {
-        entry.message = format!("{EVIL}\n\n{EVIL}\n\nAgent-Id: {EVIL}");
-        entry.author_name = EVIL.to_owned();
-        entry.tags = vec![EVIL.to_owned()];
-    }
+    let input = all_texts(EVIL);
     let mut other = unfinished();
     other.snapshot.branch = Some(EVIL.to_owned());
     for files in [render(&[input.clone()]), render(&[input, other])] {
@@ -410,6 +391,7 @@ fn write_the_samples_where_asked() {
     faulty.snapshot.ruleset = Err(fault);
     write(&render(&[faulty]), &out.join("faulty")).unwrap();
     write(&render(&[sample(), unfinished(), empty()]), &out.join("several")).unwrap();
+    write(&render(&[all_texts(&"Unbroken".repeat(40))]), &out.join("wide")).unwrap();
     let large = large(1000);
     let start = std::time::Instant::now();
     let files = render(std::slice::from_ref(&large));
@@ -560,6 +542,31 @@ fn hostile(node: &Node, evil: &str) -> Node {
         }
     }
     node
+}
+
+/// The sample, with `text` wherever a stranger can write one.
+fn all_texts(text: &str) -> Input {
+    let mut input = sample();
+    let old = Arc::unwrap_or_clone(input.snapshot.investigation);
+    let meta = Meta {
+        title: text.to_owned(),
+        query: text.to_owned(),
+        context: Some(text.to_owned()),
+        ..old.meta().clone()
+    };
+    let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, text))).collect();
+    let conclusion =
+        Conclusion { ended_at: time(900), agent_id: Some(text.into()), conclusion: Some(text.into()) };
+    let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
+    input.snapshot.investigation = Arc::new(evil);
+    input.snapshot.branch = Some(text.to_owned());
+    input.snapshot.faults.push(Fault { path: text.to_owned(), line: None, reason: text.to_owned() });
+    for entry in &mut input.history {
+        entry.message = format!("{text}\n\n{text}\n\nAgent-Id: {text}");
+        entry.author_name = text.to_owned();
+        entry.tags = vec![text.to_owned()];
+    }
+    input
 }
 
 fn sample_nodes() -> Vec<Node> {
