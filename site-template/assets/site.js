@@ -4,8 +4,9 @@
 (() => {
   // A field above each long list that hides what does not hold the words.
   const filter = (list) => {
-    const items = [...list.children];
-    if (items.length + list.querySelectorAll("li li").length < 8) return;
+    const isTree = list.classList.contains("tree");
+    const items = isTree ? [...list.querySelectorAll("li")] : [...list.children];
+    if (items.length < 8) return;
     const field = document.createElement("input");
     field.type = "search";
     field.placeholder = list.dataset.filter;
@@ -18,14 +19,13 @@
     field.addEventListener("input", () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));
-      // A parent stays while anything below it fits.
-      const all = list.classList.contains("tree") ? [...list.querySelectorAll("li")] : items;
       let shown = 0;
-      for (const item of all) {
+      // The text of a parent holds that of its children, so it stays while anything below it fits.
+      for (const item of items) {
         item.hidden = !fits(item);
         shown += item.hidden ? 0 : 1;
       }
-      status.textContent = `${shown} of ${all.length}`;
+      status.textContent = `${shown} of ${items.length}`;
     });
   };
 
@@ -35,6 +35,15 @@
     if (!Number.isNaN(date.getTime())) time.title = date.toLocaleString();
   };
 
+  // A large graph opens at its root, which stands halfway down.
+  const centre = (box) => {
+    const root = box.querySelector(".card");
+    if (!root) return;
+    const [outer, inner] = [box.getBoundingClientRect(), root.getBoundingClientRect()];
+    box.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
+  };
+
+  document.querySelectorAll(".graph-box").forEach(centre);
   document.querySelectorAll("[data-filter]").forEach(filter);
   document.querySelectorAll("time[datetime]").forEach(localise);
 })();

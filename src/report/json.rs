@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::history::{node_of, verb_of};
-use super::references::{self, Reference};
+use super::references::Reference;
 use super::standing::{self, Quality};
 use super::{Input, ReportError};
 use crate::domain::{Author, Investigation, Node, NodeId};
@@ -13,8 +13,8 @@ use crate::ruleset::{Role, Terms};
 const VERSION: u32 = 1;
 
 /// The file of an input; `path` is where it will stand.
-pub(super) fn file(input: &Input, path: &str) -> Result<Vec<u8>, ReportError> {
-    let mut bytes = serde_json::to_vec_pretty(&document(input))
+pub(super) fn file(input: &Input, references: &[Reference], path: &str) -> Result<Vec<u8>, ReportError> {
+    let mut bytes = serde_json::to_vec_pretty(&document(input, references))
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     bytes.push(b'\n');
     Ok(bytes)
@@ -162,7 +162,7 @@ struct ChangeOf {
     node: Option<String>,
 }
 
-fn document(input: &Input) -> Document {
+fn document(input: &Input, references: &[Reference]) -> Document {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let terms = snapshot.ruleset.as_ref().ok().map(|file| Terms::new(&file.ruleset, investigation.meta()));
@@ -221,7 +221,7 @@ fn document(input: &Input) -> Document {
             .collect(),
         quality: terms.map(|terms| Quality::of(investigation, &terms)),
         nodes: investigation.nodes().map(|node| node_data(investigation, terms, node)).collect(),
-        references: references::collect(investigation).into_iter().map(reference).collect(),
+        references: references.iter().map(reference).collect(),
         commits: input
             .history
             .iter()
@@ -298,15 +298,15 @@ fn warnings(warnings: &[crate::domain::Warning]) -> Vec<WarningData> {
     warnings.iter().map(data).collect()
 }
 
-fn reference(reference: Reference) -> ReferenceData {
+fn reference(reference: &Reference) -> ReferenceData {
     ReferenceData {
+        target: reference.target.clone(),
         kind: if reference.is_url { "url" } else { "path" },
-        target: reference.target,
-        title: reference.title,
+        title: reference.title.clone(),
         cited_by: reference
             .cited_by
-            .into_iter()
-            .map(|(node, lines)| Citation { node: node.to_string(), lines })
+            .iter()
+            .map(|(node, lines)| Citation { node: node.to_string(), lines: lines.clone() })
             .collect(),
     }
 }

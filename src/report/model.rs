@@ -38,6 +38,8 @@ pub(super) struct Report {
     pub history: History,
     /// The rules and what came of them.
     pub judged: Judged,
+    /// The same as `references`, for the data file.
+    pub cited: Vec<Reference>,
     addresses: HashMap<NodeId, String>,
 }
 
@@ -242,7 +244,7 @@ pub(super) struct NodeView {
     pub verified_by: Vec<Card>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
-    pub references: Vec<ReferenceView>,
+    pub references: Vec<NodeReference>,
     pub commits: Vec<CommitLink>,
     /// Its file in the repository.
     pub file: String,
@@ -287,6 +289,17 @@ pub(super) struct ReferenceView {
     pub is_url: bool,
     pub title: Option<String>,
     pub cited_by: Vec<Citation>,
+}
+
+/// A source on the page of a node that cites it. Not who else does: of 1,000 nodes all may cite one source.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NodeReference {
+    pub target: String,
+    pub is_url: bool,
+    pub title: Option<String>,
+    pub lines: Vec<u32>,
+    /// How many other nodes cite it.
+    pub others: usize,
 }
 
 /// A node that cites a source.
@@ -381,6 +394,7 @@ impl Report {
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,
             history,
+            cited: references,
         }
     }
 
@@ -709,7 +723,13 @@ impl<'a> Cards<'a> {
                         .into_iter()
                         .flatten()
                         .filter_map(|at| references.get(*at))
-                        .map(|reference| self.reference(reference))
+                        .map(|reference| NodeReference {
+                            target: reference.target.clone(),
+                            is_url: reference.is_url,
+                            title: reference.title.clone().filter(|title| *title != reference.target),
+                            lines: reference.lines_of(&node.id).to_vec(),
+                            others: reference.cited_by.len().saturating_sub(1),
+                        })
                         .collect(),
                     commits: history.of_node(&node.id),
                     file: format!("nodes/R{}/{}.yaml", node.round(), node.id),

@@ -18,6 +18,15 @@ pub(super) struct Reference {
     pub cited_by: Vec<(NodeId, Vec<u32>)>,
 }
 
+impl Reference {
+    /// The lines that a node names.
+    pub(super) fn lines_of(&self, node: &NodeId) -> &[u32] {
+        // Nodes are read in their order, so the list is sorted.
+        let at = self.cited_by.binary_search_by(|(id, _)| id.cmp(node));
+        at.ok().and_then(|at| self.cited_by.get(at)).map_or(&[], |(_, lines)| lines)
+    }
+}
+
 /// All references, in the order of their first mention.
 pub(super) fn collect(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();

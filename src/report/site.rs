@@ -213,7 +213,7 @@ fn pages(
     put("graph.svg", file.markup.into_bytes());
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
-    put("investigation.json", json::file(input, &format!("{folder}investigation.json"))?);
+    put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?);
     if let Ok(file) = &input.snapshot.ruleset {
         put("ruleset.yaml", file.text.clone().into_bytes());
     }

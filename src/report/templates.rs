@@ -24,6 +24,8 @@ const FUEL: u64 = 100_000_000;
 const LARGEST: u64 = 16 << 20;
 /// Folders inside of each other in a user's template.
 const DEEPEST: usize = 8;
+/// For people who write templates; no part of a site.
+const GUIDE: &str = "README.md";
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
 
@@ -83,6 +85,9 @@ impl Templates {
             generator: options.generator.clone(),
         };
         for (path, bytes) in files {
+            if path == GUIDE {
+                continue;
+            }
             if !path.ends_with(".html") {
                 templates.assets.insert(path, bytes);
                 continue;
