@@ -1089,6 +1089,7 @@ impl Git {
         for name in leftover.references.iter().map(String::as_str).chain(["packed-refs", "index"]) {
             leftover.remove_stale(&self.git_dir.join(format!("{name}.lock")))?;
         }
+        remove_if_there(&self.git_dir.join(STAGING_FILE))?;
         self.bring_to_head(repository, leftover.paths, &mut journal)?;
         journal.finish();
         Ok(true)
@@ -1441,10 +1442,7 @@ impl Leftover {
             let Some(metadata) = optional_metadata(path)? else { return Ok(()) };
             let waited = since.elapsed() >= FOREIGN_LOCK_WAIT;
             if self.made(path, &metadata, waited) {
-                return match fs::remove_file(path) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => Err(io_error("remove", path)(error)),
-                    _ => Ok(()),
-                };
+                return remove_if_there(path);
             }
             if waited {
                 return Err(GitError::Locked { path: shown(path) });
@@ -2082,10 +2080,7 @@ fn write_file(
     replaced: Option<&fs::Metadata>,
     kind: EntryKind,
 ) -> Result<()> {
-    match fs::remove_file(staging) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(io_error("remove", staging)(error)),
-        _ => {}
-    }
+    remove_if_there(staging)?;
     let file = OpenOptions::new().write(true).create_new(true).open(staging);
     let mut file = file.map_err(io_error("create", staging))?;
     file.write_all(content).map_err(io_error("write", staging))?;
@@ -2254,6 +2249,13 @@ fn optional_metadata(path: &Path) -> Result<Option<fs::Metadata>> {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(io_error("look at", path)(error)),
+    }
+}
+
+fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
     }
 }
 
