@@ -681,10 +681,9 @@ fn slug(heading: &str) -> String {
 /// does not.
 fn is_relative_path(dest: &str) -> bool {
     let start = dest.trim_start();
-    !start.is_empty()
-        && start.len() <= MAX_SHOWN_TARGET
-        && !start.starts_with(['#', '\\', '?'])
-        && !(start.starts_with('/') && start[1..].starts_with(['/', '\\']))
-        && !start.split('/').next().is_some_and(|first| first.contains(':'))
-        && !start.chars().any(is_hidden)
+    let other_host = start.starts_with("//") || start.starts_with("/\\");
+    let scheme = start.split('/').next().is_some_and(|first| first.contains(':'));
+    let says_nothing =
+        start.is_empty() || start.len() > MAX_SHOWN_TARGET || start.starts_with(['#', '\\', '?']);
+    !(other_host || scheme || says_nothing || start.chars().any(is_hidden))
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::{
-    parse::{self, Definition, Located},
+    parse::{self, Definition},
     text::{bare_urls, fold, is_hidden, is_web_url},
 };
 
@@ -17,7 +17,12 @@ const MAX_TARGET_BYTES: usize = 4096;
 const MARK: char = '\u{E000}';
 
 /// What ends a path or a URL in a list item and begins its description.
-const SEPARATORS: [&str; 4] = [" - ", " – ", " — ", ": "];
+const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
+
+/// How much of an item is searched for its paths and their separator, and how much of a text becomes a title.
+/// Without a bound, an item of nothing but paths would cost their number times its length.
+const MAX_HEAD_BYTES: usize = 4096;
+const MAX_TITLE_BYTES: usize = 1024;
 
 /// One source that a finding cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -285,7 +290,7 @@ impl Line {
     }
 
     fn text_of(&self, link: &LinkSpan) -> Option<String> {
-        title_of(&unmarked(&self.text[link.range.clone()]), &link.target)
+        title_of(&unmarked(beginning(&self.text[link.range.clone()], MAX_TITLE_BYTES)), &link.target)
     }
 
     /// Adds the paths of a list item in the References section, or the item's description to its URL.
@@ -306,21 +311,24 @@ impl Line {
 
     /// Where the item's first separator stands, outside of code and links.
     fn head_end(&self) -> usize {
+        let head = beginning(&self.text, MAX_HEAD_BYTES);
         let mut from = 0;
-        while let Some(at) = SEPARATORS.iter().filter_map(|mark| self.text[from..].find(mark)).min() {
+        while let Some(at) = SEPARATORS.iter().filter_map(|mark| head.get(from..)?.find(mark)).min() {
             let at = from + at;
-            let covers = |range: &Range<usize>| range.start <= at && at < range.end;
-            let inside = self
-                .codes
-                .iter()
-                .chain(self.links.iter().map(|link| &link.range))
-                .find(|range| covers(range));
-            match inside {
-                Some(range) => from = range.end,
+            match self.code_or_link_over(at) {
+                Some(end) => from = end,
                 None => return at,
             }
         }
-        self.text.len()
+        head.len()
+    }
+
+    /// The end of the code or link that covers a place.
+    fn code_or_link_over(&self, at: usize) -> Option<usize> {
+        let code = self.codes[..self.codes.partition_point(|range| range.start <= at)].last();
+        let link = self.links[..self.links.partition_point(|link| link.range.start <= at)].last();
+        let ends = [code.map(|range| range.end), link.map(|link| link.range.end)];
+        ends.into_iter().flatten().filter(|end| *end > at).max()
     }
 
     /// The paths of an item that begins with them. All of its beginning must be paths, or the first be code or
@@ -332,14 +340,19 @@ impl Line {
         while start < end {
             let gap = self.text[start..end].len() - self.text[start..end].trim_start().len();
             start += gap;
-            let code = self.codes.iter().find(|range| range.start == start);
-            let link = self.links.iter().find(|link| link.range.start == start && link.range.end > start);
+            let code = self.codes.get(self.codes.partition_point(|range| range.start < start));
+            let code = code.filter(|range| range.start == start);
+            let link = self.links.get(self.links.partition_point(|link| link.range.start < start));
+            let link = link.filter(|link| link.range.start == start && link.range.end > start);
             let (range, path, title) = if let Some(link) = link {
+                let path = path_of(&link.target, true);
                 let own = title_of(&link.title, &link.target).or_else(|| self.text_of(link));
-                (link.range.clone(), path_of(&link.target, true), own.or_else(|| title.clone()))
+                let own = own.filter(|own| path.as_ref().is_none_or(|(path, _)| own != path));
+                (link.range.clone(), path, own.or_else(|| title.clone()))
             } else if let Some(range) = code {
                 // The line may stand behind the backtick.
-                let behind = &self.text[range.end..end];
+                // Code can reach past the end of the part that is searched.
+                let behind = self.text.get(range.end..end).unwrap_or_default();
                 let tail = behind.find([' ', ',', ';', ')']).unwrap_or(behind.len());
                 let whole = start..range.end + tail;
                 match path_of(&self.text[whole.clone()], true) {
@@ -359,12 +372,12 @@ impl Line {
             };
             start = range.end;
             paths.push((quoted, range, Mention { target, kind: MentionKind::Path, line, title }));
-            let behind = self.text[start..end].trim_start();
+            let behind = self.text.get(start..end).unwrap_or_default().trim_start();
             let next = behind
                 .strip_prefix("and ")
                 .or_else(|| behind.strip_prefix([',', ';', '&']))
                 .unwrap_or(behind);
-            start = end - next.len();
+            start = end.max(start) - next.len();
             let next = next.trim_start();
             // A remark in brackets belongs to the path before it.
             if next.is_empty() || next.starts_with('(') {
@@ -384,20 +397,25 @@ impl Line {
             }
         };
         for range in &self.codes {
-            add(range.clone(), path_of(&self.text[range.clone()], true));
+            add(
+                range.clone(),
+                path_of(&self.text[range.clone()], true).filter(|(path, line)| {
+                    // `self.items` has the shape of a file's name as well.
+                    line.is_some() || path.contains(['/', '\\'])
+                }),
+            );
         }
         for link in &self.links {
             add(link.range.clone(), path_of(&link.target, true));
         }
         for run in &self.plain {
-            let mut start = run.start;
-            for word in self.text[run.clone()].split(char::is_whitespace) {
-                let range = start..start + word.len();
-                start = (range.end + 1..)
-                    .find(|at| self.text.is_char_boundary((*at).min(self.text.len())))
-                    .unwrap_or(range.end);
+            for word in self.text[run.clone()].split_whitespace() {
+                let start = word.as_ptr() as usize - self.text.as_ptr() as usize;
                 let path = path_of(word, false);
-                add(range, path.filter(|(path, _)| path.contains(['/', '\\']) && extension(path).is_some()));
+                add(
+                    start..start + word.len(),
+                    path.filter(|(path, _)| path.contains(['/', '\\']) && extension(path).is_some()),
+                );
             }
         }
         paths.sort_by_key(|(range, _): &(Range<usize>, Mention)| range.start);
@@ -430,41 +448,54 @@ fn is_citable_url(url: &str) -> bool {
 
 /// A title that says more than its target.
 fn title_of(title: &str, target: &str) -> Option<String> {
-    let title = fold(title);
+    let title = fold(beginning(title, MAX_TITLE_BYTES));
     (!title.is_empty() && title != target).then_some(title)
 }
 
 /// The text after the first separator.
 fn description(rest: &str) -> Option<String> {
+    let rest = beginning(rest, MAX_TITLE_BYTES);
     let (at, mark) =
         SEPARATORS.iter().filter_map(|mark| Some((rest.find(mark)?, mark))).min_by_key(|(at, _)| *at)?;
     let text = fold(&unmarked(&rest[at + mark.len()..]));
     (!text.is_empty()).then_some(text)
 }
 
+/// At most this much of a text.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
 fn unmarked(text: &str) -> String {
     text.replace(MARK, "")
 }
 
-/// A word with its underscores back, unless they surround all of it and so are emphasis.
+/// A word with its underscores back, unless they surround all of it, or it and others, and so are emphasis.
 fn literal(word: &str) -> String {
-    let inner = word.trim_matches(MARK);
-    let emphasis = word.starts_with(MARK) && word.ends_with(MARK) && !inner.contains(MARK);
-    if emphasis { inner.to_owned() } else { word.replace(MARK, "_") }
+    let word = word.trim_end_matches(['.', ',', ';', ':']);
+    let groups = word.split(|c| c != MARK).filter(|run| !run.is_empty()).count();
+    let around = groups == 2 && word.starts_with(MARK) && word.ends_with(MARK);
+    if groups % 2 == 1 || around { unmarked(word) } else { word.replace(MARK, "_") }
 }
 
 /// The path and line in a word, if it looks like one. `quoted` words (backticks, links) are given more credit.
 fn path_of(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
+    if word.len() > MAX_TARGET_BYTES {
+        return None;
+    }
     let word = word.trim().trim_end_matches(['.', ',', ';', ':']);
     let word = ["()", "[]", "<>", "\"\"", "''"]
         .iter()
         .find_map(|pair| word.strip_prefix(&pair[..1])?.strip_suffix(&pair[1..]))
         .unwrap_or(word);
+    let word = if word.contains('(') { word } else { word.trim_end_matches(')') };
+    let word = if word.contains(')') { word } else { word.trim_start_matches('(') };
     let (path, line) = split_line(word);
     let drive = path.get(1..3) == Some(":\\") || path.get(1..3) == Some(":/");
     let body = if drive { &path[2..] } else { path };
     let strange = |c: char| c.is_whitespace() || is_hidden(c) || ":*?\"<>|`#".contains(c);
-    if path.is_empty() || path.len() > MAX_TARGET_BYTES || body.contains(strange) || body.starts_with("//") {
+    if path.is_empty() || body.contains(strange) || body.starts_with("//") {
         return None;
     }
     let parts: Vec<&str> = body.split(['/', '\\']).collect();

@@ -82,7 +82,7 @@ static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(|| {
         .url_relative(UrlRelative::PassThrough)
         .link_rel(None)
         .attribute_filter(|element, attribute, value| {
-            is_ours(element, attribute, value).then(|| Cow::Borrowed(value))
+            is_ours(element, attribute, value).then_some(Cow::Borrowed(value))
         });
     builder
 });
