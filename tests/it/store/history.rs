@@ -57,10 +57,58 @@ fn the_log_reads_like_the_story_of_the_work() {
     let sandbox = Sandbox::new();
     let session = eventful(&sandbox);
     let repository = session.repository();
-    insta::assert_snapshot!(sandbox.git(&repository, &["log", "--reverse", "--format=%s"]), @"");
-    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~9"]), @"");
-    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~5"]), @"");
-    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~3"]), @"");
+    insta::assert_snapshot!(sandbox.git(&repository, &["log", "--reverse", "--format=%s"]), @"
+    Start: Why is the sky blue?
+    Propose R1.A
+    Commit R1.A FOUND→EXPLORE
+    Propose R2.A1, R2.A2
+    Propose R2.A3; withdraw R2.A2
+    Propose R2.A1, R2.A3
+    Commit R2.A1 EXPLORE, R2.A3 EXPLORE
+    Reclassify R2.A1 EXPLORE→DEAD
+    Reclassify R2.A3 EXPLORE→DEAD
+    End with no solution and 2 dead ends
+    Reclassify R2.A3 DEAD→EXPLORE, reopening the investigation
+    Reclassify R2.A3 EXPLORE→DEAD
+    End with no solution and 2 dead ends
+    ");
+    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~9"]), @"
+    Propose R2.A1, R2.A2
+
+    R2.A1 Title of R2.A1
+    R2.A2 Title of R2.A2
+
+    Tool: tot_propose
+    Round: 2
+    Node: R2.A1
+    Node: R2.A2
+    ");
+    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~5"]), @"
+    Reclassify R2.A1 EXPLORE→DEAD
+
+    R2.A1 Title of R2.A1
+        EARLY_STATE: R2.A1 became DEAD in round 2; a commit could have had it from round 4.
+
+        It was the cable.
+
+    Tool: tot_reclassify
+    Round: 2
+    Node: R2.A1
+    Agent-Id: judge
+    Warning: EARLY_STATE R2.A1
+    ");
+    insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~3"]), @"
+    End with no solution and 2 dead ends
+
+        Nothing.
+
+        ## Why
+
+        The cable.
+
+    Tool: tot_end
+    Agent-Id: lead
+    ");
     let agents =
         sandbox.git(&repository, &["log", "-1", "--format=%(trailers:key=Agent-Id,valueonly)", "HEAD~5"]);
     assert_eq!(agents.trim(), "judge");
