@@ -7,7 +7,7 @@
 //! 1. [`mcp`] turns the request's JSON into a tool input, and that into a command.
 //! 2. [`store`] loads the committed state of the investigation: its facts and the head they were read at.
 //! 3. [`decide`] judges the command by the investigation's own [`ruleset`]: an event, or a rejection.
-//! 4. [`format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
+//! 4. [`mod@format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
 //!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
 //! 5. [`mcp`] answers with what follows from the new state.
 //!
@@ -16,9 +16,10 @@
 //!
 //! # Who may know whom
 //!
-//! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph` ←
-//! `report`; `yaml` below `ruleset` and `format`; `markdown` below `decide` (references) and `report`; `mcp`
-//! and the binaries see all of them. `store` never evaluates a rule; `decide` never sees git.
+//! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
+//! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `yaml` below `ruleset` and `format`;
+//! `markdown` below `decide` (references); `mcp` and the binaries see all of them. `store` never evaluates a rule;
+//! `decide` never sees git.
 //!
 //! # Invariants
 //!

@@ -1,13 +1,16 @@
 //! The quality figures of an investigation, over all committed nodes.
 
+use serde::Serialize;
+
 use crate::domain::Investigation;
 use crate::ruleset::{Role, Terms};
 
 /// The figures; all 0 where there is no node. Solutions count as valid, dead ends as dead, by the states' roles.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Quality {
     /// The highest round.
-    pub max_depth: f64,
+    pub max_depth: u32,
     /// The mean round of terminal nodes.
     pub avg_depth: f64,
     /// The mean number of children over nodes that have any.
@@ -55,9 +58,9 @@ pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
         return Quality::default();
     }
     let ratio = |part: f64, whole: u32| if whole == 0 { 0.0 } else { part / f64::from(whole) };
-    let max_depth = f64::from(investigation.current_round());
+    let max_depth = investigation.current_round();
     let avg_branching_factor = ratio(children as f64, parents);
-    let depth_score = (max_depth / 5.0).min(1.0);
+    let depth_score = (f64::from(max_depth) / 5.0).min(1.0);
     let breadth_score = (avg_branching_factor / 3.0).min(1.0);
     let balance_score = ratio(f64::from(dead), dead + valid);
     let exploration_score = ratio(f64::from(all - terminal), all);

@@ -2,7 +2,7 @@
 
 use super::quality::quality;
 use crate::domain::{Diagnostic, Investigation, NodeId, StateName};
-use crate::ruleset::{Role, Terms, terms};
+use crate::ruleset::{Terms, terms};
 
 /// What is owed in the next round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +28,15 @@ pub struct Owed {
     pub children_needed: u32,
 }
 
-/// Everything that blocks the end. None of it holds for an investigation that has ended.
+/// Everything that blocks the end. Nothing blocks an investigation that has ended.
 pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+    if investigation.conclusion().is_some() { Vec::new() } else { owed(investigation, terms) }
+}
+
+/// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
+/// commit by hand can leave an ended one at odds with its rules.
+pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
-    if investigation.conclusion().is_some() {
-        return blockers;
-    }
     let round = investigation.current_round();
     let least = terms.min_rounds();
     if investigation.committed().next().is_none() {
@@ -87,7 +90,7 @@ pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic>
         );
     }
     for (node, state) in investigation.committed() {
-        if terms.role(state) == Role::AwaitingConfirmation {
+        if terms.confirmation(state).is_some() {
             blockers.push(
                 Diagnostic::new(
                     "AWAITING_CONFIRMATION",

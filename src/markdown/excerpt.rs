@@ -2,26 +2,35 @@
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::{parse, text::fold};
+use super::{parse, reference::is_references, text::fold};
 
 /// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
 /// that with its `…` it has at most `max_chars` characters.
 ///
-/// A heading is followed by a colon. Code blocks, footnotes and rules are left out (a text that has nothing but
-/// code gives its code); raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
+/// A heading is followed by a colon. Code blocks, tables, footnotes, rules, and what stands from a References heading
+/// on are left out (a text that has nothing else gives these); raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     let source = parse::normalise(markdown);
     let (events, _) = parse::events(&source);
-    let mut words = plain(&events, max_chars, false);
+    let mut words = plain(&events, max_chars, Extent::Prose);
     if words.is_empty() {
-        words = plain(&events, max_chars, true);
+        words = plain(&events, max_chars, Extent::All);
     }
     cut(words, max_chars)
 }
 
-fn plain(events: &[parse::Located<'_>], max_chars: usize, with_code: bool) -> String {
+/// What of a text is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// What reads as sentences.
+    Prose,
+    /// Code, tables and references, too.
+    All,
+}
+
+fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
     let mut text = String::new();
-    let (mut code, mut footnotes) = (false, 0_usize);
+    let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
     for (event, _) in events {
         // Four bytes a character at most, and some to see that there is more. White space is folded later, and a
         // text that is mostly white space gives a short excerpt.
@@ -29,15 +38,26 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, with_code: bool) -> St
             break;
         }
         match event {
-            Event::Start(Tag::CodeBlock(_)) => code = true,
-            Event::End(TagEnd::CodeBlock) => code = false,
+            Event::Start(Tag::CodeBlock(_) | Tag::Table(_)) => {
+                block = true;
+                text.push(' ');
+            }
+            Event::End(TagEnd::CodeBlock | TagEnd::Table) => block = false,
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
-            _ if (code && !with_code) || footnotes > 0 => {}
+            _ if (block && extent == Extent::Prose) || footnotes > 0 => {}
+            Event::Start(Tag::Heading { .. }) => {
+                text.push(' ');
+                heading = text.len();
+            }
             Event::Text(piece) | Event::Code(piece) | Event::Html(piece) | Event::InlineHtml(piece) => {
                 text.push_str(piece);
             }
             Event::SoftBreak | Event::HardBreak => text.push(' '),
+            Event::End(TagEnd::Heading(_)) if extent == Extent::Prose && is_references(&text[heading..]) => {
+                text.truncate(heading);
+                break;
+            }
             Event::End(TagEnd::Heading(_)) => {
                 if text.trim_end().ends_with(char::is_alphanumeric) {
                     text.truncate(text.trim_end().len());

@@ -174,9 +174,7 @@ impl Reader {
         {
             self.section = None;
         }
-        let name = text.trim().trim_end_matches(':').trim_end();
-        let named = name.eq_ignore_ascii_case("references") || name.eq_ignore_ascii_case("reference");
-        if named && self.section.is_none() {
+        if is_references(&text) && self.section.is_none() {
             self.section = Some(Section { level, containers });
         }
     }
@@ -575,4 +573,10 @@ fn is_known_name(name: &str) -> bool {
     ];
     // `Build` begins a sentence, `BUILD` is Bazel's file.
     NAMES.contains(&name.to_ascii_lowercase().as_str()) && (name != "Build" && name != "build")
+}
+
+/// Whether a heading's text opens a References section.
+pub(super) fn is_references(heading: &str) -> bool {
+    let name = heading.trim().trim_end_matches(':').trim_end();
+    name.eq_ignore_ascii_case("references") || name.eq_ignore_ascii_case("reference")
 }

@@ -139,7 +139,7 @@ pub struct IncompleteNode {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct QualityFigures {
-    max_depth: f64,
+    max_depth: u32,
     avg_depth: f64,
     avg_branching_factor: f64,
     terminal_ratio: f64,
@@ -311,7 +311,7 @@ impl From<Quality> for QualityFigures {
         // Six digits are more than the figures mean, and spare an agent 0.30000000000000004.
         let round = |value: f64| (value * 1e6).round() / 1e6;
         QualityFigures {
-            max_depth: round(quality.max_depth),
+            max_depth: quality.max_depth,
             avg_depth: round(quality.avg_depth),
             avg_branching_factor: round(quality.avg_branching_factor),
             terminal_ratio: round(quality.terminal_ratio),

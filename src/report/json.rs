@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::history::{node_of, verb_of};
 use super::references::Reference;
-use super::standing::{self, Quality};
 use super::{Input, ReportError};
+use crate::decide::quality::{Quality, quality};
+use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId};
 use crate::ruleset::{Role, Terms};
 
@@ -176,7 +177,7 @@ fn document(input: &Input, references: &[Reference]) -> Document {
         let by = terms.map_or_else(Vec::new, |terms| terms.verified_by(investigation, node));
         Solution { node: node.id.to_string(), verified: !by.is_empty(), verified_by: strings(&by) }
     };
-    let blockers = terms.map_or_else(Vec::new, |terms| standing::blockers(investigation, &terms));
+    let blockers = terms.map_or_else(Vec::new, |terms| standing::owed(investigation, &terms));
     Document {
         version: VERSION,
         meta: Meta {
@@ -219,7 +220,7 @@ fn document(input: &Input, references: &[Reference]) -> Document {
                 message: blocker.message,
             })
             .collect(),
-        quality: terms.map(|terms| Quality::of(investigation, &terms)),
+        quality: terms.map(|terms| quality(investigation, &terms)),
         nodes: investigation.nodes().map(|node| node_data(investigation, terms, node)).collect(),
         references: references.iter().map(reference).collect(),
         commits: input

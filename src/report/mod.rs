@@ -2,8 +2,7 @@
 //!
 //! # How
 //!
-//! 1. `model` turns each [`Input`] into typed data for the pages; `standing` says how it stands by its own rules,
-//!    `references` what it cites, `history` what its commits did, `json` what `investigation.json` holds.
+//! 1. `model` turns each [`Input`] into typed data for the pages; `references` what it cites, `history` what its commits did, `json` what `investigation.json` holds.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
 //!    folder of the user's that replaces some of its files.
 //! 3. [`site`] puts the pages together: a map of relative path to bytes. Up to here everything is pure.
@@ -23,7 +22,6 @@ mod json;
 mod model;
 mod references;
 mod site;
-mod standing;
 mod templates;
 #[cfg(test)]
 mod tests;

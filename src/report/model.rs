@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::Input;
 use super::history::{self, CommitLink, History};
 use super::references::{self, Reference};
-use super::standing::{self, Quality};
 use super::templates::SafeHtml;
+use crate::decide::quality::{Quality, quality};
+use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId, Reclassification, StateName, Timestamp};
 use crate::markdown;
 use crate::ruleset::{Role, Ruleset, Severity, Terms, terms};
@@ -382,7 +383,7 @@ impl Report {
             references: References { urls: views(true), paths: views(false) },
             judged: Judged {
                 rules: file.zip(terms).map(|(file, terms)| cards.rules(terms, &file.text)),
-                quality: terms.map(|terms| Quality::of(investigation, &terms)),
+                quality: terms.map(|terms| quality(investigation, &terms)),
                 warnings,
                 conversions: cards.conversions(),
                 changes: cards.changes(),
@@ -563,8 +564,7 @@ impl<'a> Cards<'a> {
             !ruleset.confirmations.is_empty()
                 || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
         });
-        let blockers =
-            self.terms.map_or_else(Vec::new, |terms| standing::blockers(self.investigation, &terms));
+        let blockers = self.terms.map_or_else(Vec::new, |terms| standing::owed(self.investigation, &terms));
         let dead_ends = self.findings(Role::DeadEnd);
         let theories = self.findings(Role::Theory);
         Overview {

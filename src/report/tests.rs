@@ -158,9 +158,9 @@ fn an_unfinished_one_says_what_it_needs() {
     let page = page(&render(&[unfinished()]), "index.html");
     for text in [
         "This investigation is unfinished",
-        "It has reached round 2; the end is possible from round 5.",
-        "It has 0 of the 2 children it needs.",
-        "It is proposed, and not yet explored.",
+        "Round 2 of at least 5 rounds is reached.",
+        "needs 2 children; it has 0.",
+        "Proposed, but not committed:",
         "No answer has been found.",
     ] {
         assert!(page.contains(text), "{text} is missing");
@@ -170,7 +170,7 @@ fn an_unfinished_one_says_what_it_needs() {
 #[test]
 fn an_investigation_without_nodes_has_pages_too() {
     let files = render(&[empty()]);
-    assert!(page(&files, "index.html").contains("Nothing has been committed yet."));
+    assert!(page(&files, "index.html").contains("Nothing is committed yet."));
     assert!(page(&files, "graph.html").contains("No node has been proposed yet."));
     assert!(!files.keys().any(|path| path.starts_with("nodes/")));
 }
