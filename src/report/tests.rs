@@ -872,6 +872,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
                 "{subject}\n\nWhat the message says beside it.\n\nTool: tot_commit\nAgent-Id: lead\n"
             ),
             happenings,
+            paths: Vec::new(),
             tags: if ended && at + 1 == number { vec!["ended/1".to_owned()] } else { Vec::new() },
             faults: Vec::new(),
         });

@@ -22,7 +22,9 @@ pub(super) fn history(git: &Git, head: CommitId) -> Result<Vec<HistoryEntry>, St
     for commit in commits {
         let mut happenings = Vec::new();
         let mut faults = Vec::new();
+        let mut paths = Vec::new();
         for change in git.diff(commit.parents.first().copied(), commit.id)? {
+            paths.push(change.path.clone());
             match layout::place(&change.path) {
                 Place::Meta if change.before.is_none() => happenings.push(Happening::Started),
                 Place::Node(id) => {
@@ -55,6 +57,7 @@ pub(super) fn history(git: &Git, head: CommitId) -> Result<Vec<HistoryEntry>, St
             })?,
             message: commit.message,
             happenings,
+            paths,
             tags: tags.remove(&commit.id).unwrap_or_default(),
             faults,
         });

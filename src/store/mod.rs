@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use catalog::FindError;
 pub use git::CommitId;
 use git::{Git, GitError};
-pub use snapshot::{Fault, HistoryEntry, Snapshot};
+pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
 
 use crate::domain::{Change, Investigation, Meta, Timestamp};
 use crate::format::{self, FileChange, layout};
@@ -257,6 +257,15 @@ impl Store {
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         history::history(&*self.git(&snapshot.path)?, snapshot.head)
+    }
+
+    /// The files of the snapshot as they are committed, for who must see their very bytes or lines.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says. A file that can't be read is left out: it is a fault of the snapshot.
+    pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
+        read::sources(&*self.git(&snapshot.path)?, snapshot.head)
     }
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {

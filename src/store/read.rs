@@ -1,11 +1,11 @@
 //! From the files of a commit to a snapshot.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, GitError, TreeFile};
-use super::{Fault, Snapshot, StoreError};
+use super::{Fault, Snapshot, SourceFile, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
@@ -32,12 +32,18 @@ pub(super) fn snapshot(
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<(BlobId, Arc<Node>)> = Vec::new();
+    let mut seen = HashSet::new();
     for file in git.files(commit)? {
         let place = layout::place(&file.path);
-        if place == Place::Other {
+        if place == Place::Other && file.kind != FileKind::Unsafe {
             continue;
         }
         if let Some(reason) = unfit(&file, &place) {
+            faults.push(Fault { path: file.path, line: None, reason });
+            continue;
+        }
+        if !seen.insert(file.path.clone()) {
+            let reason = "the tree names this file twice; the first is read".into();
             faults.push(Fault { path: file.path, line: None, reason });
             continue;
         }
@@ -82,6 +88,28 @@ pub(super) fn snapshot(
         faults,
     };
     Ok((files, snapshot))
+}
+
+/// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
+/// the snapshot names it.
+pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
+    let mut sources: Vec<SourceFile> = Vec::new();
+    for file in git.files(commit)? {
+        let ours = match layout::place(&file.path) {
+            Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) => true,
+            Place::Other => file.path == layout::ATTRIBUTES,
+            Place::Stray => false,
+        };
+        let fits = matches!(file.kind, FileKind::File | FileKind::Executable);
+        let first = sources.last().is_none_or(|last| last.path != file.path);
+        if !ours || !fits || !first {
+            continue;
+        }
+        if let Ok(text) = text(git, &file.path, file.blob) {
+            sources.push(SourceFile { path: file.path, text });
+        }
+    }
+    Ok(sources)
 }
 
 /// Why the entry can't hold what its path says.

@@ -36,6 +36,15 @@ pub struct Fault {
     pub reason: String,
 }
 
+/// A file of an investigation as it is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path in the repository.
+    pub path: String,
+    /// What it holds.
+    pub text: String,
+}
+
 /// One commit of an investigation's history, along first parents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
@@ -53,6 +62,8 @@ pub struct HistoryEntry {
     pub message: String,
     /// What it changed, read from the difference of the trees.
     pub happenings: Vec<Happening>,
+    /// The paths that it changed, files of the user's own among them.
+    pub paths: Vec<String>,
     /// Annotated and light tags that point to it.
     pub tags: Vec<String>,
     /// Files that it changed and that can't be read.
