@@ -1,6 +1,8 @@
 //! The command lines of the three binaries: arguments in, an exit status out. The only part of the library that
 //! prints to stdout.
 
+mod check;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ struct Tot {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
+    Check(check::CheckArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// The same as the command tot-mcp
@@ -96,6 +100,7 @@ struct ReportArguments {
 /// The command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
+        Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Report(arguments)) => finish("tot report", run_report(&arguments)),

@@ -12,12 +12,12 @@
 //! 5. [`mcp`] answers with what follows from the new state.
 //!
 //! Reading: [`store`] loads state and history, [`report`] makes a typed model of them, renders it through the
-//! templates to a map of path to bytes, and writes that last.
+//! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does.
 //!
 //! # Who may know whom
 //!
 //! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
-//! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `yaml` below `ruleset` and `format`;
+//! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `decide`, `format`, `store` ← `check`; `yaml` below `ruleset` and `format`;
 //! `markdown` below `decide` (references); `mcp` and the binaries see all of them. `store` never evaluates a rule;
 //! `decide` never sees git.
 //!
@@ -33,6 +33,7 @@
 //!
 //! `tests/it/tidy.rs` holds the rules above that a machine can hold.
 
+pub mod check;
 pub mod cli;
 pub mod decide;
 pub mod demo;

@@ -1,0 +1,137 @@
+//! Files that can't be read, and files that are not as this program writes them.
+
+use super::Severity::{Error, Warning};
+use super::{Finding, Subject, key_line};
+use crate::format::layout::{self, Place};
+use crate::format::{conclusion_file, meta_file, node_file};
+use crate::ruleset::builtin;
+use crate::store::Fault;
+
+pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        subject.snapshot.faults.iter().map(|fault| of_fault(subject, fault)).collect();
+    ruleset(subject, &mut findings);
+    case_collisions(subject, &mut findings);
+    for (path, text) in &subject.files {
+        round_trip(path, text, &mut findings);
+    }
+    match subject.text(layout::ATTRIBUTES) {
+        Some(text) if text.lines().any(|line| line.trim() == layout::ATTRIBUTES_TEXT.trim()) => {}
+        _ => findings.push(
+            Finding::new(
+                Warning,
+                "LINE_ENDINGS",
+                "Nothing keeps git from changing the line endings of the files in a checkout.",
+            )
+            .at(layout::ATTRIBUTES, None)
+            .suggest("Commit it with the line `* -text`."),
+        ),
+    }
+    findings
+}
+
+fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
+    let reason = format!("It is left out: {}.", fault.reason.trim_end_matches('.'));
+    if layout::place(&fault.path) == Place::Stray {
+        return Finding::new(Warning, "STRAY_FILE", reason)
+            .at(&fault.path, fault.line)
+            .suggest("Keep files of your own outside of nodes/.");
+    }
+    // A file that can be read, but has no place in the tree: its parent is what is wrong.
+    let text = subject.text(&fault.path);
+    match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
+        Some((text, node)) if layout::node(&node.id) == fault.path => {
+            let line = fault.line.or_else(|| key_line(text, "parent")).or_else(|| key_line(text, "id"));
+            Finding::new(Error, "MISPLACED_NODE", reason).at(&fault.path, line)
+        }
+        Some((text, _)) => Finding::new(Error, "UNREADABLE_FILE", reason)
+            .at(&fault.path, fault.line.or_else(|| key_line(text, "id"))),
+        None => Finding::new(Error, "UNREADABLE_FILE", reason).at(&fault.path, fault.line),
+    }
+}
+
+fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
+    let meta = subject.snapshot.investigation.meta();
+    let file = match &subject.snapshot.ruleset {
+        Ok(file) => file,
+        Err(fault) => {
+            findings.push(
+                Finding::new(Error, "INVALID_RULESET", format!("{}.", fault.reason.trim_end_matches('.')))
+                    .at(&fault.path, fault.line)
+                    .suggest("No call is judged until it is mended, by hand and with a commit."),
+            );
+            return;
+        }
+    };
+    let line = |key: &str| key_line(&file.text, key);
+    if file.ruleset.name != meta.ruleset {
+        findings.push(
+            Finding::new(
+                Warning,
+                "RULESET_NAME",
+                format!("It is {}, but the investigation says {}.", file.ruleset.name, meta.ruleset),
+            )
+            .at(layout::RULESET, line("name")),
+        );
+    }
+    let known = builtin::all().iter().find(|known| known.ruleset.name == file.ruleset.name);
+    if known.is_some_and(|known| known.ruleset != file.ruleset) {
+        findings.push(
+            Finding::new(
+                Warning,
+                "RULESET_DIFFERS",
+                format!(
+                    "It calls itself {}, but its rules are not those of this program.",
+                    file.ruleset.name
+                ),
+            )
+            .at(layout::RULESET, line("name"))
+            .suggest("It is in force as it stands: see what differs, or whether another version wrote it."),
+        );
+    }
+}
+
+/// Over the paths, so that nodes that can't be read count too.
+fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
+    let faulty = subject.snapshot.faults.iter().map(|fault| fault.path.as_str());
+    let mut paths: Vec<&str> = subject.files.keys().map(String::as_str).chain(faulty).collect();
+    paths.sort_by_key(|path| (path.to_ascii_lowercase(), *path));
+    paths.dedup();
+    for pair in paths.windows(2) {
+        if pair[0].eq_ignore_ascii_case(pair[1]) {
+            findings.push(
+                Finding::new(
+                    Error,
+                    "ID_CASE_COLLISION",
+                    format!("It differs from {} only in letter case.", pair[0]),
+                )
+                .at(pair[1], subject.text(pair[1]).and_then(|text| key_line(text, "id")))
+                .suggest("Such a repository can't be checked out on macOS or Windows: rename one by hand."),
+            );
+        }
+    }
+}
+
+/// Whether the file reads and writes back to the same bytes.
+fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
+    let written = match layout::place(path) {
+        Place::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
+        Place::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
+        Place::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
+        Place::Ruleset | Place::Stray | Place::Other => return,
+    };
+    // One that can't be read is a fault already.
+    let Ok(written) = written else { return };
+    if written == text {
+        return;
+    }
+    let same = text.split('\n').zip(written.split('\n')).take_while(|(a, b)| a == b).count();
+    findings.push(
+        Finding::new(
+            Warning,
+            "EDITED_FILE",
+            "This line is not as this program writes it; the next call on the node will lay it out anew.",
+        )
+        .at(path, Some(same as u64 + 1)),
+    );
+}

@@ -1,0 +1,187 @@
+//! The fsck of investigations: what is wrong with one, whoever wrote it, with file and line.
+//!
+//! 1. [`read`] gathers the committed state, its history and its files.
+//! 2. [`check`] judges them. Pure: the same subject gives the same findings.
+//!    - `files`: files that can't be read, or are not as this program writes them.
+//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset.
+//!    - `story`: whether each commit is one call, and the whole one story.
+//!
+//! An error is what no sequence of calls could have left; a warning is what a call could have been warned of, or what
+//! only a person can judge; a note tells of commits by hand and merges, which are anyone's right. The objects of git
+//! itself are `git fsck`'s.
+
+mod files;
+mod story;
+mod tree;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use crate::domain::NodeId;
+use crate::format::layout;
+use crate::ruleset::Terms;
+use crate::store::{CommitId, HistoryEntry, Snapshot, Store, StoreError};
+
+/// An investigation as it is to be checked.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The committed state.
+    pub snapshot: Snapshot,
+    /// Its commits, newest first.
+    pub history: Vec<HistoryEntry>,
+    /// Its files by path, as far as they can be read.
+    pub files: BTreeMap<String, String>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// No sequence of calls could have left this.
+    Error,
+    /// Doubtful: a person should look.
+    Warning,
+    /// Nothing wrong, but good to know.
+    Note,
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is, to act on.
+    pub code: Cow<'static, str>,
+    /// The file in the repository, where it is about one.
+    pub path: Option<String>,
+    /// The line in the file, from 1, where it is known.
+    pub line: Option<u64>,
+    /// The commit, where it is about one.
+    pub commit: Option<CommitId>,
+    /// What is so, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub suggestion: Option<String>,
+}
+
+/// Gathers what there is to check.
+///
+/// # Errors
+///
+/// As [`Store::load`] and [`Store::history`].
+pub fn read(store: &Store, path: &Path) -> Result<Subject, StoreError> {
+    let snapshot = store.load(path)?;
+    let history = store.history(&snapshot)?;
+    let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
+    Ok(Subject { snapshot, history, files })
+}
+
+/// Everything that is to be said about an investigation: by file and line, then by commit, oldest first.
+pub fn check(subject: &Subject) -> Vec<Finding> {
+    let mut findings = files::findings(subject);
+    if let Ok(ruleset) = &subject.snapshot.ruleset {
+        let terms = Terms::new(&ruleset.ruleset, subject.snapshot.investigation.meta());
+        findings.extend(tree::findings(subject, &terms));
+        findings.extend(story::findings(subject, Some(&terms)));
+    } else {
+        findings.extend(story::findings(subject, None));
+    }
+    // Stable: what is about commits keeps the order of the story, behind the files.
+    findings.sort_by(|a, b| {
+        let place = |finding: &Finding| (finding.path.is_none(), finding.path.clone(), finding.line);
+        place(a).cmp(&place(b))
+    });
+    findings
+}
+
+impl Finding {
+    /// A finding without a place.
+    fn new(severity: Severity, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Finding {
+            severity,
+            code: code.into(),
+            path: None,
+            line: None,
+            commit: None,
+            message: message.into(),
+            suggestion: None,
+        }
+    }
+
+    /// The same, in that file, at that line.
+    fn at(mut self, path: impl Into<String>, line: Option<u64>) -> Self {
+        self.path = Some(path.into());
+        self.line = line;
+        self
+    }
+
+    /// The same, in that commit.
+    fn in_commit(mut self, commit: CommitId) -> Self {
+        self.commit = Some(commit);
+        self
+    }
+
+    /// The same, with what to do.
+    fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        })
+    }
+}
+
+/// `nodes/R1/R1.A.yaml:7: error UNKNOWN_STATE …`, or `1a2b3c4d5e: note MERGE …`.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.path, self.line, &self.commit) {
+            (Some(path), Some(line), _) => write!(f, "{path}:{line}: ")?,
+            (Some(path), None, _) => write!(f, "{path}: ")?,
+            (None, _, Some(commit)) => write!(f, "{:.10}: ", commit.to_string())?,
+            (None, _, None) => {}
+        }
+        write!(f, "{} {} {}", self.severity, self.code, self.message)?;
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, " {suggestion}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Subject {
+    fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    /// The file of a node, and the line of one of its keys.
+    fn node_key(&self, id: &NodeId, key: &str) -> (String, Option<u64>) {
+        let path = layout::node(id);
+        let line = self.text(&path).and_then(|text| key_line(text, key));
+        (path, line)
+    }
+}
+
+/// The line of a top-level key. Nothing else begins in the first column with a letter: block text is indented.
+fn key_line(text: &str, key: &str) -> Option<u64> {
+    let at =
+        text.lines().position(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))?;
+    Some(at as u64 + 1)
+}
+
+/// The line of an entry of a top-level list, as this program writes them; that of the list where it is laid out
+/// otherwise.
+fn entry_line(text: &str, list: &str, number: usize) -> Option<u64> {
+    let begin = key_line(text, list)?;
+    let entries = text.lines().enumerate().skip(usize::try_from(begin).ok()?);
+    let own = entries.take_while(|(_, line)| line.is_empty() || line.starts_with([' ', '-', '#']));
+    let found = own.filter(|(_, line)| line.starts_with("- ")).nth(number);
+    Some(found.map_or(begin, |(at, _)| at as u64 + 1))
+}

@@ -1,0 +1,227 @@
+//! Whether each commit is one call. What a commit did is read from its difference; what it says, from its trailers.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::Severity::{Error, Note, Warning};
+use super::{Finding, Subject};
+use crate::domain::{Author, Happening, NodeId};
+use crate::format::layout::{self, Place};
+use crate::ruleset::Terms;
+use crate::store::HistoryEntry;
+
+/// The tags of an end.
+const ENDED: &str = "ended/";
+
+pub(super) fn findings(subject: &Subject, terms: Option<&Terms>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // In a shallow clone, or where a merge brought nodes along, not every proposal was seen.
+    let whole = subject.history.last().is_some_and(|first| first.parents.is_empty());
+    let mut pending: HashSet<NodeId> = HashSet::new();
+    for entry in subject.history.iter().rev() {
+        let mut own = Vec::new();
+        one_commit(entry, &pending, whole, terms, &mut own);
+        for happening in &entry.happenings {
+            match happening {
+                Happening::Proposed(node) => {
+                    pending.insert(node.id.clone());
+                }
+                Happening::Withdrawn(node) | Happening::Committed(node) | Happening::Removed(node) => {
+                    pending.remove(&node.id);
+                }
+                _ => {}
+            }
+        }
+        findings.extend(own.into_iter().map(|finding| finding.in_commit(entry.commit)));
+    }
+    tags(subject, &mut findings);
+    findings
+}
+
+fn one_commit(
+    entry: &HistoryEntry,
+    pending: &HashSet<NodeId>,
+    whole: bool,
+    terms: Option<&Terms>,
+    findings: &mut Vec<Finding>,
+) {
+    let tool = entry.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
+    let first = entry.parents.is_empty();
+    for fault in &entry.faults {
+        findings.push(Finding::new(
+            Note,
+            "UNREADABLE_CHANGE",
+            format!("It changed a file that can't be read: {fault}."),
+        ));
+    }
+    for path in entry.paths.iter().filter(|_| !first) {
+        let (code, what) = match layout::place(path) {
+            Place::Meta => ("TERMS_CHANGED", "what tot_start fixed for good"),
+            Place::Ruleset => ("RULESET_CHANGED", "the rules that every call is judged by"),
+            _ => continue,
+        };
+        findings.push(
+            Finding::new(Warning, code, format!("It changed {path}: {what}."))
+                .suggest("See with `git show` whether that was meant."),
+        );
+    }
+    if entry.parents.len() > 1 {
+        findings.push(Finding::new(Note, "MERGE", format!("A merge: {}", entry.subject())));
+        return;
+    }
+    let Some(tool) = tool else {
+        findings.push(Finding::new(Note, "COMMIT_BY_HAND", format!("Not a call: {}", entry.subject())));
+        return;
+    };
+    let mut wrong = |message: String| {
+        findings.push(
+            Finding::new(Error, "NOT_ONE_CALL", message)
+                .suggest("It was amended, squashed or written by hand: see it with `git show`."),
+        );
+    };
+    let Some(fits) = judge(tool, &entry.happenings) else {
+        wrong(format!("It names the tool {tool}, which this program does not have."));
+        return;
+    };
+    let unreadable = !entry.faults.is_empty();
+    if !fits && !unreadable {
+        wrong(format!("It says that it is a call of {tool}, but it {}.", told(&entry.happenings)));
+        return;
+    }
+    let strange = entry.paths.iter().find(|path| match layout::place(path) {
+        Place::Node(_) | Place::Conclusion => first,
+        Place::Meta | Place::Ruleset => !first,
+        Place::Other => !first || *path != layout::ATTRIBUTES,
+        Place::Stray => true,
+    });
+    if let Some(path) = strange {
+        wrong(format!("It says that it is a call of {tool}, but it also changed {path}."));
+    }
+    let says: BTreeSet<&str> =
+        entry.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
+    let does: BTreeSet<String> =
+        entry.happenings.iter().filter_map(|happening| Some(node_of(happening)?.to_string())).collect();
+    let told = match tool {
+        "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
+        _ => says.iter().copied().eq(does.iter().map(String::as_str)),
+    };
+    if !told && !unreadable {
+        let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
+        let (says, does) =
+            (list(says.into_iter().collect()), list(does.iter().map(String::as_str).collect()));
+        wrong(format!("It says that it is about {says}, but it changed {does}."));
+    }
+    for happening in &entry.happenings {
+        if let Happening::Committed(node) = happening
+            && whole
+            && !unreadable
+            && !pending.contains(&node.id)
+        {
+            wrong(format!("It commits {}, which no earlier commit proposed.", node.id));
+        }
+    }
+    let proposed = entry.happenings.iter().filter(|it| matches!(it, Happening::Proposed(_))).count();
+    if let Some(limit) = terms.and_then(|terms| terms.ruleset().batch_limit)
+        && proposed > limit as usize
+    {
+        findings.push(Finding::new(
+            Error,
+            "BATCH_OVERFLOW",
+            format!("It proposes {proposed} nodes; the ruleset allows {limit}."),
+        ));
+    }
+}
+
+/// Whether one call of the tool could have done this; `None` for a tool that there is not.
+fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
+    let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
+    let all = happenings.len();
+    let confirmed =
+        count(|it| matches!(it, Happening::Reclassified(_, change) if matches!(change.by, Author::Child(_))));
+    Some(match tool {
+        "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
+        // A proposal that is repeated within a millisecond changes nothing.
+        "tot_propose" => all == count(|it| matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_))),
+        "tot_commit" => {
+            let committed = count(|it| matches!(it, Happening::Committed(_)));
+            committed > 0 && all == committed + confirmed
+        }
+        "tot_reclassify" => {
+            let asked = count(|it| matches!(it, Happening::Reclassified(..))) - confirmed;
+            let reopened = count(|it| matches!(it, Happening::Reopened));
+            asked == 1 && reopened <= 1 && all == asked + confirmed + reopened
+        }
+        "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_))) == 1,
+        _ => return None,
+    })
+}
+
+fn node_of(happening: &Happening) -> Option<&NodeId> {
+    match happening {
+        Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
+        Happening::Proposed(node)
+        | Happening::Withdrawn(node)
+        | Happening::Committed(node)
+        | Happening::Reclassified(node, _)
+        | Happening::Edited(node)
+        | Happening::Removed(node) => Some(&node.id),
+    }
+}
+
+/// `proposed R1.A, committed R2.A1`.
+fn told(happenings: &[Happening]) -> String {
+    const SHOWN: usize = 5;
+    if happenings.is_empty() {
+        return "changed nothing of the investigation".into();
+    }
+    let one = |happening: &Happening| {
+        let verb = match happening {
+            Happening::Started => "began the investigation",
+            Happening::Ended(_) => "ended the investigation",
+            Happening::Reopened => "reopened the investigation",
+            Happening::Proposed(_) => "proposed",
+            Happening::Withdrawn(_) => "withdrew",
+            Happening::Committed(_) => "committed",
+            Happening::Reclassified(..) => "reclassified",
+            Happening::Edited(_) => "edited",
+            Happening::Removed(_) => "removed",
+        };
+        node_of(happening).map_or_else(|| verb.to_owned(), |node| format!("{verb} {node}"))
+    };
+    let shown = happenings.iter().take(SHOWN).map(one).collect::<Vec<_>>().join(", ");
+    match happenings.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
+
+/// The tag is a pointer to the end: one that is missing is written by the next tot_end.
+fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
+    let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
+    let end = subject.history.iter().find(|entry| is_end(entry));
+    if subject.snapshot.investigation.conclusion().is_some()
+        && let Some(end) = end
+        && !end.tags.iter().any(|tag| tag.starts_with(ENDED))
+    {
+        findings.push(
+            Finding::new(
+                Warning,
+                "ENDED_TAG_MISSING",
+                "It ends the investigation, but no tag ended/N is on it.",
+            )
+            .in_commit(end.commit)
+            .suggest("Fetch the tags with `git fetch --tags`; else the next tot_end writes it."),
+        );
+    }
+    for entry in subject.history.iter().filter(|entry| !is_end(entry)) {
+        for tag in entry.tags.iter().filter(|tag| tag.starts_with(ENDED)) {
+            findings.push(
+                Finding::new(
+                    Warning,
+                    "ENDED_TAG_ELSEWHERE",
+                    format!("The tag {tag} is on this commit, which does not end the investigation."),
+                )
+                .in_commit(entry.commit),
+            );
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! States, ids, parents, times, roots and the end, by the investigation's own ruleset. Each check names the rule that a
+//! call would have been refused by.
+
+use super::Severity::{Error, Warning};
+use super::{Finding, Subject, entry_line, key_line};
+use crate::decide::{TITLE_MAX, standing};
+use crate::domain::{Author, Classification, Investigation, Node, StateName, Timestamp};
+use crate::format::layout;
+use crate::ruleset::{Terms, terms};
+
+pub(super) fn findings(subject: &Subject, terms: &Terms) -> Vec<Finding> {
+    let mut check =
+        Check { subject, investigation: &subject.snapshot.investigation, terms, findings: Vec::new() };
+    check.meta();
+    check.roots();
+    for node in check.investigation.nodes() {
+        check.node(node);
+    }
+    check.end();
+    check.findings
+}
+
+struct Check<'a> {
+    subject: &'a Subject,
+    investigation: &'a Investigation,
+    terms: &'a Terms<'a>,
+    findings: Vec<Finding>,
+}
+
+impl Check<'_> {
+    /// A finding at a key of the node's file.
+    fn at(&mut self, node: &Node, key: &str, finding: Finding) {
+        let (path, line) = self.subject.node_key(&node.id, key);
+        self.findings.push(finding.at(path, line));
+    }
+
+    /// A finding at one of the node's changes of state.
+    fn at_change(&mut self, node: &Node, number: usize, finding: Finding) {
+        let path = layout::node(&node.id);
+        let line = self.subject.text(&path).and_then(|text| entry_line(text, "reclassified", number));
+        self.findings.push(finding.at(path, line));
+    }
+
+    /// What `tot_start` would not have accepted.
+    fn meta(&mut self) {
+        let meta = self.investigation.meta();
+        let ruleset = self.terms.ruleset();
+        let text = self.subject.text(layout::META).unwrap_or_default();
+        let mut found = |severity, code: &'static str, key: &str, message: String| {
+            self.findings.push(Finding::new(severity, code, message).at(layout::META, key_line(text, key)));
+        };
+        if !ruleset.mode_names().contains(&meta.mode.as_str()) {
+            let modes = terms::list(ruleset.mode_names());
+            found(
+                Error,
+                "UNKNOWN_MODE",
+                "mode",
+                format!("{} has no mode `{}`; it has {modes}.", ruleset.name, meta.mode),
+            );
+        }
+        let mode = ruleset.mode(&meta.mode);
+        let least = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
+        let lowered = mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
+        if meta.min_rounds < if lowered { 1 } else { least } {
+            let message =
+                format!("minRounds is {}, below what {} asks for, {least}.", meta.min_rounds, ruleset.name);
+            found(Error, "MIN_ROUNDS_LOWERED", "minRounds", message);
+        }
+        if !ruleset.roots.min_is_chosen && meta.min_roots != ruleset.roots.min {
+            let message = format!(
+                "minRoots is {}, but {} has a fixed number of {}.",
+                meta.min_roots, ruleset.name, ruleset.roots.min
+            );
+            found(Error, "MIN_ROOTS_CHANGED", "minRoots", message);
+        }
+        if meta.allow_early_terminal
+            && !ruleset.has_conversions()
+            && ruleset.allow_early_terminal_below.is_none()
+        {
+            let message =
+                format!("{} stores no state as another one, so there is nothing to allow.", ruleset.name);
+            found(Error, "EARLY_TERMINAL_ALLOWED", "allowEarlyTerminal", message);
+        }
+        let folder = self.subject.snapshot.path.file_name().and_then(|name| name.to_str());
+        let named = folder.and_then(|name| name.parse::<crate::domain::SessionId>().ok());
+        if let Some(named) = named.filter(|named| *named != meta.id) {
+            found(
+                Error,
+                "FOLDER_NAME",
+                "id",
+                format!("Its folder is named {named}, so it is found by the wrong id."),
+            );
+        }
+    }
+
+    fn roots(&mut self) {
+        let rule = &self.terms.ruleset().roots;
+        let name = &self.terms.ruleset().name;
+        let roots: Vec<_> = self.investigation.roots().cloned().collect();
+        // Where nothing else could go on, a further root of any id was let in.
+        let (excused, ordinary): (Vec<_>, Vec<_>) =
+            roots.iter().cloned().partition(|root| self.recovery_at(root));
+        if let Some(ids) = &rule.ids {
+            for root in ordinary.iter().filter(|root| !ids.contains(&root.id)) {
+                let message =
+                    format!("{} can't be a root in {name}: its root is {}.", root.id, terms::list(ids));
+                self.at(root, "id", Finding::new(Error, "INVALID_ROOT_ID", message));
+            }
+        }
+        if let Some(most) = rule.max.map(|max| max as usize) {
+            for root in ordinary.iter().skip(most) {
+                let message = format!("{name} allows {most}, and there are {}.", ordinary.len());
+                self.at(root, "id", Finding::new(Error, "TOO_MANY_ROOTS", message));
+            }
+        }
+        let least = self.terms.min_roots() as usize;
+        if !roots.is_empty() && ordinary.len() + excused.len() < least {
+            let message = format!("There are {} roots; {least} were asked for.", roots.len());
+            self.at(&roots[0], "id", Finding::new(Warning, "INSUFFICIENT_ROOTS", message));
+        }
+    }
+
+    /// Whether everything was closed before the minimum round when the root was proposed.
+    fn recovery_at(&self, root: &Node) -> bool {
+        let at = root.proposed_at;
+        let mut earlier = self
+            .investigation
+            .nodes()
+            .filter(|node| node.id != root.id)
+            .filter_map(|node| Some((node.round(), state_at(node.classification.as_ref()?, at)?)))
+            .peekable();
+        earlier.peek().is_some()
+            && earlier.all(|(round, state)| round < self.terms.min_rounds() && self.terms.is_terminal(state))
+    }
+
+    fn node(&mut self, node: &Node) {
+        if node.title.trim().is_empty() {
+            self.at(
+                node,
+                "title",
+                Finding::new(Error, "MISSING_TITLE", format!("{} has no title.", node.id)),
+            );
+        } else if node.title.chars().count() > TITLE_MAX {
+            let message = format!("The title has more than {TITLE_MAX} characters.");
+            self.at(node, "title", Finding::new(Warning, "TEXT_TOO_LONG", message));
+        }
+        if node.proposed_at < self.investigation.meta().started_at {
+            let message = format!("{} was proposed before the investigation began.", node.id);
+            self.at(node, "proposedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+        }
+        let investigation = self.investigation;
+        if let Some(parent) = node.parent.as_ref().and_then(|parent| investigation.node(parent)) {
+            self.below(node, parent);
+        }
+        if let Some(classification) = &node.classification {
+            self.commit(node, classification);
+            self.changes(node, classification);
+        }
+    }
+
+    /// The node as a child of its parent.
+    fn below(&mut self, node: &Node, parent: &Node) {
+        let extends = node.id.suffix().len() > parent.id.suffix().len()
+            && node.id.suffix().starts_with(parent.id.suffix());
+        if !extends {
+            let message =
+                format!("The suffix of {} does not extend that of its parent {}.", node.id, parent.id);
+            self.at(node, "parent", Finding::new(Error, "ID_PARENT_MISMATCH", message));
+        }
+        let Some(above) = &parent.classification else { return };
+        if node.proposed_at < above.committed_at {
+            let message = format!("{} was proposed before its parent {} was committed.", node.id, parent.id);
+            self.at(node, "proposedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+        }
+        let state = above.current_state();
+        if self.terms.is_terminal(state) {
+            // What a child confirmed has that child, and its siblings.
+            if above.promoted_by().is_none() {
+                let message =
+                    format!("{} is below {}, which is {state} and takes no children.", node.id, parent.id);
+                let finding = Finding::new(Error, "TERMINAL_PARENT", message)
+                    .suggest(format!("Revive {} with tot_reclassify.", parent.id));
+                self.at(node, "parent", finding);
+            }
+        } else if let Some(own) = node.state().filter(|own| !self.terms.allows_child(state, own)) {
+            let allowed = terms::list(self.terms.child_states(state).unwrap_or_default());
+            let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
+            let finding = Finding::new(Error, "INVALID_CHILD_STATE", message)
+                .suggest(format!("Allowed under {state}: {allowed}."));
+            self.at(node, "state", finding);
+        }
+    }
+
+    /// What `tot_commit` stored.
+    fn commit(&mut self, node: &Node, classification: &Classification) {
+        let state = &classification.state;
+        for (key, name) in
+            [("state", Some(state)), ("requestedState", classification.requested_state.as_ref())]
+        {
+            if let Some(name) = name.filter(|name| self.terms.ruleset().state(name).is_none()) {
+                self.at(node, key, self.unknown(name));
+            }
+        }
+        if let Some(rule) = self.terms.early_rule(state, node.round()) {
+            let would = match &rule.store_as {
+                Some(other) => format!("would have stored {other}"),
+                None => "would have refused it".to_owned(),
+            };
+            let first = self.terms.first_round(state);
+            let message = format!(
+                "{} was committed as {state} in round {}, where a commit {would}: {state} is kept from round {first}.",
+                node.id,
+                node.round()
+            );
+            self.at(node, "state", Finding::new(Error, "EARLY_STATE", message));
+        }
+        if let Some(asked) = &classification.requested_state {
+            let stored = self.terms.early_rule(asked, node.round()).and_then(|rule| rule.store_as.as_ref());
+            if stored != Some(state) {
+                let message = format!("No rule stores {asked} as {state} in round {}.", node.round());
+                self.at(node, "requestedState", Finding::new(Error, "REQUESTED_STATE", message));
+            }
+        }
+        if let Some(least) = self.terms.evidence(state)
+            && !enough(classification.evidence.as_deref(), least)
+        {
+            let message = format!("{state} needs evidence of at least {least} characters.");
+            let key = if classification.evidence.is_some() { "evidence" } else { "state" };
+            self.at(node, key, Finding::new(Error, "MISSING_EVIDENCE", message));
+        }
+        if classification.committed_at < node.proposed_at {
+            let message = format!("{} was committed before it was proposed.", node.id);
+            self.at(node, "committedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+        }
+    }
+
+    /// What became of it later.
+    fn changes(&mut self, node: &Node, classification: &Classification) {
+        let mut state = &classification.state;
+        let mut time = classification.committed_at;
+        let mut evidence: Vec<&str> = classification.evidence.as_deref().into_iter().collect();
+        for (number, change) in classification.reclassified.iter().enumerate() {
+            if &change.from != state {
+                let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
+                self.at_change(node, number, Finding::new(Error, "RECLASSIFIED_CHAIN", message));
+            } else if change.from == change.to {
+                let message = format!("{} changed from {} to the same.", node.id, change.from);
+                self.at_change(node, number, Finding::new(Error, "RECLASSIFIED_CHAIN", message));
+            }
+            if change.at < time {
+                let message = format!("{} became {} before it became {state}.", node.id, change.to);
+                self.at_change(node, number, Finding::new(Warning, "TIME_RUNS_BACK", message));
+            }
+            if self.terms.ruleset().state(&change.to).is_none() {
+                self.at_change(node, number, self.unknown(&change.to));
+            }
+            evidence.extend(change.evidence.as_deref());
+            match &change.by {
+                Author::Child(child) => {
+                    let is_child = child.round() == node.round().saturating_add(1)
+                        && self.investigation.children(&node.id).any(|other| &other.id == child);
+                    let rule = self.terms.confirmation(&change.from);
+                    let is_outcome =
+                        rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
+                    if !is_child || !is_outcome {
+                        let why = if is_child { "no rule says so" } else { "it is no child of it" };
+                        let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
+                        self.at_change(node, number, Finding::new(Error, "NO_CONFIRMATION", message));
+                    }
+                }
+                Author::Agent(_) | Author::Unknown => {
+                    let warned = |code: &str| change.warnings.iter().any(|warning| warning.code == code);
+                    if self.terms.early_rule(&change.to, node.round()).is_some() && !warned("EARLY_STATE") {
+                        let message = format!(
+                            "{} became {} in round {}, which no commit could have had; no warning says so.",
+                            node.id,
+                            change.to,
+                            node.round()
+                        );
+                        self.at_change(node, number, Finding::new(Warning, "EARLY_STATE", message));
+                    }
+                    if let Some(least) = self.terms.evidence(&change.to)
+                        && !evidence.iter().any(|text| enough(Some(text), least))
+                        && !warned("MISSING_EVIDENCE")
+                    {
+                        let message = format!(
+                            "{} became {} without the {least} characters of evidence that a commit needs; no warning says so.",
+                            node.id, change.to
+                        );
+                        self.at_change(node, number, Finding::new(Warning, "MISSING_EVIDENCE", message));
+                    }
+                }
+            }
+            state = &change.to;
+            time = change.at;
+        }
+    }
+
+    /// Whether it could have ended as it stands.
+    fn end(&mut self) {
+        let Some(conclusion) = self.investigation.conclusion() else { return };
+        let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
+        for owed in standing::owed(self.investigation, self.terms) {
+            let finding = Finding::new(
+                Error,
+                "ENDED_TOO_EARLY",
+                format!("It has ended, but {}: {}", owed.code, owed.message),
+            )
+            .at(layout::CONCLUSION, line("version"))
+            .suggest("Reopen it with a tot_reclassify to an open state, and go on.");
+            self.findings.push(finding);
+        }
+        let times =
+            self.investigation.nodes().filter_map(|node| Some(node.classification.as_ref()?.current_since()));
+        if times.max().is_some_and(|last| conclusion.ended_at < last) {
+            let message = "It ended before the last change of a node.";
+            let finding =
+                Finding::new(Warning, "TIME_RUNS_BACK", message).at(layout::CONCLUSION, line("endedAt"));
+            self.findings.push(finding);
+        }
+    }
+
+    fn unknown(&self, name: &StateName) -> Finding {
+        let ruleset = self.terms.ruleset();
+        Finding::new(Error, "UNKNOWN_STATE", format!("{name} is not a state of {}.", ruleset.name))
+            .suggest(format!("The states are {}.", ruleset.state_list()))
+    }
+}
+
+fn enough(evidence: Option<&str>, least: u32) -> bool {
+    evidence.is_some_and(|text| text.chars().count() >= least as usize)
+}
+
+/// The state at a time; `None` before the commit.
+fn state_at(classification: &Classification, at: Timestamp) -> Option<&StateName> {
+    if classification.committed_at > at {
+        return None;
+    }
+    let before = classification.reclassified.iter().take_while(|change| change.at <= at);
+    Some(before.last().map_or(&classification.state, |change| &change.to))
+}

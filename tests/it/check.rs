@@ -1,0 +1,332 @@
+//! `tot check`, on sound investigations and on ones that were tampered with.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Session, TOT, node};
+
+/// What `tot check --json` says, and its exit status.
+fn check(sandbox: &Sandbox, path: &Path) -> (Value, i32) {
+    let output = sandbox.command(TOT).args(["check", "--json"]).arg(path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let document = serde_json::from_str(&text)
+        .unwrap_or_else(|_| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)));
+    (document, output.status.code().unwrap())
+}
+
+/// `error CODE path:line` of every finding of one investigation, notes left out.
+fn found(sandbox: &Sandbox, path: &Path) -> Vec<String> {
+    let (document, status) = check(sandbox, path);
+    let findings = document["investigations"][0]["findings"].as_array().unwrap();
+    assert_eq!(status == 1, findings.iter().any(|finding| finding["severity"] == "error"), "{document:#}");
+    findings
+        .iter()
+        .filter(|finding| finding["severity"] != "note")
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap_or("commit").to_owned();
+            let line = finding["line"].as_u64().map(|line| format!(":{line}")).unwrap_or_default();
+            format!("{} {} {}{line}", text("severity"), text("code"), text("path"))
+        })
+        .collect()
+}
+
+/// Changes a file by hand, and commits it.
+fn edit(sandbox: &Sandbox, repository: &Path, path: &str, change: impl Fn(String) -> String) {
+    let file = repository.join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    let after = change(before.clone());
+    assert_ne!(before, after, "{path} is changed");
+    std::fs::write(&file, after).unwrap();
+    sandbox.git(repository, &["add", "-A"]);
+    sandbox.git(repository, &["commit", "-q", "-m", "By hand"]);
+}
+
+/// A small investigation that has ended, with a conversion, a reclassify and a withdrawal.
+fn ended(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({"mode": "smoke", "allowEarlyTerminal": false}));
+    session.grow(&[("R1.A", None)], "FOUND");
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
+    session.ok("tot_propose", json!({"withdraw": ["R2.A2"]}));
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD", "reason": "No."}));
+    session.ok("tot_end", json!({"conclusion": "Nothing."}));
+    session
+}
+
+#[test]
+fn what_the_server_wrote_is_clean() {
+    let sandbox = Sandbox::new();
+    let mut session = ended(&sandbox);
+    assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"}));
+    session.ok("tot_end", json!({}));
+    assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
+    let output = sandbox.command(TOT).arg("check").output().unwrap();
+    assert!(output.status.success());
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"1 investigation: 0 errors, 0 warnings");
+}
+
+#[test]
+fn every_ruleset_that_was_played_is_clean() {
+    let sandbox = Sandbox::new();
+    let roots = |state: &str, number: usize| -> (Vec<Value>, Vec<Value>) {
+        let ids: Vec<String> = (0..number).map(|at| format!("R1.{}", char::from(b'A' + at as u8))).collect();
+        let nodes = ids.iter().map(|id| node(id, None)).collect();
+        (nodes, ids.iter().map(|id| crate::support::result(id, state)).collect())
+    };
+    for (ruleset, open, number) in [
+        ("drill", "DRILL", 5),
+        ("multi-gate", "DRILL", 5),
+        ("found-verify", "EXPLORE", 2),
+        ("exhaust", "DEAD", 2),
+    ] {
+        let mut session = Session::start(&sandbox, json!({"ruleset": ruleset}));
+        let (nodes, results) = roots(open, number);
+        session.ok("tot_propose", json!({"nodes": nodes}));
+        session.ok("tot_commit", json!({"results": results}));
+        session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], open);
+        assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new(), "{ruleset}");
+        sandbox.sleep(60);
+    }
+    // A confirmation: the one terminal state with children.
+    let mut session = Session::start(&sandbox, json!({"ruleset": "multi-gate"}));
+    let (nodes, results) = roots("DRILL", 5);
+    session.ok("tot_propose", json!({"nodes": nodes}));
+    session.ok("tot_commit", json!({"results": results}));
+    session.grow(&[("R2.A1", Some("R1.A"))], "DRILL");
+    let evidence = "measured ".repeat(8);
+    for (id, parent, state) in [("R3.A1a", "R2.A1", "VALID_PENDING"), ("R4.A1a1", "R3.A1a", "VALID")] {
+        session.ok(
+            "tot_propose",
+            json!({"nodes": [node(id, Some(parent)), node(&format!("{id}x"), Some(parent))]}),
+        );
+        sandbox.sleep(60);
+        let result = |id: &str, state: &str| json!({"nodeId": id, "state": state, "findings": "f", "evidence": evidence});
+        session.ok("tot_commit", json!({"results": [result(id, state), result(&format!("{id}x"), "DRILL")]}));
+    }
+    assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
+}
+
+#[test]
+fn a_further_root_after_a_dead_end_is_no_fault() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"minRounds": 5}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_reclassify", json!({"nodeId": "R1.A", "newState": "DEAD"}));
+    sandbox.sleep(60);
+    session.grow(&[("R1.B", None)], "EXPLORE");
+    assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
+}
+
+#[test]
+fn the_demo_is_clean() {
+    let sandbox = Sandbox::new();
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
+    let clone = sandbox.path("clone");
+    sandbox.git(&sandbox.path("home"), &["clone", "-q", bundle.to_str().unwrap(), clone.to_str().unwrap()]);
+    assert_eq!(found(&sandbox, &clone), Vec::<String>::new());
+}
+
+#[test]
+fn each_tampering_is_named_with_file_and_line() {
+    let a1 = "nodes/R2/R2.A1.yaml";
+    let root = "nodes/R1/R1.A.yaml";
+    type Tampering = (&'static str, fn(String) -> String, &'static [&'static str]);
+    let cases: [Tampering; 20] = [
+        (a1, |t| t.replace("title: Title", "title:  Title"), &["warning EDITED_FILE nodes/R2/R2.A1.yaml:4"]),
+        (
+            a1,
+            |t| t.replace("state: EXPLORE", "state: FOND"),
+            &["error UNKNOWN_STATE nodes/R2/R2.A1.yaml:7", "error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12"],
+        ),
+        (
+            a1,
+            |t| {
+                t.replace("state: EXPLORE", "state: DEAD")
+                    .replace("from: EXPLORE", "from: DEAD")
+                    .replace("to: DEAD", "to: EXPLORE")
+            },
+            &["error ENDED_TOO_EARLY conclusion.yaml:1", "error EARLY_STATE nodes/R2/R2.A1.yaml:7"],
+        ),
+        (
+            a1,
+            |t| t.replace("from: EXPLORE", "from: FOUND"),
+            &["error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12"],
+        ),
+        (
+            a1,
+            |t| t.replace("code: EARLY_STATE", "code: LATE_STATE"),
+            &["warning EARLY_STATE nodes/R2/R2.A1.yaml:12"],
+        ),
+        (
+            root,
+            |t| t.replace("requestedState: FOUND", "requestedState: EXPLORE"),
+            &["error REQUESTED_STATE nodes/R1/R1.A.yaml:7"],
+        ),
+        (
+            root,
+            |t| t.replace("state: EXPLORE", "state: VERIFY").replace("requestedState: FOUND\n", ""),
+            &["error EARLY_STATE nodes/R1/R1.A.yaml:6", "error TERMINAL_PARENT nodes/R2/R2.A1.yaml:3"],
+        ),
+        (
+            root,
+            |t| t.replace("committedAt: \"2026", "committedAt: \"2025"),
+            &["warning TIME_RUNS_BACK nodes/R1/R1.A.yaml:9"],
+        ),
+        (
+            root,
+            |t| t.replace("title: Title of R1.A", "title: \"\""),
+            &["error MISSING_TITLE nodes/R1/R1.A.yaml:3"],
+        ),
+        (
+            root,
+            |t| t.replace("title: Title", "children: []\ntitle: Title"),
+            &[
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error UNREADABLE_FILE nodes/R1/R1.A.yaml:3",
+                "error MISPLACED_NODE nodes/R2/R2.A1.yaml:3",
+            ],
+        ),
+        (
+            "nodes/R2/R2.B1.yaml",
+            |_| PENDING.replace("R1.B", "R2.B1\nparent: R1.A"),
+            &["error ENDED_TOO_EARLY conclusion.yaml:1", "error ID_PARENT_MISMATCH nodes/R2/R2.B1.yaml:3"],
+        ),
+        (
+            "nodes/R2/R2.a1.yaml",
+            |_| PENDING.replace("R1.B", "R2.a1\nparent: R1.A"),
+            &[
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error ID_PARENT_MISMATCH nodes/R2/R2.a1.yaml:3",
+                "error ID_CASE_COLLISION nodes/R2/R2.a1.yaml:2",
+            ],
+        ),
+        (
+            "nodes/R1/R1.B.yaml",
+            |_| PENDING.to_owned(),
+            &[
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error INVALID_ROOT_ID nodes/R1/R1.B.yaml:2",
+                "error TOO_MANY_ROOTS nodes/R1/R1.B.yaml:2",
+            ],
+        ),
+        ("nodes/notes.md", |_| "x".into(), &["warning STRAY_FILE nodes/notes.md"]),
+        ("README.md", |_| "x".into(), &[]),
+        (".gitattributes", |t| t + "# x\n* text=auto\n", &[]),
+        (
+            "investigation.yaml",
+            |t| t.replace("mode: smoke", "mode: soft"),
+            &[
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error UNKNOWN_MODE investigation.yaml:6",
+                "error MIN_ROUNDS_LOWERED investigation.yaml:7",
+                "warning TERMS_CHANGED commit",
+            ],
+        ),
+        (
+            "ruleset.yaml",
+            |t| t.replacen("name: FOUND", "name: FOND", 1),
+            &["error INVALID_RULESET ruleset.yaml:", "warning RULESET_CHANGED commit"],
+        ),
+        (
+            "ruleset.yaml",
+            |t| t.replace("recommended: 5", "recommended: 4"),
+            &["warning RULESET_DIFFERS ruleset.yaml:", "warning RULESET_CHANGED commit"],
+        ),
+        (
+            "conclusion.yaml",
+            |t| t.replace("conclusion: Nothing.", "conclusion: All."),
+            &["warning ENDED_TAG_MISSING commit"],
+        ),
+    ];
+    let sandbox = Sandbox::new();
+    let original = ended(&sandbox).repository();
+    let mut wrong = Vec::new();
+    for (number, (path, change, expected)) in cases.into_iter().enumerate() {
+        let copy = sandbox.path(&format!("copy-{number}"));
+        let (from, to) = (original.to_str().unwrap(), copy.to_str().unwrap());
+        sandbox.git(&sandbox.path("home"), &["clone", "-q", from, to]);
+        edit(&sandbox, &copy, path, change);
+        let mut found = found(&sandbox, &copy);
+        for (found, expected) in found.iter_mut().zip(expected) {
+            // Lines of the ruleset may move.
+            if expected.ends_with(':') && found.starts_with(expected) {
+                found.truncate(expected.len());
+            }
+        }
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        found.sort_unstable();
+        if found != expected {
+            wrong.push(format!("case {number}, {path}: {found:#?} instead of {expected:#?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A pending proposal.
+const PENDING: &str =
+    "version: 1\nid: R1.B\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-01-05T09:30:00.000Z\"\n";
+
+#[test]
+fn a_commit_that_is_not_one_call_is_named() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let repository = session.repository();
+    std::fs::write(repository.join("notes.md"), "mine").unwrap();
+    sandbox.git(&repository, &["add", "-A"]);
+    sandbox.git(&repository, &["commit", "-q", "--amend", "--no-edit"]);
+    let (document, status) = check(&sandbox, &repository);
+    let finding = &document["investigations"][0]["findings"][0];
+    assert_eq!((status, &finding["code"]), (1, &json!("NOT_ONE_CALL")), "{document:#}");
+    assert!(finding["message"].as_str().unwrap().ends_with("it also changed notes.md."), "{finding}");
+    assert_eq!(finding["commit"], sandbox.head(&repository));
+    // Squashed: two calls under the message of one.
+    sandbox.git(&repository, &["reset", "-q", "--soft", "HEAD~2"]);
+    let forged = "Propose R1.A\n\nTool: tot_propose\nNode: R1.A\n";
+    sandbox.git(&repository, &["commit", "-q", "-m", forged]);
+    let (document, _) = check(&sandbox, &repository);
+    let message = document["investigations"][0]["findings"][0]["message"].as_str().unwrap().to_owned();
+    assert_eq!(message, "It says that it is a call of tot_propose, but it committed R1.A.");
+}
+
+#[test]
+fn the_exit_status_tells_scripts() {
+    let sandbox = Sandbox::new();
+    let run = |arguments: &[&str]| {
+        let output = sandbox.command(TOT).arg("check").args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, _, error) = run(&[]);
+    assert_eq!(status, 2);
+    assert_eq!(
+        error,
+        "tot check: investigations does not exist: give the folder of one, or a folder of several\n"
+    );
+    assert_eq!(run(&["--nonsense"]).0, 2);
+    let session = ended(&sandbox);
+    assert_eq!(run(&[]).0, 0);
+    let (from, to) = (session.repository(), sandbox.root().join("again"));
+    sandbox.git(&sandbox.path("home"), &["clone", "-q", from.to_str().unwrap(), to.to_str().unwrap()]);
+    let (status, text, _) = run(&[]);
+    assert_eq!(status, 1);
+    assert!(
+        text.starts_with("investigations/again: error DUPLICATE_ID ") || text.contains("DUPLICATE_ID"),
+        "{text}"
+    );
+    assert!(text.ends_with("2 investigations: 1 error, 0 warnings\n"), "{text}");
+    // A repository that is no investigation is named, and the others are checked all the same.
+    std::fs::remove_file(to.join("investigation.yaml")).unwrap();
+    sandbox.git(&to, &["commit", "-q", "-a", "-m", "Lost"]);
+    let (status, text, _) = run(&[]);
+    assert_eq!(status, 1);
+    assert!(text.contains("investigations/again: error UNREADABLE "), "{text}");
+    assert!(text.contains("investigation.yaml is missing"), "{text}");
+    assert!(text.ends_with("2 investigations: 1 error, 0 warnings\n"), "{text}");
+}
