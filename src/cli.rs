@@ -63,6 +63,9 @@ struct McpArguments {
     /// No investigation may be started with fewer rounds than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
+    /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
+    #[arg(long)]
+    reject_secrets: bool,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -161,7 +164,9 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
-    let service = Arc::new(Service::new(arguments.root, world, arguments.min_rounds));
+    let service =
+        Service::new(arguments.root, world, arguments.min_rounds).rejecting_secrets(arguments.reject_secrets);
+    let service = Arc::new(service);
     let server = Server::new(mcp::tools::INSTRUCTIONS, mcp::tools::all(&service));
     Ok(mcp::serve_stdio(server)?)
 }

@@ -18,7 +18,7 @@
 //!
 //! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
 //! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `decide`, `format`, `store` ← `check`; `yaml` below `ruleset` and `format`;
-//! `markdown` below `decide` (references); `mcp` and the binaries see all of them. `store` never evaluates a rule;
+//! `markdown` (references) and `secrets` below `decide`; `mcp` and the binaries see all of them. `store` never evaluates a rule;
 //! `decide` never sees git.
 //!
 //! # Invariants
@@ -44,6 +44,7 @@ pub mod markdown;
 pub mod mcp;
 pub mod report;
 pub mod ruleset;
+pub mod secrets;
 pub mod store;
 pub mod world;
 pub mod yaml;

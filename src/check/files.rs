@@ -5,6 +5,7 @@ use super::{Finding, Subject, key_line};
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::builtin;
+use crate::secrets::suspects;
 use crate::store::Fault;
 
 pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
@@ -14,6 +15,13 @@ pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
     case_collisions(subject, &mut findings);
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
+        for suspect in suspects(text) {
+            findings.push(
+                Finding::new(Warning, "SECRET_SUSPECTED", format!("It seems to hold {}.", suspect.kind))
+                    .at(path, Some(suspect.line))
+                    .suggest("If it is real, have it revoked: git keeps what was committed."),
+            );
+        }
     }
     match subject.text(layout::ATTRIBUTES) {
         Some(text) if text.lines().any(|line| line.trim() == layout::ATTRIBUTES_TEXT.trim()) => {}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::confirm::confirmations;
 use super::propose::pending_list;
+use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, refuse_if_ended, stored};
 use crate::domain::{
     Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
@@ -134,18 +135,16 @@ fn judge(
         errors.push(Diagnostic::new("NOT_PROPOSED", message).about(&about).suggest(suggestion));
         return None;
     };
-    check_lengths(
-        &about,
-        [("findings", Some(&result.findings)), ("evidence", result.evidence.as_ref())]
-            .into_iter()
-            .chain([
-                ("verificationMethod", result.verification_method.as_ref()),
-                ("agentId", result.agent_id.as_ref()),
-            ])
-            .chain(result.alternatives_considered.iter().map(|text| ("alternativesConsidered", Some(text))))
-            .filter_map(|(field, text)| Some((field, text?.as_str()))),
-        errors,
-    );
+    check_lengths(&about, texts(&result), errors);
+    let mut secrets = Findings::default();
+    secrets.check(terms.secrets(), &about, texts(&result));
+    // The proposal's own texts were judged then; the node's file is the first that can keep the warning.
+    if terms.secrets() == Severity::Warn {
+        let proposed =
+            [("title", proposal.title.as_str()), ("plannedAction", proposal.planned_action.as_str())];
+        secrets.check(Severity::Warn, &about, proposed);
+    }
+    errors.append(&mut secrets.errors);
     let asked = match known_state(terms, &result.state, &about) {
         Ok(state) => state,
         Err(error) => {
@@ -153,7 +152,7 @@ fn judge(
             return None;
         }
     };
-    let mut warnings = Vec::new();
+    let mut warnings = secrets.warnings;
     let state = match early(terms, &asked, proposal, errors) {
         Some((state, warning)) => {
             warnings.push(warning);
@@ -203,6 +202,19 @@ fn judge(
         reclassified: Vec::new(),
     });
     Some((node, warnings))
+}
+
+/// Every text of a result, with the name of its field.
+fn texts(result: &Finding) -> impl Iterator<Item = (&str, &str)> {
+    let optional = [
+        ("evidence", &result.evidence),
+        ("verificationMethod", &result.verification_method),
+        ("agentId", &result.agent_id),
+    ];
+    let alternatives = result.alternatives_considered.iter();
+    std::iter::once(("findings", result.findings.as_str()))
+        .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
+        .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
 }
 
 /// The state that is stored in place of one that comes too early, with the warning; adds an error where it is locked.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::secrets::Findings;
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
 use crate::domain::{Conclusion, Event, Investigation, Timestamp};
@@ -32,11 +33,11 @@ pub fn end(
     }
     let mut errors = blockers(investigation, terms);
     let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];
-    check_lengths(
-        "",
-        texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))),
-        &mut errors,
-    );
+    let texts = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
+    check_lengths("", texts.clone(), &mut errors);
+    let mut secrets = Findings::default();
+    secrets.check(terms.secrets(), "", texts);
+    errors.append(&mut secrets.errors);
     for error in &mut errors {
         error.node = error.node.take().filter(|node| !node.is_empty());
     }
@@ -46,5 +47,5 @@ pub fn end(
         agent_id: not_blank(request.agent_id),
         conclusion: not_blank(request.conclusion),
     });
-    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: Vec::new() })
+    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: secrets.warnings })
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::secrets::Findings;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, refuse_if_ended};
 use crate::domain::{Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::{Terms, terms};
@@ -50,6 +51,12 @@ pub fn propose(
     check_batch_limit(terms, &request, &mut errors);
     let withdrawn = withdrawn(investigation, &request, &mut errors);
     let mut nodes = Vec::with_capacity(request.nodes.len());
+    let mut secrets = Findings::default();
+    for new in &request.nodes {
+        let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
+        secrets.check(terms.secrets(), &new.id, texts);
+    }
+    errors.append(&mut secrets.errors);
     let mut spellings = Spellings::new(investigation, &withdrawn);
     for new in request.nodes {
         if let Some(node) = check_node(investigation, terms, new, now, &mut spellings, &mut errors) {
@@ -58,7 +65,8 @@ pub fn propose(
     }
     check_roots(investigation, terms, &nodes, &withdrawn, &mut errors);
     Rejection::unless_empty(errors)?;
-    let warnings = breadth_warning(investigation, terms, &nodes, &withdrawn).into_iter().collect();
+    let mut warnings = secrets.warnings;
+    warnings.extend(breadth_warning(investigation, terms, &nodes, &withdrawn));
     let withdrawn = withdrawn.into_iter().collect();
     Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings })
 }

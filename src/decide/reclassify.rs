@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::commit::known_state;
 use super::confirm::confirmations;
+use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, stored};
 use crate::domain::{
     Author, Change, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, StateName, Timestamp,
@@ -71,24 +72,13 @@ pub fn reclassify(
         );
     }
     check_tree(investigation, terms, node, &to, &mut errors);
-    let texts = [
-        ("reason", &request.reason),
-        ("evidence", &request.evidence),
-        ("verificationMethod", &request.verification_method),
-    ];
-    check_lengths(
-        &about,
-        texts
-            .into_iter()
-            .chain([("agentId", &request.agent_id)])
-            .filter_map(|(field, text)| Some((field, text.as_deref()?)))
-            .chain(
-                request.alternatives_considered.iter().map(|text| ("alternativesConsidered", text.as_str())),
-            ),
-        &mut errors,
-    );
+    check_lengths(&about, texts(&request), &mut errors);
+    let mut secrets = Findings::default();
+    secrets.check(terms.secrets(), &about, texts(&request));
+    errors.append(&mut secrets.errors);
     Rejection::unless_empty(errors)?;
-    let warnings = around_the_rules(terms, node, &to, request.evidence.as_deref());
+    let mut warnings = around_the_rules(terms, node, &to, request.evidence.as_deref());
+    warnings.append(&mut secrets.warnings);
     let from = from.clone();
     let mut after = Node::clone(node);
     if let Some(classification) = &mut after.classification {
@@ -109,6 +99,21 @@ pub fn reclassify(
     let transitions = confirmations(&next, terms, now);
     let transition = Transition { node: after, from, to, by: None };
     Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened: ended }), warnings })
+}
+
+/// Every text of a request, with the name of its field.
+fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
+    let optional = [
+        ("reason", &request.reason),
+        ("evidence", &request.evidence),
+        ("verificationMethod", &request.verification_method),
+        ("agentId", &request.agent_id),
+    ];
+    let alternatives = request.alternatives_considered.iter();
+    optional
+        .into_iter()
+        .filter_map(|(field, text)| Some((field, text.as_deref()?)))
+        .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
 }
 
 /// Whether the tree can hold the state: below its parent, and above its children.

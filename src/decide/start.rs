@@ -1,8 +1,9 @@
 //! `tot_start`: what is fixed for the whole investigation.
 
+use super::secrets::Findings;
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Diagnostic, Meta, SessionId, Timestamp};
-use crate::ruleset::{Ruleset, terms};
+use crate::ruleset::{Ruleset, Severity, terms};
 
 /// The least and most that `minRounds` may be.
 const MIN_ROUNDS: std::ops::RangeInclusive<u32> = 1..=20;
@@ -129,6 +130,16 @@ pub fn start(
             .unwrap_or_else(|| ruleset.allow_early_terminal_below.is_some_and(|below| min_rounds < below)),
         started_at: now,
     })
+}
+
+/// What a start's texts hold that looks like a credential. Beside [`start`], which a replay may do without.
+pub fn secrets(request: &Start, severity: Severity) -> Findings {
+    let optional = [("title", &request.title), ("context", &request.context)];
+    let texts = std::iter::once(("query", request.query.as_str()))
+        .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
+    let mut findings = Findings::default();
+    findings.check(severity, "", texts);
+    findings
 }
 
 /// The first line of the query, cut at a word after about 100 characters.

@@ -12,20 +12,40 @@ use crate::ruleset::{Role, Terms};
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
 
+/// The warning that a call may draw that writes no node's result: it is kept in the message alone.
+const UNFILED: &str = "SECRET_SUSPECTED";
+
 /// The message of the first commit.
 pub fn started(meta: &Meta) -> String {
+    started_with(meta, &[])
+}
+
+/// The message of the first commit, with what the start was warned of.
+pub fn started_with(meta: &Meta, warnings: &[Diagnostic]) -> String {
     let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
+    if !warnings.is_empty() {
+        message.push_str(&format!("\n{}", noted(warnings)));
+    }
     message.push('\n');
     trailer(&mut message, "Tool", "tot_start");
     trailer(&mut message, "Ruleset", &meta.ruleset);
     trailer(&mut message, "Mode", &meta.mode);
+    for warning in warnings {
+        trailer(&mut message, "Warning", &warning.code);
+    }
     message
 }
 
 /// The message of an event. `before` is the investigation that it was decided on; `warnings` are the reply's.
 pub fn message(before: &Investigation, terms: &Terms, event: &Event, warnings: &[Diagnostic]) -> String {
     let mut text = format!("{}\n", subject(before, terms, event));
-    let body = body(before, event);
+    let mut body = body(before, event);
+    if matches!(event, Event::Proposed { .. } | Event::Ended { .. }) {
+        // No file holds these: the message is where a reviewer sees them.
+        let kept: Vec<Diagnostic> =
+            warnings.iter().filter(|warning| warning.code == UNFILED).cloned().collect();
+        body.push_str(&noted(&kept));
+    }
     if !body.is_empty() {
         text.push('\n');
         text.push_str(&body);
@@ -153,6 +173,14 @@ fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
+/// Warnings that stand for themselves.
+fn noted(warnings: &[Diagnostic]) -> String {
+    warnings
+        .iter()
+        .map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300)))
+        .collect()
+}
+
 fn changed(transition: &Transition) -> String {
     match &transition.by {
         Some(child) => format!("became {}, by {child}", transition.to),
@@ -220,6 +248,7 @@ fn stored_codes(event: &Event) -> BTreeSet<&str> {
         .filter_map(|node| node.classification.as_ref())
         .flat_map(|classification| classification.all_warnings())
         .map(|warning| warning.code.as_str())
+        .chain([UNFILED])
         .collect()
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::{self, message};
-use crate::ruleset::{RulesetFile, Terms, builtin};
+use crate::ruleset::{Ruleset, RulesetFile, Severity, Terms, builtin};
 use crate::store::{FindError, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
@@ -26,6 +26,8 @@ pub struct Service {
     world: World,
     /// The operator's least number of minimum rounds.
     min_rounds: Option<u32>,
+    /// Whether the operator has what looks like a credential refused.
+    reject_secrets: bool,
 }
 
 /// An investigation as a reply speaks of it.
@@ -71,7 +73,22 @@ impl Standing {
 impl Service {
     /// A service on the investigations in `root`.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
-        Service { store: Store::new(root), world, min_rounds }
+        Service { store: Store::new(root), world, min_rounds, reject_secrets: false }
+    }
+
+    /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
+    pub fn rejecting_secrets(self, reject: bool) -> Self {
+        Service { reject_secrets: reject, ..self }
+    }
+
+    /// The rules in force, with what the operator asks beyond them.
+    pub fn terms<'a>(&self, standing: &'a Standing) -> Terms<'a> {
+        if self.reject_secrets { standing.terms().refusing_secrets() } else { standing.terms() }
+    }
+
+    /// What is done about what looks like a credential under a ruleset.
+    pub fn secrets(&self, ruleset: &Ruleset) -> Severity {
+        if self.reject_secrets { Severity::Reject } else { ruleset.checks.secret_suspected }
     }
 
     /// The store.
@@ -140,7 +157,7 @@ impl Service {
             let standing = self.read(session)?;
             let before = Arc::clone(&standing.snapshot.investigation);
             let at = self.now()?;
-            let decision = match decide(&before, &standing.terms(), at) {
+            let decision = match decide(&before, &self.terms(&standing), at) {
                 Ok(decision) => decision,
                 Err(rejection) => {
                     return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });

@@ -1032,6 +1032,7 @@ fn checks(terms: Terms<'_>) -> Vec<String> {
         (seconds.as_str(), checks.suspicious),
         ("A commit without an agent's id", checks.missing_agent),
         ("An agent's id on a second node", checks.reused_agent),
+        ("What looks like a credential", checks.secret_suspected),
     ] {
         match severity {
             Severity::Off => {}

@@ -138,6 +138,9 @@ pub fn rules(terms: &Terms) -> Vec<String> {
     );
     check(checks.missing_agent, "A result without agentId".to_owned());
     check(checks.reused_agent, "An agentId that already stands on another node".to_owned());
+    if terms.secrets() == Severity::Reject {
+        check(Severity::Reject, "A text that holds what looks like a credential".to_owned());
+    }
     rules
 }
 

@@ -257,6 +257,8 @@ pub struct Checks {
     pub missing_agent: Severity,
     /// `REUSED_AGENT`: the `agentId` already stands on another node.
     pub reused_agent: Severity,
+    /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
+    pub secret_suspected: Severity,
 }
 
 impl Default for Checks {
@@ -266,6 +268,7 @@ impl Default for Checks {
             suspicious: Severity::Warn,
             missing_agent: Severity::Warn,
             reused_agent: Severity::Warn,
+            secret_suspected: Severity::Warn,
         }
     }
 }

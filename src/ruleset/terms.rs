@@ -1,7 +1,7 @@
 //! The rules in force for one investigation: the ruleset, its mode, and what `tot_start` fixed. Every question that a
 //! decision asks of a ruleset is answered here.
 
-use super::schema::{Children, Confirmation, EarlyState, Mode, Role, Ruleset, State};
+use super::schema::{Children, Confirmation, EarlyState, Mode, Role, Ruleset, Severity, State};
 use crate::domain::{Classification, Investigation, Meta, Node, NodeId, StateName};
 
 /// The mode of a ruleset that names none.
@@ -69,6 +69,7 @@ pub struct Terms<'a> {
     min_rounds: u32,
     min_roots: u32,
     allow_early_terminal: bool,
+    secrets: Severity,
 }
 
 /// Children that an open node owes in all, and how many of them it has.
@@ -103,7 +104,18 @@ impl<'a> Terms<'a> {
             min_rounds: meta.min_rounds,
             min_roots: meta.min_roots,
             allow_early_terminal: meta.allow_early_terminal,
+            secrets: ruleset.checks.secret_suspected,
         }
+    }
+
+    /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
+    pub fn refusing_secrets(self) -> Self {
+        Terms { secrets: Severity::Reject, ..self }
+    }
+
+    /// What is done about a text that holds what looks like a credential.
+    pub fn secrets(&self) -> Severity {
+        self.secrets
     }
 
     /// The ruleset.

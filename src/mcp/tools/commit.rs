@@ -21,7 +21,8 @@ const ABOUT: About = About {
                   be refused (STATE_LOCKED). The batch is taken whole or rejected whole. Codes: NOT_PROPOSED, \
                   UNKNOWN_STATE, INVALID_CHILD_STATE, TERMINAL_PARENT, MISSING_EVIDENCE, TERMINAL_RATIO_EXCEEDED, \
                   DUPLICATE_IN_BATCH, EMPTY_BATCH, TEXT_TOO_LONG, INVESTIGATION_ENDED, SESSION_NOT_FOUND; warnings: \
-                  SUSPICIOUS, MISSING_AGENT, REUSED_AGENT, DEPTH_ENFORCED and its like, INCOMPLETE_<STATE>.",
+                  SUSPICIOUS, MISSING_AGENT, REUSED_AGENT, SECRET_SUSPECTED, DEPTH_ENFORCED and its like, \
+                  INCOMPLETE_<STATE>.",
     read_only: false,
     idempotent: false,
 };

@@ -22,7 +22,7 @@ const ABOUT: About = About {
                   of dead ends, and all references in the findings. Rejected with every blocker while something is \
                   owed: NO_NODES, RECOVERY_REQUIRED, MIN_ROUNDS, INSUFFICIENT_CHILDREN, PENDING_PROPOSALS, \
                   DEPTH_TOO_SHALLOW, QUALITY_TOO_LOW, AWAITING_CONFIRMATION. An ended one answers as before and writes \
-                  nothing. Also TEXT_TOO_LONG, SESSION_NOT_FOUND.",
+                  nothing. Also TEXT_TOO_LONG, SESSION_NOT_FOUND; warning: SECRET_SUSPECTED.",
     read_only: false,
     idempotent: true,
 };

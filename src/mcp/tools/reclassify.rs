@@ -19,7 +19,7 @@ const ABOUT: About = About {
                   former state and the reason stay in the node and in the history. An open state reopens an ended \
                   investigation. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, HAS_CHILDREN (to a closed state), \
                   INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG, SESSION_NOT_FOUND; warnings: EARLY_STATE, \
-                  MISSING_EVIDENCE.",
+                  MISSING_EVIDENCE, SECRET_SUSPECTED.",
     read_only: false,
     idempotent: true,
 };

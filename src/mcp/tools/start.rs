@@ -9,7 +9,8 @@ use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service, Standing};
 use super::super::wire::Shared;
 use super::answer;
-use crate::decide::start::{Start, start};
+use crate::decide::Rejection;
+use crate::decide::start::{Start, secrets, start};
 use crate::domain::Diagnostic;
 use crate::format::message;
 use crate::ruleset::instructions::instructions;
@@ -22,7 +23,7 @@ const ABOUT: About = About {
                   `instructions`: the states, what each needs, and the loop of propose, research, commit. The \
                   investigation is a git repository (`repository`); each later call that changes something is one \
                   commit in it. Optional settings are fixed here for good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET, \
-                  TEXT_TOO_LONG.",
+                  TEXT_TOO_LONG; warning: SECRET_SUSPECTED.",
     read_only: false,
     idempotent: false,
 };
@@ -123,8 +124,17 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         allow_early_terminal: input.allow_early_terminal,
     };
     let now = service.now()?;
-    let meta = start(request, &file.ruleset, service.min_rounds(), service.world().session_id(now), now)?;
-    let message = message::started(&meta);
+    let secrets = secrets(&request, service.secrets(&file.ruleset));
+    let id = service.world().session_id(now);
+    let meta = match start(request, &file.ruleset, service.min_rounds(), id, now) {
+        Ok(meta) if secrets.errors.is_empty() => meta,
+        Ok(_) => return Err(Rejection { errors: secrets.errors }.into()),
+        Err(mut rejection) => {
+            rejection.errors.extend(secrets.errors);
+            return Err(rejection.into());
+        }
+    };
+    let message = message::started_with(&meta, &secrets.warnings);
     let snapshot = service.store().create(meta, file, &message)?;
     let commit = snapshot.head;
     let standing = Standing { snapshot, ruleset: Arc::new(file.clone()) };
@@ -132,7 +142,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let path = &standing.snapshot.path;
     let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     Ok(Output {
-        shared: Shared::done(&standing, Some(commit), &[]),
+        shared: Shared::done(&standing, Some(commit), &secrets.warnings),
         session_id: Some(meta.id.to_string()),
         ruleset: Some(meta.ruleset.clone()),
         mode: Some(meta.mode.clone()),
@@ -140,6 +150,6 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         allow_early_terminal: Some(meta.allow_early_terminal),
         min_roots: Some(meta.min_roots),
         repository: Some(repository.display().to_string()),
-        instructions: Some(instructions(&standing.terms(), meta)),
+        instructions: Some(instructions(&service.terms(&standing), meta)),
     })
 }

@@ -1,0 +1,358 @@
+//! Texts that seem to hold a credential. git remembers what was committed, so a token in a finding is leaked for good.
+//!
+//! The rules name tokens with a prefix of their issuer's and a known form, and private keys: what can be told without
+//! guessing. There is no rule for `password = …`, whose false alarms would teach people to look away.
+//!
+//! Guarantees: what is found is told by its kind and line, never by its text; placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`)
+//! and what has too little variety to be random are passed over; one pass over the text per prefix, without
+//! backtracking.
+
+/// What looks like a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Suspect {
+    /// The line it begins on, from 1.
+    pub line: u64,
+    /// What it seems to be, as the end of a sentence: `a GitHub token`.
+    pub kind: &'static str,
+}
+
+/// A token by its prefix and what follows it.
+struct Token {
+    kind: &'static str,
+    prefix: &'static str,
+    /// The characters beside letters and digits.
+    also: &'static str,
+    /// How many characters follow.
+    length: std::ops::RangeInclusive<usize>,
+    /// Of capitals, small letters and digits, how many kinds a real one has.
+    classes: usize,
+    /// What stands somewhere in every real one.
+    holds: &'static str,
+}
+
+/// No token is longer; a run of more characters is some other text.
+const ANY: usize = 500;
+
+/// The most bytes that are looked at from the beginning of a key or a web token on.
+const WINDOW: usize = 4_096;
+
+const fn token(
+    kind: &'static str,
+    prefix: &'static str,
+    also: &'static str,
+    least: usize,
+    most: usize,
+    classes: usize,
+) -> Token {
+    Token { kind, prefix, also, length: least..=most, classes, holds: "" }
+}
+
+const TOKENS: [Token; 39] = [
+    token("an AWS access key", "AKIA", "", 16, 16, 1),
+    token("an AWS access key", "ASIA", "", 16, 16, 1),
+    token("a GitHub token", "ghp_", "", 36, ANY, 2),
+    token("a GitHub token", "gho_", "", 36, ANY, 2),
+    token("a GitHub token", "ghu_", "", 36, ANY, 2),
+    token("a GitHub token", "ghs_", "", 36, ANY, 2),
+    token("a GitHub token", "ghr_", "", 36, ANY, 2),
+    token("a GitHub token", "github_pat_", "_", 60, ANY, 3),
+    token("a GitLab token", "glpat-", "_-.", 20, ANY, 2),
+    token("a GitLab token", "gldt-", "_-", 20, ANY, 2),
+    token("a Slack token", "xoxb-", "-", 24, ANY, 2),
+    token("a Slack token", "xoxa-", "-", 24, ANY, 2),
+    token("a Slack token", "xoxp-", "-", 24, ANY, 2),
+    token("a Slack token", "xoxr-", "-", 24, ANY, 2),
+    token("a Slack token", "xoxs-", "-", 24, ANY, 2),
+    token("a Slack token", "xapp-", "-", 40, ANY, 2),
+    token("the address of a Slack webhook", "https://hooks.slack.com/services/", "/", 40, ANY, 2),
+    token("a Google API key", "AIza", "_-", 35, 35, 3),
+    token("a Google client secret", "GOCSPX-", "_-", 28, 28, 2),
+    token("a Stripe key", "sk_live_", "", 16, ANY, 2),
+    token("a Stripe key", "rk_live_", "", 16, ANY, 2),
+    token("an OpenAI key", "sk-proj-", "_-", 40, ANY, 3),
+    token("an OpenAI key", "sk-svcacct-", "_-", 40, ANY, 3),
+    token("an OpenAI key", "sk-admin-", "_-", 40, ANY, 3),
+    Token {
+        kind: "an OpenAI key",
+        prefix: "sk-",
+        also: "_-",
+        length: 40..=ANY,
+        classes: 3,
+        holds: "T3BlbkFJ",
+    },
+    token("an Anthropic key", "sk-ant-", "_-", 40, ANY, 3),
+    token("an npm token", "npm_", "", 36, 36, 2),
+    token("a PyPI token", "pypi-AgEIcHlwaS5vcmc", "_-", 50, ANY, 3),
+    token("a Hugging Face token", "hf_", "", 34, 34, 2),
+    token("a SendGrid key", "SG.", "_-.", 66, 66, 3),
+    token("a DigitalOcean token", "dop_v1_", "", 64, 64, 2),
+    token("a DigitalOcean token", "doo_v1_", "", 64, 64, 2),
+    token("a Docker Hub token", "dckr_pat_", "_-", 27, 27, 2),
+    token("a Shopify token", "shpat_", "", 32, 32, 2),
+    token("a HashiCorp Vault token", "hvs.", "_-", 24, ANY, 3),
+    token("an age secret key", "AGE-SECRET-KEY-1", "", 58, 58, 2),
+    token("an Azure storage key", "AccountKey=", "+/=", 88, 88, 3),
+    token("a Databricks token", "dapi", "", 32, 32, 2),
+    token("a Grafana token", "glsa_", "_", 41, 41, 2),
+];
+
+/// The signature of the example of a JSON Web Token that its own site shows, and with it half of all documentation.
+const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
+
+/// The fewest bits per character that what is random has. Hexadecimal digits have almost 4, words in a row under 3.
+const LEAST_ENTROPY: f64 = 2.8;
+
+/// What a text holds that looks like a credential, each kind once per line.
+pub fn suspects(text: &str) -> Vec<Suspect> {
+    let mut found: Vec<(usize, &'static str)> = Vec::new();
+    for token in &TOKENS {
+        let fits = |at: &usize| is_token(text, *at, token);
+        found.extend(starts(text, token.prefix).filter(fits).map(|at| (at, token.kind)));
+    }
+    found.extend(private_keys(text).map(|at| (at, "a private key")));
+    found.extend(starts(text, "eyJ").filter(|at| is_web_token(text, *at)).map(|at| (at, "a JSON Web Token")));
+    found.sort_unstable();
+    let (mut line, mut seen) = (1, 0);
+    let mut suspects: Vec<Suspect> = found
+        .into_iter()
+        .map(|(at, kind)| {
+            line += text.as_bytes()[seen..at].iter().filter(|byte| **byte == b'\n').count() as u64;
+            seen = at;
+            Suspect { line, kind }
+        })
+        .collect();
+    suspects.sort_unstable();
+    suspects.dedup();
+    suspects
+}
+
+/// Where the prefix begins a word.
+fn starts<'a>(text: &'a str, prefix: &'static str) -> impl Iterator<Item = usize> + 'a {
+    text.match_indices(prefix).map(|(at, _)| at).filter(|at| {
+        let before = text[..*at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+fn is_token(text: &str, at: usize, token: &Token) -> bool {
+    let rest = &text[at + token.prefix.len()..];
+    let body = run(rest, token.also, ANY + 1);
+    // The end of a sentence is not part of the token.
+    let body = if token.length.end() == &ANY { body.trim_end_matches(['.', '-']) } else { body };
+    let only_base32 = !token.prefix.ends_with("IA")
+        || body.bytes().all(|b| b.is_ascii_uppercase() || (b'2'..=b'7').contains(&b));
+    token.length.contains(&body.len())
+        && only_base32
+        && body.contains(token.holds)
+        && is_random(body, token.classes)
+}
+
+/// The characters at the beginning that a token may have, up to so many.
+fn run<'a>(text: &'a str, also: &str, most: usize) -> &'a str {
+    let end =
+        text.bytes().take(most).position(|b| !b.is_ascii_alphanumeric() && !also.as_bytes().contains(&b));
+    // All before the end is ASCII, so that it can be cut anywhere.
+    &text[..end.unwrap_or(text.len().min(most))]
+}
+
+/// Whether a text can be random: enough variety, and none of the words that stand in examples.
+fn is_random(body: &str, classes: usize) -> bool {
+    let has = [u8::is_ascii_uppercase, u8::is_ascii_lowercase, u8::is_ascii_digit];
+    if has.iter().filter(|is| body.bytes().any(|b| is(&b))).count() < classes {
+        return false;
+    }
+    let lower = body.to_ascii_lowercase();
+    let placeholders = [
+        "example",
+        "xxxx",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "your",
+        "sample",
+        "0123456789",
+        "abcdefgh",
+        "...",
+    ];
+    if placeholders.iter().any(|word| lower.contains(word)) {
+        return false;
+    }
+    let mut counts = [0_u32; 256];
+    for byte in body.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let length = body.len() as f64;
+    let entropy: f64 = counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / length)
+        .map(|share| -share * share.log2())
+        .sum();
+    entropy >= LEAST_ENTROPY
+}
+
+/// Where a block of a private key begins that holds more than its first line.
+fn private_keys(text: &str) -> impl Iterator<Item = usize> + '_ {
+    text.match_indices("-----BEGIN ").map(|(at, _)| at).filter(|at| {
+        let rest = window(&text[*at + "-----BEGIN ".len()..]);
+        let Some((name, rest)) = rest.split_once("-----") else { return false };
+        let is_key =
+            name.len() <= 40 && (name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK"));
+        let end = rest.find("-----END").unwrap_or(rest.len());
+        let lines = rest[..end].split(['\n', '\\', '"', ' ']).map(|line| line.trim_start_matches('n').trim());
+        is_key
+            && lines
+                .take(40)
+                .any(|line| run(line, "+/=", ANY).len() >= 40 && is_random(run(line, "+/=", ANY), 2))
+    })
+}
+
+/// Header, claims and signature, of which the first two are JSON.
+fn is_web_token(text: &str, at: usize) -> bool {
+    let token = run(&text[at..], "_-.", WINDOW).trim_end_matches('.');
+    let mut parts = token.split('.');
+    let (Some(header), Some(claims), Some(signature), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    header.len() >= 16
+        && claims.starts_with("eyJ")
+        && claims.len() >= 10
+        && signature.len() >= 32
+        && signature != EXAMPLE_JWT
+        && is_random(signature, 2)
+}
+
+/// The beginning of a text, so that the time stays linear whatever it repeats.
+fn window(text: &str) -> &str {
+    let mut end = text.len().min(WINDOW);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Characters that look random and are the same every time: a real token in a test would be caught by scanners.
+    fn noise(alphabet: &str, length: usize) -> String {
+        let alphabet: Vec<char> = alphabet.chars().collect();
+        let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            alphabet[(state >> 33) as usize % alphabet.len()]
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    const HEX: &str = "0123456789abcdef";
+
+    fn kinds(text: &str) -> Vec<&'static str> {
+        suspects(text).into_iter().map(|suspect| suspect.kind).collect()
+    }
+
+    /// One text that each rule must find, built so that no whole token stands in this file.
+    fn real(token: &Token) -> String {
+        let length = (*token.length.start()).max(token.length.start() + token.holds.len());
+        let length = length.min(*token.length.end());
+        let body = match token.kind {
+            "an AWS access key" | "an age secret key" => noise(BASE32, length),
+            "a DigitalOcean token" | "a Shopify token" | "a Databricks token" => noise(HEX, length),
+            "an Azure storage key" => noise(BASE62, 86) + "==",
+            _ => noise(BASE62, length - token.holds.len()) + token.holds,
+        };
+        format!("{}{body}", token.prefix)
+    }
+
+    #[test]
+    fn each_kind_is_found_wherever_it_stands() {
+        for token in &TOKENS {
+            let secret = real(token);
+            for text in [
+                secret.clone(),
+                format!("The key is `{secret}`."),
+                format!("KEY={secret}\n"),
+                format!("{{\"key\": \"{secret}\"}}"),
+                format!("https://example.org/?key={secret}&x=1"),
+            ] {
+                assert_eq!(kinds(&text), [token.kind], "{}: {text}", token.prefix);
+            }
+            let found = suspects(&format!("# Found\n\n- one\n- {secret}\n"));
+            assert_eq!(found, [Suspect { line: 4, kind: token.kind }]);
+        }
+    }
+
+    #[test]
+    fn private_keys_and_web_tokens_are_found() {
+        let body = noise(BASE62, 64);
+        for name in [
+            "PRIVATE KEY",
+            "RSA PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+        ] {
+            let block = format!("-----BEGIN {name}-----\n{body}\n{body}\n-----END {name}-----\n");
+            assert_eq!(kinds(&block), ["a private key"]);
+            assert_eq!(kinds(&block.replace('\n', "\\n")), ["a private key"], "in JSON");
+            assert_eq!(kinds(&block.replace('\n', "\n    ")), ["a private key"], "indented");
+        }
+        let token = format!("{}{}.eyJ{}.{}", "eyJ", noise(BASE62, 33), noise(BASE62, 60), noise(BASE62, 43));
+        assert_eq!(kinds(&format!("Authorization: Bearer {token}")), ["a JSON Web Token"]);
+    }
+
+    #[test]
+    fn look_alikes_are_passed_over() {
+        let image = noise(&format!("{BASE62}+/"), 20_000);
+        let public = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----", noise(BASE62, 64));
+        let certificate =
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----", noise(BASE62, 64));
+        let commit = noise(HEX, 40);
+        let digest = format!("sha256:{}", noise(HEX, 64));
+        let long_name = "sk-proj-the-long-name-of-a-project-that-someone-gave-it-in-2026";
+        let prefixed = format!("task-ant-{0} disk-{0} mynpm_{0} xghp_{0}", noise(BASE62, 60));
+        for text in [
+            "",
+            "AKIAIOSFODNN7EXAMPLE",
+            "ghp_xxx, ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, ghp_****",
+            "GITHUB_TOKEN=ghp_YOUR_TOKEN_HERE",
+            "glpat-aaaaaaaaaaaaaaaaaaa1 and glpat-your-own-token-goes-here1",
+            "sk_live_ begins a Stripe key, sk-ant- one of Anthropic's; AKIA and ASIA those of AWS.",
+            "sk-ant-api03-... and sk-proj-00000000000000000000000000000000000000000000000000",
+            "npm_config_registry=https://registry.npmjs.org npm_lifecycle_event",
+            "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+            "Grep for `-----BEGIN RSA PRIVATE KEY-----` in the image.",
+            "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+            "password = \"correct horse battery staple\"",
+            "0192a4c1-7e3b-7f00-8000-3d9f6c2b1a55",
+            "AKIAAAAAAAAAAAAAAAAA",
+            "ASIAN MARKETS, AKIAB",
+            long_name,
+            &image,
+            &format!("data:image/png;base64,{image}"),
+            &public,
+            &certificate,
+            &commit,
+            &digest,
+            &prefixed,
+        ] {
+            assert_eq!(suspects(text), [], "{}", &text[..text.len().min(80)]);
+        }
+    }
+
+    #[test]
+    fn a_hostile_text_is_read_at_once() {
+        let before = std::time::Instant::now();
+        for piece in ["-----BEGIN sk-eyJ AKIA", "sk-ant-", "eyJ-", "-----BEGIN PRIVATE KEY-----\n"] {
+            assert_eq!(suspects(&piece.repeat((1 << 16) / piece.len())), []);
+        }
+        assert!(before.elapsed().as_secs() < 20, "{:?}", before.elapsed());
+    }
+}
