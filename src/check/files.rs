@@ -39,7 +39,8 @@ pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
 }
 
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
-    let reason = format!("It is left out: {}.", fault.reason.trim_end_matches('.'));
+    let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
+    let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, "STRAY_FILE", reason)
             .at(&fault.path, fault.line)
@@ -48,6 +49,9 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     // A file that can be read, but has no place in the tree: its parent is what is wrong.
     let text = subject.text(&fault.path);
     match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
+        Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
+            Finding::new(Error, "DUPLICATE_ID", reason).at(&fault.path, None)
+        }
         Some((text, node)) if layout::node(&node.id) == fault.path => {
             let line = fault.line.or_else(|| key_line(text, "parent")).or_else(|| key_line(text, "id"));
             Finding::new(Error, "MISPLACED_NODE", reason).at(&fault.path, line)
