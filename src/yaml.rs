@@ -10,6 +10,9 @@ use serde::de::{DeserializeOwned, Deserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
+/// The most characters of an error.
+const MESSAGE_MAX: usize = 300;
+
 /// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map(|line| format!("line {line}, column {}: ", column.unwrap_or(1))).unwrap_or_default())]
@@ -128,6 +131,8 @@ fn reading() -> serde_yaml::Options {
     serde_yaml::options! {
         duplicate_keys: serde_yaml::DuplicateKeyPolicy::Error,
         with_snippet: false,
+        // No file of ours has an alias, and a person's ruleset a few: a hundred bombs must not cost a hundred times.
+        alias_limits: serde_yaml::alias_limits! { max_total_replayed_events: 10_000, max_replay_stack_depth: 8 },
     }
 }
 
@@ -144,10 +149,13 @@ fn writing() -> serde_yaml::SerializerOptions {
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
-    match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
-        Some((_, rest)) => rest.to_owned(),
-        None => line.to_owned(),
+    let line =
+        line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(line, |(_, rest)| rest);
+    // It may quote the text, of which a key can be a megabyte.
+    if line.chars().count() > MESSAGE_MAX {
+        return line.chars().take(MESSAGE_MAX - 1).chain(['…']).collect();
     }
+    line.to_owned()
 }
 
 #[cfg(test)]
@@ -243,6 +251,12 @@ mod tests {
         assert_eq!(error.line, Some(3), "{error}");
         let error = from_text::<Sample>("title: a\nfinding: x\n").unwrap_err();
         assert!(error.to_string().contains("finding"), "{error}");
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_a_megabyte() {
+        let error = from_text::<Sample>(&format!("? {}\n: 1\n", "k".repeat(1 << 20))).unwrap_err();
+        assert!(error.message.chars().count() <= MESSAGE_MAX, "{}", error.message.len());
     }
 
     #[test]

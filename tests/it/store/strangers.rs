@@ -215,7 +215,7 @@ fn bombs_and_huge_files_are_refused() {
     let nested = format!("version: 1\nid: {}\n", "[".repeat(100_000));
     let deep = format!(
         "version: 1\nid:\n{}",
-        (0..5_000).map(|at| format!("{}- \n", " ".repeat(at))).collect::<String>()
+        (0..1_500).map(|at| format!("{}- \n", " ".repeat(at))).collect::<String>()
     );
     let merge = format!("version: 1\nx: &x {{a: 1}}\n{}", "<<: *x\n".repeat(10_000));
     let long_key = format!("? {}\n: 1\n", "k".repeat(1 << 20));
@@ -241,7 +241,7 @@ fn bombs_and_huge_files_are_refused() {
     stranger.entry("100644", &huge, A1);
     stranger.commit();
     stranger.assert_named("100 MB", A1, "bytes", "UNREADABLE_FILE");
-    stranger.git(&["gc", "-q", "--prune=now"]);
+    stranger.git(&["-c", "pack.window=0", "gc", "-q", "--prune=now"]);
     stranger.assert_named("100 MB in a pack", A1, "bytes", "UNREADABLE_FILE");
 }
 
