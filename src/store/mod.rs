@@ -8,6 +8,10 @@
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
 //! another; a fault in one file costs that file, not the investigation; nothing of a repository is executed, and no
 //! symbolic link in it is followed. The rules of a method are not known here.
+//!
+//! The user's own hands: what is dirty or staged stays so and is never part of a commit, an unmerged file stays
+//! unmerged; commits go to whatever HEAD is at, a branch or (detached) a commit; while a merge, a rebase or their like
+//! is in progress, reading goes on and a commit is refused with what to do. Hooks and signing are not run.
 
 mod catalog;
 pub mod git;
@@ -57,6 +61,18 @@ pub enum StoreError {
         path: PathBuf,
         /// What is missing or wrong.
         reason: String,
+    },
+    /// The user is in the middle of something that a commit would get into.
+    #[error(
+        "{what} is in progress in {path}, and a commit now would become part of it. {hint}, then call again"
+    )]
+    InProgress {
+        /// The repository.
+        path: PathBuf,
+        /// What: `a merge`.
+        what: &'static str,
+        /// How to bring it to an end.
+        hint: &'static str,
     },
     /// No commit goes by that name.
     #[error("{path} has no commit `{rev}`. `git -C {path} log` lists them")]
@@ -190,7 +206,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::HeadMoved`] when somebody else was faster: nothing is written then.
+    /// [`StoreError::HeadMoved`] when somebody else was faster, [`StoreError::InProgress`] while the user merges or
+    /// rebases: nothing is written then.
     pub fn commit(
         &self,
         snapshot: &Snapshot,
@@ -203,6 +220,7 @@ impl Store {
             Some((git, files, _)) => (git, files),
             None => (Arc::new(Git::open(&snapshot.path)?), read::Files::default()),
         };
+        refuse_in_progress(&snapshot.path, git.path())?;
         let files: Vec<git::FileChange> = files
             .into_iter()
             .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
@@ -291,6 +309,47 @@ impl Store {
         // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What git itself is in the middle of, by the file or folder that says so, and how it is brought to an end. A commit
+/// then would land inside of it: a rebase would carry it along or leave it behind, a merge would be concluded on a
+/// state that nobody has looked at.
+const IN_PROGRESS: [(&str, &str, &str); 6] = [
+    (
+        "MERGE_HEAD",
+        "a merge",
+        "Finish it with `git merge --continue`, or give it up with `git merge --abort`",
+    ),
+    (
+        "rebase-merge",
+        "a rebase",
+        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
+    ),
+    (
+        "rebase-apply",
+        "a rebase",
+        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
+    ),
+    (
+        "CHERRY_PICK_HEAD",
+        "a cherry-pick",
+        "Finish it with `git cherry-pick --continue`, or give it up with `git cherry-pick --abort`",
+    ),
+    (
+        "REVERT_HEAD",
+        "a revert",
+        "Finish it with `git revert --continue`, or give it up with `git revert --abort`",
+    ),
+    ("BISECT_LOG", "a bisect", "End it with `git bisect reset`"),
+];
+
+fn refuse_in_progress(path: &Path, git_dir: &Path) -> Result<(), StoreError> {
+    for (name, what, hint) in IN_PROGRESS {
+        if git_dir.join(name).symlink_metadata().is_ok() {
+            return Err(StoreError::InProgress { path: path.to_owned(), what, hint });
+        }
+    }
+    Ok(())
 }
 
 /// `HEAD~2^` as `HEAD` and 3: how many first parents back.

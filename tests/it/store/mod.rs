@@ -1,4 +1,5 @@
 //! The store, and what people find in it.
 
+mod hands;
 mod history;
 mod strangers;

@@ -1,0 +1,475 @@
+//! The user's hands: whatever state a person has left the repository in, nothing of theirs is lost or swept up, and
+//! where a call can't go on, the error says what to do.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Server, Session, TOT_MCP, codes, node, result};
+
+/// An investigation with a root and two children.
+fn begun(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+    session
+}
+
+fn write(repository: &Path, path: &str, text: &str) {
+    std::fs::write(repository.join(path), text).unwrap();
+}
+
+fn read(repository: &Path, path: &str) -> String {
+    std::fs::read_to_string(repository.join(path)).unwrap()
+}
+
+/// The files that the last commit changed.
+fn touched(sandbox: &Sandbox, repository: &Path) -> String {
+    sandbox.git(repository, &["show", "--format=", "--name-only", "HEAD"])
+}
+
+/// The one error of a reply that was refused by the store.
+fn store_error(reply: &Value) -> String {
+    assert_eq!(reply["status"], "REJECTED", "{reply:#}");
+    assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"]);
+    reply["errors"][0]["message"].as_str().unwrap().to_owned()
+}
+
+const A1: &str = "nodes/R2/R2.A1.yaml";
+
+fn dead() -> Value {
+    json!({"nodeId": "R2.A1", "newState": "DEAD"})
+}
+
+/// A change beside those of `R2.A1`.
+fn change(state: &str) -> Value {
+    json!({"nodeId": "R2.A2", "newState": state})
+}
+
+#[test]
+fn dirty_files_stay_dirty_and_are_not_committed() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let edited = read(&repository, A1).replace("Findings of", "My own words on");
+    write(&repository, A1, &edited);
+    write(&repository, "notes.md", "mine\n");
+    write(&repository, "nodes/R1/draft.txt", "mine too\n");
+    std::fs::remove_file(repository.join("nodes/R2/R2.A2.yaml")).unwrap();
+    let before = sandbox.git(&repository, &["status", "--porcelain"]);
+    session.ok("tot_reclassify", dead());
+    assert_eq!(touched(&sandbox, &repository), format!("{A1}\n"));
+    let committed = sandbox.git(&repository, &["show", &format!("HEAD:{A1}")]);
+    assert!(committed.contains("to: DEAD") && !committed.contains("My own words"), "{committed}");
+    assert_eq!(read(&repository, A1), edited, "the user's edit is kept");
+    assert_eq!(sandbox.git(&repository, &["status", "--porcelain"]), before);
+    sandbox.git(&repository, &["fsck", "--strict"]);
+}
+
+#[test]
+fn staged_changes_stay_staged_and_are_not_committed() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    write(&repository, "notes.md", "mine\n");
+    let edited = read(&repository, A1).replace("Findings of", "My own words on");
+    write(&repository, A1, &edited);
+    sandbox.git(&repository, &["add", "notes.md", A1]);
+    sandbox.git(&repository, &["rm", "-q", "--cached", "nodes/R2/R2.A2.yaml"]);
+    let staged = sandbox.git(&repository, &["ls-files", "--stage"]);
+    session.ok("tot_reclassify", dead());
+    session.ok("tot_propose", json!({"nodes": [node("R3.A2a", Some("R2.A2"))]}));
+    let added = "nodes/R3/R3.A2a.yaml";
+    assert_eq!(touched(&sandbox, &repository), format!("{added}\n"));
+    let after = sandbox.git(&repository, &["ls-files", "--stage"]);
+    let theirs: Vec<&str> = after.lines().filter(|line| !line.ends_with(added)).collect();
+    assert_eq!(theirs, staged.lines().collect::<Vec<_>>());
+    assert_eq!(sandbox.git(&repository, &["show", &format!(":{A1}")]), edited);
+    assert!(sandbox.git(&repository, &["show", &format!("HEAD:{A1}")]).contains("to: DEAD"));
+}
+
+#[test]
+fn commits_go_to_whatever_head_is_at() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let main = sandbox.head(&repository);
+    sandbox.git(&repository, &["checkout", "-q", "-b", "idea"]);
+    session.ok("tot_reclassify", dead());
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "main"]).trim(), main);
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "idea"]).trim(), sandbox.head(&repository));
+    sandbox.assert_sound(&repository);
+    // Another branch is another state: what is told is what is checked out.
+    sandbox.git(&repository, &["checkout", "-q", "main"]);
+    assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 0);
+    // Detached: the commit is HEAD's, its reflog knows it, and no branch moves.
+    sandbox.git(&repository, &["checkout", "-q", "--detach", "main"]);
+    session.ok("tot_reclassify", dead());
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "main"]).trim(), main);
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "HEAD~1"]).trim(), main);
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "HEAD@{0}"]).trim(), sandbox.head(&repository));
+    sandbox.assert_sound(&repository);
+}
+
+/// Two branches that changed the same line of one node.
+fn quarrel(sandbox: &Sandbox, repository: &Path) {
+    let original = read(repository, A1);
+    for (branch, words) in [("theirs", "Their words on"), ("main", "Our words on")] {
+        if branch == "theirs" {
+            sandbox.git(repository, &["checkout", "-q", "-b", branch]);
+        } else {
+            sandbox.git(repository, &["checkout", "-q", branch]);
+        }
+        write(repository, A1, &original.replace("Findings of", words));
+        sandbox.git(repository, &["commit", "-q", "-a", "-m", words]);
+    }
+}
+
+#[test]
+fn while_git_is_in_the_middle_of_something_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    quarrel(&sandbox, &repository);
+    for (command, name, end) in [
+        (&["merge", "theirs"][..], "A merge", &["merge", "--abort"][..]),
+        (&["rebase", "theirs"], "A rebase", &["rebase", "--abort"]),
+        (&["rebase", "--apply", "theirs"], "A rebase", &["rebase", "--abort"]),
+        (&["cherry-pick", "theirs"], "A cherry-pick", &["cherry-pick", "--abort"]),
+        (&["revert", "HEAD~1", "theirs"], "A revert", &["revert", "--abort"]),
+        (&["bisect", "start"], "A bisect", &["bisect", "reset"]),
+    ] {
+        sandbox.try_git(&repository, command);
+        let state = || {
+            let git = |arguments: &[&str]| sandbox.git(&repository, arguments);
+            (
+                git(&["status"]),
+                git(&["ls-files", "--stage"]),
+                git(&["rev-parse", "HEAD"]),
+                read(&repository, A1),
+            )
+        };
+        let before = state();
+        assert_eq!(session.ok("tot_status", json!({}))["status"], "OK", "reading goes on");
+        for (tool, arguments) in
+            [("tot_reclassify", dead()), ("tot_propose", json!({"nodes": [node("R3.A2a", Some("R2.A2"))]}))]
+        {
+            let message = store_error(&session.call(tool, arguments));
+            let expected = format!("{name} is in progress in ");
+            assert!(
+                message.starts_with(&expected) && message.contains(&end.join(" ")),
+                "{command:?}: {message}"
+            );
+        }
+        assert_eq!(state(), before, "{command:?}");
+        sandbox.git(&repository, end);
+        sandbox.assert_sound(&repository);
+    }
+    session.ok("tot_reclassify", dead());
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn a_file_that_is_unmerged_stays_so() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    // A stash that does not fit any more leaves a conflict without an operation in progress.
+    let original = read(&repository, A1);
+    write(&repository, A1, &original.replace("Findings of", "Stashed words on"));
+    sandbox.git(&repository, &["stash", "-q"]);
+    write(&repository, A1, &original.replace("Findings of", "Our words on"));
+    sandbox.git(&repository, &["commit", "-q", "-a", "-m", "Ours"]);
+    sandbox.try_git(&repository, &["stash", "pop"]);
+    let unmerged = sandbox.git(&repository, &["ls-files", "--unmerged"]);
+    assert_eq!(unmerged.lines().count(), 3, "{unmerged}");
+    let conflict = read(&repository, A1);
+    session.ok("tot_reclassify", dead());
+    session.ok("tot_propose", json!({"nodes": [node("R3.A2a", Some("R2.A2"))]}));
+    assert_eq!(sandbox.git(&repository, &["ls-files", "--unmerged"]), unmerged);
+    assert_eq!(read(&repository, A1), conflict);
+    assert_eq!(sandbox.git(&repository, &["stash", "list"]).lines().count(), 1);
+    let committed = sandbox.git(&repository, &["show", &format!("HEAD:{A1}")]);
+    assert!(committed.contains("Our words") && committed.contains("to: DEAD"), "{committed}");
+}
+
+#[test]
+fn a_commit_by_hand_is_part_of_the_state_and_checked() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    write(&repository, "README.md", "# Mine\n");
+    write(&repository, A1, &read(&repository, A1).replace("state: EXPLORE", "state: DEAD"));
+    sandbox.git(&repository, &["add", "-A"]);
+    sandbox.git(&repository, &["commit", "-q", "-m", "By hand"]);
+    assert_eq!(session.ok("tot_status", json!({}))["activeByState"]["DEAD"], 1);
+    let proposal = json!({"nodes": [node("R3.A1a", Some("R2.A1"))]});
+    assert_eq!(session.refused("tot_propose", proposal), ["TERMINAL_PARENT"]);
+    // A fault of the user's costs that file, and says where it is.
+    write(&repository, A1, "version: 1\nid: R2.A1\ncolour: red\n");
+    sandbox.git(&repository, &["commit", "-q", "-a", "-m", "Oops"]);
+    let status = session.ok("tot_status", json!({}));
+    assert!(status["faults"][0].as_str().unwrap().starts_with("nodes/R2/R2.A1.yaml:3: "), "{status:#}");
+    session.ok("tot_propose", json!({"nodes": [node("R3.A2a", Some("R2.A2"))]}));
+    assert_eq!(read(&repository, "README.md"), "# Mine\n");
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn gc_may_run_at_any_time() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut tidying = [&["gc", "-q"][..], &["pack-refs", "--all"]].map(|arguments| {
+            let mut command = sandbox.command("git");
+            command.arg("-C").arg(&repository).args(arguments);
+            command
+        });
+        let done = &done;
+        scope.spawn(move || {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                for command in &mut tidying {
+                    command.output().unwrap();
+                }
+            }
+        });
+        for _ in 0..15 {
+            session.ok("tot_reclassify", dead());
+            session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    sandbox.assert_sound(&repository);
+    assert_eq!(sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim(), "35");
+}
+
+#[cfg(unix)]
+#[test]
+fn signing_and_hooks_are_not_run() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    for (key, value) in [("commit.gpgSign", "true"), ("tag.gpgSign", "true"), ("gpg.program", "/bin/false")] {
+        sandbox.git(&repository, &["config", key, value]);
+    }
+    let hooks = repository.join(".git/hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    for hook in ["pre-commit", "commit-msg", "reference-transaction", "post-commit"] {
+        let path = hooks.join(hook);
+        std::fs::write(&path, "#!/bin/sh\necho ran >> ran\nexit 1\n").unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    session.ok("tot_reclassify", dead());
+    assert!(!sandbox.git(&repository, &["cat-file", "commit", "HEAD"]).contains("gpgsig"));
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn line_endings_stay_as_they_are() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    sandbox.git(&repository, &["config", "core.autocrlf", "true"]);
+    sandbox.git(&repository, &["config", "core.eol", "crlf"]);
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    sandbox.assert_sound(&repository);
+    // A clone under the same setting has the same bytes, and can be written as well.
+    let clone = sandbox.path("clones").join(&session.id);
+    let (from, to) = (repository.to_str().unwrap(), clone.to_str().unwrap());
+    sandbox.git(&sandbox.path("home"), &["-c", "core.autocrlf=true", "clone", "-q", from, to]);
+    sandbox.git(&clone, &["config", "core.autocrlf", "true"]);
+    assert_eq!(read(&clone, A1), read(&repository, A1));
+    let server = sandbox.server_in(&sandbox.path("clones"), &[]);
+    let mut other = Session { sandbox: &sandbox, server, id: session.id.clone() };
+    other.ok("tot_reclassify", change("DEAD"));
+    assert!(!read(&clone, A1).contains('\r'));
+    sandbox.assert_sound(&clone);
+}
+
+/// Whether the tests run as root, who may do everything.
+#[cfg(unix)]
+fn is_root(sandbox: &Sandbox) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    std::fs::metadata(sandbox.path("home")).unwrap().uid() == 0
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_of_another_user_is_read_and_written() {
+    let sandbox = Sandbox::new();
+    if !is_root(&sandbox) {
+        eprintln!("skipped: only root can give a folder to another user");
+        return;
+    }
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    sandbox.git(&repository, &["config", "user.name", "A stranger"]);
+    assert!(
+        sandbox.command("chown").args(["-R", "65534:65534"]).arg(&repository).status().unwrap().success()
+    );
+    let refused = sandbox.try_git(&repository, &["status"]);
+    assert!(!refused.status.success(), "git itself asks for safe.directory");
+    let mut command = sandbox.command(TOT_MCP);
+    for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+        command.env_remove(name);
+    }
+    command.arg("--root").arg(sandbox.root()).arg("--clock-file").arg(sandbox.path("clock"));
+    session.server = Server::start(command);
+    session.ok("tot_reclassify", dead());
+    let safe = format!("safe.directory={}", repository.canonicalize().unwrap().display());
+    let who = sandbox.git(&repository, &["-c", &safe, "log", "-1", "--format=%an"]);
+    assert_eq!(who.trim(), "Tree of Thoughts", "their configuration does not say who we are");
+    sandbox.git(&repository, &["-c", &safe, "fsck", "--strict"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sandbox = Sandbox::new();
+    let session = begun(&sandbox);
+    let (repository, id) = (session.repository(), session.id.clone());
+    session.server.finish();
+    let before = sandbox.head(&repository);
+    let mode = |mode: u32| {
+        for path in folders(&repository) {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+    };
+    let mut command = if is_root(&sandbox) {
+        std::fs::set_permissions(sandbox.path("."), PermissionsExt::from_mode(0o755)).unwrap();
+        let mut command = sandbox.command("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", TOT_MCP]);
+        let probe = sandbox
+            .command("setpriv")
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", TOT_MCP, "--version"])
+            .output();
+        if !probe.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: the privilege of root can't be dropped here");
+            return;
+        }
+        command
+    } else {
+        sandbox.command(TOT_MCP)
+    };
+    mode(0o555);
+    command.arg("--root").arg(sandbox.root()).arg("--clock-file").arg(sandbox.path("clock"));
+    let mut session = Session { sandbox: &sandbox, server: Server::start(command), id };
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3);
+    let message = store_error(&session.call("tot_reclassify", dead()));
+    assert!(message.contains("writable"), "it says what to do: {message}");
+    let message = store_error(&session.server.call("tot_start", json!({"query": "q"})));
+    assert!(message.contains("write") || message.contains("writable"), "{message}");
+    mode(0o755);
+    assert_eq!(sandbox.head(&repository), before);
+    sandbox.assert_sound(&repository);
+}
+
+/// All folders of a repository, and their root.
+#[cfg(unix)]
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(folders(&path));
+        }
+    }
+    found
+}
+
+/// Text that does not compress.
+fn noise(length: usize) -> String {
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b'!' + (state >> 40) as u8 % 90)
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+/// After a write that failed: the head is where it was, all is sound, and the next call goes on.
+fn assert_unharmed(session: &mut Session, before: &str) {
+    let (sandbox, repository) = (session.sandbox, session.repository());
+    assert_eq!(sandbox.head(&repository), before);
+    session.ok("tot_reclassify", change("DEAD"));
+    session.ok("tot_reclassify", change("EXPLORE"));
+    sandbox.assert_sound(&repository);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+    sandbox.sleep(60);
+    let mut big = result("R3.A1a", "EXPLORE");
+    big["findings"] = json!(noise(3_000));
+    // In blocks of 512 bytes: from a journal that can't be written to an index that can't.
+    let mut failed = 0;
+    for blocks in 0..8 {
+        let before = sandbox.head(&session.repository());
+        let mut command = sandbox.command("sh");
+        command.args(["-c", "trap '' XFSZ; ulimit -f $0; exec \"$@\"", &blocks.to_string(), TOT_MCP]);
+        command.arg("--root").arg(sandbox.root()).arg("--clock-file").arg(sandbox.path("clock"));
+        let mut limited =
+            Session { sandbox: &sandbox, server: Server::start(command), id: session.id.clone() };
+        let reply = limited.call("tot_commit", json!({"results": [big]}));
+        if reply["status"] == "OK" {
+            break;
+        }
+        let message = store_error(&reply);
+        assert!(message.contains("full") || message.contains("git fsck"), "{blocks}: {message}");
+        failed += 1;
+        assert_unharmed(&mut session, &before);
+    }
+    assert!(failed > 2, "{failed}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_fails_a_call_and_nothing_else() {
+    /// A file system of a megabyte, until the test ends.
+    struct Mounted<'a>(&'a Sandbox, PathBuf);
+    impl Drop for Mounted<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.command("umount").arg("-l").arg(&self.1).status();
+        }
+    }
+
+    let sandbox = Sandbox::new();
+    let disk = sandbox.root();
+    std::fs::create_dir(&disk).unwrap();
+    let mount = sandbox.command("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(&disk).output();
+    if !mount.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no file system can be mounted here");
+        return;
+    }
+    let _mounted = Mounted(&sandbox, disk.clone());
+    let mut session = begun(&sandbox);
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+    sandbox.sleep(60);
+    let before = sandbox.head(&session.repository());
+    let mut big = result("R3.A1a", "EXPLORE");
+    big["findings"] = json!(noise(900_000));
+    let message = store_error(&session.call("tot_commit", json!({"results": [big]})));
+    assert!(message.contains("full") || message.contains("space"), "{message}");
+    // Now to the last byte, and a small call.
+    let filler = disk.join("filler");
+    let _ = std::fs::write(&filler, vec![b'x'; 2 << 20]);
+    let message = store_error(&session.call("tot_reclassify", change("DEAD")));
+    assert!(message.contains("full") || message.contains("space"), "{message}");
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3, "reading goes on");
+    std::fs::remove_file(&filler).unwrap();
+    assert_unharmed(&mut session, &before);
+    session.server.kill();
+}
