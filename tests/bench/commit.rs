@@ -1,9 +1,9 @@
-//! What a turn of the work costs: proposing three nodes and committing three results of 3 KB, in investigations of 10, 100
-//! and 1,000 nodes; beside git's command line making the same two commits of the same files.
+//! What a turn of the work costs: proposing three nodes and committing three results of 3 KB, in investigations of
+//! 10, 100 and 1,000 nodes; beside git's command line making the same two commits of the same files.
 //!
-//! Ours is what a client sees: two calls over stdio of a running `tot-mcp`. Git's is `git add .` and `git commit`, twice,
-//! in a clone of the same repository, the writing of the files included. Before each round both repositories are set
-//! back (not timed), so that they don't grow; no two rounds write the same findings.
+//! Ours is what a client sees: two calls over stdio of a running `tot-mcp`. Git's is `git add .` and `git commit`,
+//! twice, in a clone of the same repository, the writing of the files included. Before each turn the repository is set
+//! back (not timed), so that it doesn't grow; no two turns write the same findings.
 //!
 //!     cargo bench --bench commit
 //!
@@ -24,25 +24,29 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode};
 use serde_json::{Value, json};
-use support::{Sandbox, Server, node};
+use support::{Sandbox, Server, node, result};
 
 const SIZES: [usize; 3] = [10, 100, 1_000];
 
-/// The findings of a node: 3 KB, different for every round and node.
-fn findings(round: u64, id: &str) -> String {
-    let mut text = format!("What was seen in round {round} at {id}.\n\n");
+/// The findings of a node: 3 KB, different for every turn and node.
+fn findings(turn: u64, id: &str) -> String {
+    let mut text = format!("What was seen in turn {turn} at {id}.\n\n");
     for line in 0.. {
         if text.len() >= 3_000 {
             break;
         }
-        text.push_str(&format!("- {id}, sample {line} of {round}: the queue held {} jobs.\n", line * 7 + 11));
+        text.push_str(&format!("- {id}, sample {line} of {turn}: the queue held {} jobs.\n", line * 7 + 11));
     }
     text
 }
 
-fn results(round: u64, ids: &[String]) -> Value {
-    let result = |id: &String| json!({"nodeId": id, "state": "EXPLORE", "findings": findings(round, id), "agentId": format!("agent-{id}")});
-    ids.iter().map(result).collect()
+fn results(turn: u64, ids: &[String]) -> Value {
+    let explored = |id: &String| {
+        let mut explored = result(id, "EXPLORE");
+        explored["findings"] = json!(findings(turn, id));
+        explored
+    };
+    ids.iter().map(explored).collect()
 }
 
 fn proposals(ids: &[String], parents: &[String]) -> Value {
@@ -58,7 +62,7 @@ struct Subject {
     base: String,
     next: Vec<String>,
     parents: Vec<String>,
-    round: u64,
+    turns: u64,
 }
 
 impl Subject {
@@ -77,7 +81,7 @@ impl Subject {
             base: String::new(),
             next: Vec::new(),
             parents: Vec::new(),
-            round: 0,
+            turns: 0,
         };
         let root = json!([node("R1.A", None)]);
         subject.call("tot_propose", json!({"nodes": root}));
@@ -105,13 +109,13 @@ impl Subject {
 
     /// Proposes and commits, and says how long that took.
     fn turn(&mut self) -> Duration {
-        self.round += 1;
+        self.turns += 1;
         let repository = self.repository.clone();
         set_back(&self.sandbox, &repository, &self.base);
         // The server takes notice of the head that was moved behind its back.
         self.call("tot_status", json!({"graph": "none"}));
         let propose = json!({"nodes": proposals(&self.next, &self.parents)});
-        let commit = json!({"results": results(self.round, &self.next)});
+        let commit = json!({"results": results(self.turns, &self.next)});
         let begin = Instant::now();
         self.call("tot_propose", propose);
         let proposed = begin.elapsed();
@@ -161,19 +165,19 @@ struct Git<'a> {
     repository: PathBuf,
     base: &'a str,
     files: [Files; 2],
-    round: u64,
+    turns: u64,
 }
 
 impl Git<'_> {
     fn turn(&mut self) -> Duration {
-        self.round += 1;
+        self.turns += 1;
         set_back(self.sandbox, &self.repository, self.base);
         let begin = Instant::now();
         for files in &self.files {
             for (path, text) in files {
                 let path = self.repository.join(path);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                std::fs::write(path, format!("{text}# {}\n", self.round)).unwrap();
+                std::fs::write(path, format!("{text}# {}\n", self.turns)).unwrap();
             }
             self.sandbox.git(&self.repository, &["add", "."]);
             self.sandbox.git(&self.repository, &["commit", "--quiet", "--message", "A turn"]);
@@ -204,8 +208,8 @@ fn measure(
 fn main() {
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(500))
-        .measurement_time(Duration::from_secs(2))
-        .sample_size(20)
+        .measurement_time(Duration::from_secs(6))
+        .sample_size(10)
         .configure_from_args();
     let mut table = Vec::new();
     for size in SIZES {
@@ -223,7 +227,7 @@ fn main() {
             subject.sandbox.git(repository, &["config", "gc.auto", "0"]);
         }
         let ours = measure(&mut group, "tot-mcp", size, || subject.turn());
-        let mut git = Git { sandbox: &subject.sandbox, repository: copy, base: &base, files, round: 0 };
+        let mut git = Git { sandbox: &subject.sandbox, repository: copy, base: &base, files, turns: 0 };
         let theirs = measure(&mut group, "git", size, || git.turn());
         group.finish();
         table.push((size, ours, theirs));

@@ -3,14 +3,15 @@
 
   inspector.py path/to/tot-mcp path/to/node_modules
 
-Lists the tools with `--strict`, which must find no error in their schemas (warnings are shown); runs the investigation of `investigation.py`,
-a new inspector and a new server for each call; and looks at its git repository. All of it twice: by `initialize`, and by
-`server/discover` (2026-07-28).
+Lists the tools with `--strict`, which must find no error in their schemas (warnings are shown); runs the investigation
+of `investigation.py`, a new inspector and a new server for each call; and looks at its git repository. All of it twice:
+by `initialize`, and by `server/discover` (2026-07-28).
 
 By hand, from the root of the project (the inspector needs Node 22, which package.json brings along):
 
   cargo build
-  mkdir -p target/ci/node && cp tests/clients/package*.json target/ci/node && (cd target/ci/node && npm ci --ignore-scripts)
+  mkdir -p target/ci/node && cp tests/clients/package*.json target/ci/node
+  npm ci --ignore-scripts --prefix target/ci/node
   python3 tests/clients/inspector.py target/debug/tot-mcp target/ci/node/node_modules
 """
 
@@ -31,7 +32,8 @@ class Inspector:
     def __init__(self, server, modules, home, era):
         node = glob.glob(os.path.join(modules, "node-linux-*", "bin", "node"))
         assert len(node) == 1, f"one Node is wanted in {modules}, not {node}"
-        launcher = os.path.join(modules, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+        package = os.path.join(modules, "@modelcontextprotocol", "inspector")
+        launcher = os.path.join(package, "clients", "launcher", "build", "index.js")
         self.command = [node[0], launcher, "--cli", server, "--root", os.path.join(home, "investigations")]
         self.options = ["--format", "json", "--protocol-era", era]
         # It keeps files of its own in HOME, and gives the server this environment.

@@ -8,7 +8,7 @@ CALLS = [
     ("tot_start", {"query": "Why does the nightly backup take four hours?", "mode": "smoke"}, "OK", None),
     (
         "tot_propose",
-        {"nodes": [{"id": "R1.A", "parent": None, "title": "Where the time goes", "plannedAction": "Profile one run."}]},
+        {"nodes": [{"id": "R1.A", "parent": None, "title": "Where time goes", "plannedAction": "Profile one run."}]},
         "OK",
         None,
     ),

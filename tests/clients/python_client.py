@@ -3,9 +3,9 @@
 
   python_client.py path/to/tot-mcp
 
-Lists the tools, runs the investigation of `investigation.py`, and looks at its git repository. The client itself refuses
-a structuredContent that does not fit the tool's outputSchema, though not of rejected calls; those are held to it here.
-With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
+Lists the tools, runs the investigation of `investigation.py`, and looks at its git repository. The client itself
+refuses a structuredContent that does not fit the tool's outputSchema, though not of rejected calls; those are held to
+it here. With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
 
 By hand, from the root of the project:
 
