@@ -144,9 +144,14 @@ fn writing() -> serde_yaml::SerializerOptions {
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
-    match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
-        Some((_, rest)) => rest.to_owned(),
-        None => line.to_owned(),
+    let line = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest,
+        None => line,
+    };
+    let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
+    match &line[..end.unwrap_or(line.len())] {
+        "invalid u32" => "not a whole number".to_owned(),
+        line => line.to_owned(),
     }
 }
 

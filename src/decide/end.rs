@@ -37,9 +37,6 @@ pub fn end(
         texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))),
         &mut errors,
     );
-    for error in &mut errors {
-        error.node = error.node.take().filter(|node| !node.is_empty());
-    }
     Rejection::unless_empty(errors)?;
     let conclusion = Arc::new(Conclusion {
         ended_at: now,

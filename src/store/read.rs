@@ -9,7 +9,7 @@ use super::{Fault, Snapshot, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
-use crate::ruleset::RulesetFile;
+use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
@@ -112,8 +112,11 @@ pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusi
 
 fn read_ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
+        // The first one's line stands before all of them.
         let line = errors.first().and_then(|error| error.line);
-        let reason = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let first = errors.iter().take(1).map(RulesetError::without_line);
+        let reasons: Vec<String> = first.chain(errors.iter().skip(1).map(ToString::to_string)).collect();
+        let reason = reasons.join("; ");
         Fault { path: file.path.clone(), line, reason }
     })
 }

@@ -1,6 +1,8 @@
 //! The command lines of the three binaries: arguments in, an exit status out. The only part of the library that
 //! prints to stdout.
 
+mod ruleset;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+use ruleset::{Folder, RulesetArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server, Service};
@@ -31,6 +34,8 @@ enum Command {
     Mcp(McpArguments),
     /// The same as the command tot-report
     Report(ReportArguments),
+    /// Lists, shows and checks rulesets: the methods of investigation
+    Ruleset(RulesetArguments),
 }
 
 #[derive(Args)]
@@ -59,6 +64,8 @@ struct McpArguments {
     /// No investigation may be started with fewer rounds than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
+    #[command(flatten)]
+    rulesets: Folder,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -99,6 +106,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Report(arguments)) => finish("tot report", run_report(&arguments)),
+        Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Err(status) => status,
     }
 }
@@ -156,8 +164,9 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
-    let service = Arc::new(Service::new(arguments.root, world, arguments.min_rounds));
-    let server = Server::new(mcp::tools::INSTRUCTIONS, mcp::tools::all(&service));
+    let service = Service::new(arguments.root, world, arguments.min_rounds);
+    let service = Arc::new(service.with_rulesets(arguments.rulesets.library()?));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
     Ok(mcp::serve_stdio(server)?)
 }
 
