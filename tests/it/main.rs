@@ -5,6 +5,7 @@
 mod demo;
 mod mcp;
 mod report;
+mod rules;
 mod rulesets;
 mod store;
 mod support;
