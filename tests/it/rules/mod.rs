@@ -6,6 +6,7 @@ mod every;
 mod exhaust;
 mod found_verify;
 mod multi_gate;
+mod random;
 mod single_root;
 
 /// Every code that the decisions know stands in a snapshot here.
