@@ -149,13 +149,19 @@ fn writing() -> serde_yaml::SerializerOptions {
 fn plain(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
-    let line =
-        line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")).map_or(line, |(_, rest)| rest);
-    // It may quote the text, of which a key can be a megabyte.
-    if line.chars().count() > MESSAGE_MAX {
-        return line.chars().take(MESSAGE_MAX - 1).chain(['…']).collect();
+    let line = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, rest)) => rest,
+        None => line,
+    };
+    let end = line.rfind(" at line ").filter(|end| line[end + 9..].contains(", column "));
+    match &line[..end.unwrap_or(line.len())] {
+        "invalid u32" => "not a whole number".to_owned(),
+        // It may quote the text, of which a key can be a megabyte.
+        line if line.chars().count() > MESSAGE_MAX => {
+            line.chars().take(MESSAGE_MAX - 1).chain(['…']).collect()
+        }
+        line => line.to_owned(),
     }
-    line.to_owned()
 }
 
 #[cfg(test)]

@@ -206,11 +206,14 @@ impl Check<'_> {
                 Some(other) => format!("would have stored {other}"),
                 None => "would have refused it".to_owned(),
             };
-            let first = self.terms.first_round(state);
+            let when = match self.terms.first_round(state) {
+                Some(first) => format!("{state} is kept from round {first}"),
+                None => format!("{state} is kept in no round"),
+            };
+            let round = node.round();
             let message = format!(
-                "{} was committed as {state} in round {}, where a commit {would}: {state} is kept from round {first}.",
-                node.id,
-                node.round()
+                "{} was committed as {state} in round {round}, where a commit {would}: {when}.",
+                node.id
             );
             self.at(node, "state", Finding::new(Error, "EARLY_STATE", message));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::confirm::confirmations;
 use super::propose::pending_list;
 use super::secrets::Findings;
-use super::{Decision, Rejection, check_lengths, not_blank, refuse_if_ended, stored};
+use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::{
     Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
@@ -52,6 +52,7 @@ pub fn commit(
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
+    let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
     let mut agents = known_agents(investigation);
     for result in results {
@@ -59,20 +60,22 @@ pub fn commit(
             errors.push(
                 Diagnostic::new(
                     "DUPLICATE_IN_BATCH",
-                    format!("{} stands twice in the batch.", result.node_id),
+                    format!("{} stands twice in the batch.", quoted(&result.node_id)),
                 )
                 .about(&result.node_id)
                 .suggest("Give one result per node."),
             );
             continue;
         }
+        // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
+        states.extend(state_in_ratio(investigation, terms, &result));
         let judged = judge(investigation, terms, result, now, &mut agents, &mut errors);
         if let Some((node, own)) = judged {
             warnings.extend(own);
             nodes.push(Arc::new(node));
         }
     }
-    check_ratio(investigation, terms, &nodes, &mut errors);
+    check_ratio(investigation, terms, &states, &mut errors);
     Rejection::unless_empty(errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
     let after = investigation.with(&changes);
@@ -126,7 +129,7 @@ fn judge(
     let Some(proposal) = proposal.filter(|node| node.is_pending()) else {
         let message = match proposal.and_then(|node| node.state()) {
             Some(state) => format!("{about} is already committed as {state}."),
-            None => format!("`{about}` was not proposed."),
+            None => format!("{} was not proposed.", quoted(&about)),
         };
         let suggestion = match proposal {
             Some(_) => format!("To change its state, use tot_reclassify. {}", pending_list(investigation)),
@@ -160,9 +163,9 @@ fn judge(
         }
         None => asked.clone(),
     };
-    check_parent(investigation, terms, proposal, &state, errors);
+    check_parent(investigation, terms, proposal, &asked, &state, errors);
     if let Some(least) = terms.evidence(&state) {
-        let has = result.evidence.as_deref().map_or(0, |evidence| evidence.chars().count());
+        let has = result.evidence.as_deref().map_or(0, |evidence| evidence.trim().chars().count());
         if has < least as usize {
             errors.push(
                 Diagnostic::new(
@@ -226,7 +229,7 @@ fn early(
 ) -> Option<(StateName, Diagnostic)> {
     let round = node.round();
     let rule = terms.early_rule(asked, round)?;
-    let first = terms.first_round(asked);
+    let first = terms.first_round_from(asked, round);
     let Some(stored) = &rule.store_as else {
         let available: Vec<&StateName> = terms
             .ruleset()
@@ -238,7 +241,12 @@ fn early(
         errors.push(
             Diagnostic::new(
                 "STATE_LOCKED",
-                format!("{asked} is locked until round {first}; {} is in round {round}.", node.id),
+                match first {
+                    Some(first) => {
+                        format!("{asked} is locked until round {first}; {} is in round {round}.", node.id)
+                    }
+                    None => format!("{asked} is never given by a commit."),
+                },
             )
             .about(&node.id)
             .suggest(format!("Available in round {round}: {}.", terms::list(available))),
@@ -251,10 +259,17 @@ fn early(
         }
         None => "It is closed.".to_owned(),
     };
+    let why = match first {
+        Some(first) => format!("{asked} is kept from round {first}"),
+        None => format!("{asked} is never given by a commit"),
+    };
     let code = rule.code.clone().unwrap_or_else(|| "DEPTH_ENFORCED".to_owned());
     let warning = Diagnostic::new(
         code,
-        format!("{} was committed as {asked} in round {round} and stored as {stored}: {asked} is kept from round {first}. {owed}", node.id),
+        format!(
+            "{} was committed as {asked} in round {round} and stored as {stored}: {why}. {owed}",
+            node.id
+        ),
     )
     .about(&node.id);
     Some((stored.clone(), warning))
@@ -265,6 +280,7 @@ fn check_parent(
     investigation: &Investigation,
     terms: &Terms,
     node: &Node,
+    asked: &StateName,
     state: &StateName,
     errors: &mut Vec<Diagnostic>,
 ) {
@@ -277,14 +293,21 @@ fn check_parent(
                 format!("{} has become {parent_state} since {} was proposed.", parent.id, node.id),
             )
             .about(&node.id)
-            .suggest(format!("Withdraw the proposal, or revive {} with tot_reclassify.", parent.id)),
+            .suggest(format!(
+                "Take the proposal back (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
+                node.id, parent.id
+            )),
         );
     } else if !terms.allows_child(parent_state, state) {
         let allowed = terms.child_states(parent_state).unwrap_or_default();
+        let stored = match asked == state {
+            true => String::new(),
+            false => format!(" (as which {asked} is stored in round {})", node.round()),
+        };
         errors.push(
             Diagnostic::new(
                 "INVALID_CHILD_STATE",
-                format!("{} can't be {state} under {}, which is {parent_state}.", node.id, parent.id),
+                format!("{} can't be {state}{stored} under {}, which is {parent_state}.", node.id, parent.id),
             )
             .about(&node.id)
             .suggest(format!("Allowed under {parent_state}: {}.", terms::list(allowed))),
@@ -338,11 +361,25 @@ fn doubts(
     doubts
 }
 
+/// The node and the state that it would be stored with, if the node is pending and the state known and not locked.
+fn state_in_ratio<'i>(
+    investigation: &'i Investigation,
+    terms: &Terms,
+    result: &Finding,
+) -> Option<(&'i Node, StateName)> {
+    let node = investigation.node(&result.node_id.parse().ok()?).filter(|node| node.is_pending())?;
+    let asked = known_state(terms, &result.state, &result.node_id).ok()?;
+    match terms.early_rule(&asked, node.round()) {
+        None => Some((node, asked)),
+        Some(rule) => Some((node, rule.store_as.clone()?)),
+    }
+}
+
 /// The terminal ratio, round by round.
 fn check_ratio(
     investigation: &Investigation,
     terms: &Terms,
-    nodes: &[Arc<Node>],
+    states: &[(&Node, StateName)],
     errors: &mut Vec<Diagnostic>,
 ) {
     let Some(rule) = &terms.ruleset().terminal_ratio else { return };
@@ -357,8 +394,7 @@ fn check_ratio(
     };
     // Per round: nodes that count, and those of them that are closed.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for node in nodes {
-        let Some(state) = node.state() else { continue };
+    for (node, state) in states {
         if rule.not_counted.iter().any(|exception| fits(exception, node, state)) {
             continue;
         }
@@ -378,7 +414,10 @@ fn check_ratio(
                     "TERMINAL_RATIO_EXCEEDED",
                     format!("{closed} of {counted} nodes of round {round} would be closed; at most {percent} % may be, here {most}."),
                 )
-                .suggest("Keep more nodes open in this commit, or commit them together with open ones."),
+                .suggest(
+                    "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
+                     tot_reclassify.",
+                ),
             );
         }
     }

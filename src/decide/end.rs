@@ -38,9 +38,6 @@ pub fn end(
     let mut secrets = Findings::default();
     secrets.check(terms.secrets(), "", texts);
     errors.append(&mut secrets.errors);
-    for error in &mut errors {
-        error.node = error.node.take().filter(|node| !node.is_empty());
-    }
     Rejection::unless_empty(errors)?;
     let conclusion = Arc::new(Conclusion {
         ended_at: now,

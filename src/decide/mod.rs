@@ -89,6 +89,14 @@ fn check_lengths<'a>(
     }
 }
 
+/// An id that an agent gave, for a message: in backticks, and cut where it is far too long.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => format!("`{text}`"),
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+    }
+}
+
 /// A blank text is as good as none.
 fn not_blank(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::secrets::Findings;
-use super::{Decision, Rejection, TITLE_MAX, check_lengths, refuse_if_ended};
+use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
 use crate::domain::{Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::{Terms, terms};
 
@@ -58,17 +58,28 @@ pub fn propose(
     }
     errors.append(&mut secrets.errors);
     let mut spellings = Spellings::new(investigation, &withdrawn);
+    // Roots with a fault of their own count as asked for: they will come once they are mended.
+    let asked_roots: HashSet<String> = request
+        .nodes
+        .iter()
+        .filter(|node| node.parent.is_none() && !is_committed(investigation, &node.id))
+        .map(|node| node.id.clone())
+        .collect();
     for new in request.nodes {
         if let Some(node) = check_node(investigation, terms, new, now, &mut spellings, &mut errors) {
             nodes.push(Arc::new(node));
         }
     }
-    check_roots(investigation, terms, &nodes, &withdrawn, &mut errors);
+    check_roots(investigation, terms, &nodes, &asked_roots, &withdrawn, &mut errors);
     Rejection::unless_empty(errors)?;
     let mut warnings = secrets.warnings;
     warnings.extend(breadth_warning(investigation, terms, &nodes, &withdrawn));
     let withdrawn = withdrawn.into_iter().collect();
     Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings })
+}
+
+fn is_committed(investigation: &Investigation, id: &str) -> bool {
+    id.parse::<NodeId>().is_ok_and(|id| investigation.committed_node(&id).is_some())
 }
 
 fn check_batch_limit(terms: &Terms, request: &Propose, errors: &mut Vec<Diagnostic>) {
@@ -108,7 +119,7 @@ fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<
             None => errors.push(
                 Diagnostic::new(
                     "NOT_PROPOSED",
-                    format!("`{text}` is not a pending proposal, so it can't be withdrawn."),
+                    format!("{} is not a pending proposal, so it can't be withdrawn.", quoted(text)),
                 )
                 .about(text)
                 .suggest(pending_list(investigation)),
@@ -165,7 +176,8 @@ fn check_node(
         errors.push(Diagnostic::new(code, message).about(&about).suggest(suggestion));
     };
     if new.title.trim().is_empty() {
-        error("MISSING_TITLE", format!("{about} has no title."), "Give it a title of one line.".into());
+        let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
+        error("MISSING_TITLE", format!("{node} has no title."), "Give it a title of one line.".into());
     } else if new.title.chars().count() > TITLE_MAX {
         let length = new.title.chars().count();
         error(
@@ -192,12 +204,12 @@ fn check_node(
                 "Give each node its own id.".into(),
             );
         } else if investigation.committed_node(id).is_some() {
-            let suggestion = match &new.parent {
-                Some(parent) => {
-                    format!("Choose another suffix that begins with {parent}'s, or use tot_reclassify.")
-                }
-                None => "Choose another letter, or use tot_reclassify.".into(),
+            let parent = new.parent.as_ref().and_then(|parent| parent.parse().ok());
+            let free = match parent.and_then(|parent| free_child(investigation, &parent)) {
+                Some(free) => format!("a new node below its parent could be {free}"),
+                None => "a new node needs another id".into(),
             };
+            let suggestion = format!("To change its state, use tot_reclassify; {free}.");
             error("DUPLICATE_ID", format!("{id} is already committed."), suggestion);
         } else if let Some(other) = collision {
             error(
@@ -220,7 +232,7 @@ fn check_node(
                     )
                 } else {
                     (
-                        format!("The parent `{text}` is not a committed node."),
+                        format!("The parent {} is not a committed node.", quoted(text)),
                         "Use the id of a committed node, or null for a root in round 1.".to_owned(),
                     )
                 };
@@ -236,7 +248,7 @@ fn check_node(
         error(
             "TERMINAL_PARENT",
             format!("{} is {state}, which takes no children.", parent.id),
-            format!("Propose below an open node, or revive it with tot_reclassify {}.", parent.id),
+            format!("Propose below an open node, or revive {} with tot_reclassify.", parent.id),
         );
     }
     if let Some(id) = &id {
@@ -248,7 +260,7 @@ fn check_node(
             ),
             None => {}
             Some(parent) if id.round() != parent.round().saturating_add(1) => {
-                let right = parent.id.child("1").map(|id| format!("Use an id like {id}."));
+                let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
                 error(
                     "ROUND_MISMATCH",
                     format!(
@@ -266,7 +278,7 @@ fn check_node(
             let extends =
                 id.suffix().len() > parent.id.suffix().len() && id.suffix().starts_with(parent.id.suffix());
             if !extends {
-                let right = parent.id.child("1").map(|id| format!("Use an id like {id}."));
+                let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
                 error(
                     "ID_PARENT_MISMATCH",
                     format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
@@ -289,18 +301,23 @@ fn check_node(
     })
 }
 
+/// An id that is still free below the parent: letters and digits in turn.
+fn free_child(investigation: &Investigation, parent: &NodeId) -> Option<NodeId> {
+    let digits = !parent.suffix().ends_with(|c: char| c.is_ascii_digit());
+    let steps = if digits { '1'..='9' } else { 'a'..='z' };
+    steps.filter_map(|step| parent.child(&step.to_string())).find(|id| investigation.node(id).is_none())
+}
+
 /// The limits on roots, counting committed and pending ones.
 fn check_roots(
     investigation: &Investigation,
     terms: &Terms,
     nodes: &[Arc<Node>],
+    asked: &HashSet<String>,
     withdrawn: &[NodeId],
     errors: &mut Vec<Diagnostic>,
 ) {
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
-    if new.is_empty() {
-        return;
-    }
     let roots = &terms.ruleset().roots;
     let name = &terms.ruleset().name;
     let recovery = terms.recovery_required(investigation);
@@ -321,21 +338,37 @@ fn check_roots(
     let committed = investigation.roots().filter(|node| !node.is_pending()).count();
     // Where nothing else could go on, one more root is let in.
     let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
-    if let Some(most) = most.filter(|most| total > *most) {
+    if let Some(most) = most.filter(|most| total > *most)
+        && let Some(last) = new.last()
+    {
+        let suggestion = match recovery {
+            true => "Propose one further root, and the others below it once it is committed.",
+            false => "Propose the node as a child of a committed one.",
+        };
         errors.push(
-            Diagnostic::new("TOO_MANY_ROOTS", format!("There would be {total} roots; {name} allows {most}."))
-                .about(new[new.len() - 1])
-                .suggest("Propose the node as a child of a committed one."),
+            Diagnostic::new(
+                "TOO_MANY_ROOTS",
+                format!("There would be {total} roots; {name} allows {most} here."),
+            )
+            .about(last)
+            .suggest(suggestion),
         );
     }
     let least = terms.min_roots() as usize;
-    if total < least {
+    let kept = investigation
+        .roots()
+        .filter(|node| !withdrawn.contains(&node.id) && !asked.contains(node.id.as_str()))
+        .count();
+    if !asked.is_empty() && kept + asked.len() < least {
         errors.push(
             Diagnostic::new(
                 "INSUFFICIENT_ROOTS",
-                format!("There would be {total} roots; at least {least} are asked for."),
+                format!("There would be {} of at least {least} roots.", kept + asked.len()),
             )
-            .suggest(format!("Propose {least} roots in this batch, from different angles.")),
+            .suggest(format!(
+                "Bring {} roots in this batch (parent: null), from different angles.",
+                least - kept
+            )),
         );
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::commit::known_state;
 use super::confirm::confirmations;
 use super::secrets::Findings;
-use super::{Decision, Rejection, check_lengths, not_blank, stored};
+use super::{Decision, Rejection, check_lengths, not_blank, quoted, stored};
 use crate::domain::{
     Author, Change, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, StateName, Timestamp,
     Transition,
@@ -48,7 +48,7 @@ pub fn reclassify(
     let Some((node, from)) = found.and_then(|node| Some((node, node.state()?))) else {
         let message = match found {
             Some(_) => format!("{about} is only proposed; it has no state yet."),
-            None => format!("There is no node `{about}`."),
+            None => format!("There is no node {}.", quoted(&about)),
         };
         return Err(Diagnostic::new("NODE_NOT_FOUND", message)
             .about(&about)
@@ -124,18 +124,26 @@ fn check_tree(
     to: &StateName,
     errors: &mut Vec<Diagnostic>,
 ) {
-    let children = investigation.children(&node.id).count();
     if terms.is_terminal(to) {
-        if children > 0 {
+        let children: Vec<&NodeId> = investigation.children(&node.id).map(|child| &child.id).collect();
+        let pending = investigation.children(&node.id).filter(|child| child.is_pending()).count();
+        if !children.is_empty() {
+            let shown = terms::list(children.iter().take(5));
+            let more = match children.len() {
+                0..=5 => String::new(),
+                many => format!(" and {} more", many - 5),
+            };
+            let suggestion = match pending == children.len() {
+                true => "They are only proposed: take them back first, with tot_propose's `withdraw`.",
+                false => "A node with committed children stays open: close its last descendants instead.",
+            };
             errors.push(
                 Diagnostic::new(
                     "HAS_CHILDREN",
-                    format!("{} has {children} children, committed or pending; {to} takes none.", node.id),
+                    format!("{} has children ({shown}{more}), and {to} takes none.", node.id),
                 )
                 .about(&node.id)
-                .suggest(
-                    "Withdraw pending children; committed ones stay, and the node with them stays open.",
-                ),
+                .suggest(suggestion),
             );
         }
     } else {
@@ -181,12 +189,14 @@ fn around_the_rules(terms: &Terms, node: &Node, to: &StateName, evidence: Option
         warnings.push(
             Diagnostic::new(
                 "EARLY_STATE",
-                format!(
-                    "{} became {to} in round {}; a commit could have had it from round {}.",
-                    node.id,
-                    node.round(),
-                    terms.first_round(to)
-                ),
+                match terms.first_round_from(to, node.round()) {
+                    Some(first) => format!(
+                        "{} became {to} in round {}; a commit could have had it from round {first}.",
+                        node.id,
+                        node.round()
+                    ),
+                    None => format!("{} became {to}, which no commit could have had.", node.id),
+                },
             )
             .about(&node.id),
         );
@@ -198,7 +208,7 @@ fn around_the_rules(terms: &Terms, node: &Node, to: &StateName, evidence: Option
                 .iter()
                 .chain(classification.reclassified.iter().filter_map(|change| change.evidence.as_ref()))
         });
-        let enough = |text: &str| text.chars().count() >= least as usize;
+        let enough = |text: &str| text.trim().chars().count() >= least as usize;
         if !evidence.is_some_and(enough) && !held.into_iter().any(|text| enough(text)) {
             warnings.push(
                 Diagnostic::new(

@@ -45,7 +45,7 @@ impl Findings {
                 named.push(format!("{} more", found.len() - NAMED));
             }
             let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
-            let message = format!("{field}{of} seems to hold {}.", named.join(", "));
+            let message = format!("`{field}`{of} seems to hold {}.", named.join(", "));
             let mut diagnostic = Diagnostic::new(CODE, message);
             if !node.is_empty() {
                 diagnostic = diagnostic.about(node);

@@ -55,10 +55,15 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         );
     }
     if round < least {
-        blockers.push(
-            Diagnostic::new("MIN_ROUNDS", format!("Round {round} of at least {least} rounds is reached."))
-                .suggest(format!("Go on until a node of round {least} is committed.")),
-        );
+        let mut blocker =
+            Diagnostic::new("MIN_ROUNDS", format!("Round {round} of at least {least} rounds is reached."));
+        // Where no node is open, the blocker before this one says what to do.
+        if investigation.committed().any(|(_, state)| !terms.is_terminal(state)) {
+            blocker = blocker.suggest(format!(
+                "Propose further nodes below open ones, until one of round {least} is committed."
+            ));
+        }
+        blockers.push(blocker);
     }
     if let Some(depth) = terms.min_depth().filter(|depth| round < *depth) {
         blockers.push(
@@ -90,14 +95,20 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         );
     }
     for (node, state) in investigation.committed() {
-        if terms.confirmation(state).is_some() {
+        if let Some(confirmation) = terms.confirmation(state) {
+            let outcomes = terms::list(
+                confirmation
+                    .outcomes
+                    .iter()
+                    .map(|outcome| format!("{} makes it {}", outcome.child, outcome.becomes)),
+            );
             blockers.push(
                 Diagnostic::new(
                     "AWAITING_CONFIRMATION",
                     format!("{} is {state}: no child has confirmed or refuted it.", node.id),
                 )
                 .about(&node.id)
-                .suggest("Commit a child that confirms or refutes it, or reclassify it."),
+                .suggest(format!("Commit a child below it ({outcomes}), or reclassify it.")),
             );
         }
     }
@@ -133,6 +144,50 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         }
     }
     blockers
+}
+
+/// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed
+/// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
+pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    for (node, state) in investigation.committed() {
+        if terms.ruleset().state(state).is_none() {
+            let message =
+                format!("{} is {state}, which is not a state of {}.", node.id, terms.ruleset().name);
+            faults.push(
+                Diagnostic::new("UNKNOWN_STATE", message)
+                    .about(&node.id)
+                    .suggest(format!("Reclassify it to one of {}.", terms.ruleset().state_list())),
+            );
+            continue;
+        }
+        let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
+        let Some((parent, above)) = parent.and_then(|parent| Some((parent, parent.state()?))) else {
+            continue;
+        };
+        let promoted = parent.classification.as_ref().is_some_and(|parent| parent.promoted_by().is_some());
+        if terms.is_terminal(above) && !promoted {
+            let message =
+                format!("{} is below {}, which is {above} and takes no children.", node.id, parent.id);
+            faults.push(
+                Diagnostic::new("TERMINAL_PARENT", message)
+                    .about(&node.id)
+                    .suggest(format!("Reclassify {} to an open state.", parent.id)),
+            );
+        } else if !terms.allows_child(above, state) {
+            let message = format!(
+                "{} is {state} under {}, which is {above} and does not allow it.",
+                node.id, parent.id
+            );
+            let allowed = terms::list(terms.child_states(above).unwrap_or_default());
+            faults.push(
+                Diagnostic::new("INVALID_CHILD_STATE", message)
+                    .about(&node.id)
+                    .suggest(format!("Reclassify one of the two; allowed under {above}: {allowed}.")),
+            );
+        }
+    }
+    faults
 }
 
 /// What would raise the quality most.

@@ -66,7 +66,7 @@ pub fn start(
                 format!("minRounds is {asked}; the most is {}.", MIN_ROUNDS.end()),
                 "Ask for fewer rounds.".into(),
             );
-        } else if asked < least {
+        } else if asked < least && modes.contains(&mode) {
             let why = match floor {
                 Some(floor) if floor == least && floor > own => "this server's least".to_owned(),
                 _ => format!("what {name} asks for in mode {mode}"),
@@ -127,7 +127,7 @@ pub fn start(
         min_roots,
         allow_early_terminal: request
             .allow_early_terminal
-            .unwrap_or_else(|| ruleset.allow_early_terminal_below.is_some_and(|below| min_rounds < below)),
+            .unwrap_or_else(|| ruleset.keeps_early_states(min_rounds)),
         started_at: now,
     })
 }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::id::NODE_ID_MAX;
+
 /// One thing that is wrong, doubtful or still owed: a code to act on, the node it concerns, what happened and
 /// what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +25,10 @@ impl Diagnostic {
         Diagnostic { code: code.into(), node: None, message: message.into(), suggestion: None }
     }
 
-    /// The same, about `node`.
+    /// The same, about `node`; a blank name is none, and one that is far too long for an id is cut.
     pub fn about(mut self, node: impl fmt::Display) -> Self {
-        self.node = Some(node.to_string());
+        let node: String = node.to_string().chars().take(NODE_ID_MAX).collect();
+        self.node = Some(node).filter(|node| !node.trim().is_empty());
         self
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::{self, message};
-use crate::ruleset::{Ruleset, RulesetFile, Severity, Terms, builtin};
+use crate::ruleset::{Library, Ruleset, RulesetFile, Severity, Terms};
 use crate::store::{FindError, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
@@ -26,6 +26,7 @@ pub struct Service {
     world: World,
     /// The operator's least number of minimum rounds.
     min_rounds: Option<u32>,
+    rulesets: Library,
     /// Whether the operator has what looks like a credential refused.
     reject_secrets: bool,
 }
@@ -36,6 +37,14 @@ pub struct Standing {
     pub snapshot: Snapshot,
     /// The rules it is judged by.
     pub ruleset: Arc<RulesetFile>,
+}
+
+/// An investigation whose rules can't be used.
+pub struct Unjudged {
+    /// The committed state.
+    pub snapshot: Snapshot,
+    /// What is wrong with the rules, and how to mend it.
+    pub error: Diagnostic,
 }
 
 /// What a write did.
@@ -71,9 +80,20 @@ impl Standing {
 }
 
 impl Service {
-    /// A service on the investigations in `root`.
+    /// A service on the investigations in `root`, with the built-in rulesets.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
-        Service { store: Store::new(root), world, min_rounds, reject_secrets: false }
+        Service {
+            store: Store::new(root),
+            world,
+            min_rounds,
+            rulesets: Library::built_in(),
+            reject_secrets: false,
+        }
+    }
+
+    /// The same, with these rulesets for new investigations. Those that exist are judged by their own copy.
+    pub fn with_rulesets(self, rulesets: Library) -> Self {
+        Service { rulesets, ..self }
     }
 
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
@@ -101,9 +121,9 @@ impl Service {
         self.min_rounds
     }
 
-    /// The rulesets that `tot_start` may choose, the default first.
-    pub fn rulesets(&self) -> &[RulesetFile] {
-        builtin::all()
+    /// The rulesets that `tot_start` may choose.
+    pub fn rulesets(&self) -> &Library {
+        &self.rulesets
     }
 
     /// The time, and where a new session id comes from.
@@ -124,23 +144,34 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
+    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, `INVALID_RULESET`, and what the store says.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
+        self.look(session)?.map_err(|unjudged| unjudged.error.into())
+    }
+
+    /// The same, or what there is where the ruleset that is pinned in it can't be used.
+    ///
+    /// # Errors
+    ///
+    /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
+    pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
         let path = self.store.find(session)?;
         let snapshot = self.store.load(&path)?;
-        match &snapshot.ruleset {
-            Ok(ruleset) => Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
-            Err(fault) => Err(Diagnostic::new(
+        let error = match &snapshot.ruleset {
+            Ok(ruleset) => return Ok(Ok(Standing { ruleset: Arc::clone(ruleset), snapshot })),
+            Err(fault) => Diagnostic::new(
                 "INVALID_RULESET",
                 format!("This investigation can't be judged: {fault}."),
             )
             .suggest(format!(
-                "Mend {} in {} by hand and commit it; its history can be read with git and tot-report meanwhile.",
+                "Mend {} in {} and commit it there (git log -p {} shows how it was); until then tot_status and \
+                 tot-report show what can be said without rules.",
                 fault.path,
-                path.display()
-            ))
-            .into()),
-        }
+                path.display(),
+                fault.path
+            )),
+        };
+        Ok(Err(Unjudged { snapshot, error }))
     }
 
     /// Decides on the committed state and writes what was decided as one commit.

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::service::{Refusal, Standing};
+use super::service::{Refusal, Standing, Unjudged};
 use crate::decide::quality::Quality;
 use crate::decide::results::Reference;
 use crate::decide::standing::{self, NextRound};
@@ -201,6 +201,23 @@ impl Shared {
     /// Of a call that went through; without a message of its own the next legal step is the message.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
         Shared::of(standing, Status::Ok, commit, &[], warnings)
+    }
+
+    /// Of a reading call on an investigation whose rules can't be used.
+    pub fn unjudged(unjudged: &Unjudged) -> Shared {
+        let error = std::slice::from_ref(&unjudged.error);
+        let suggestion = unjudged.error.suggestion.as_deref().unwrap_or_default();
+        Shared {
+            status: Status::Ok,
+            message: format!("{} {suggestion}", unjudged.error.message),
+            errors: Vec::new(),
+            warnings: notices(error),
+            commit: None,
+            current_round: Some(unjudged.snapshot.investigation.current_round()),
+            can_end: false,
+            blockers: notices(error),
+            next_round_info: None,
+        }
     }
 
     /// Of a call that was refused.

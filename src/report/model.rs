@@ -16,6 +16,7 @@ use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId, Reclassification, StateName, Timestamp};
 use crate::markdown;
+use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::{Role, Ruleset, Severity, Terms, terms};
 
 /// Characters of a finding on a card.
@@ -352,7 +353,7 @@ pub(super) struct StateRule {
     /// What a node in it owes, in sentences.
     pub owes: Vec<String>,
     pub child_states: Option<String>,
-    pub first_round: u32,
+    pub first_round: Option<u32>,
     pub evidence: Option<u32>,
 }
 
@@ -822,6 +823,8 @@ fn header(input: &Input, overview: &Overview) -> Header {
     let meta = investigation.meta();
     let conclusion = investigation.conclusion();
     let head = snapshot.head.to_string();
+    let terms = snapshot.ruleset.as_ref().ok().map(|file| Terms::new(&file.ruleset, meta));
+    let at_odds = terms.map(|terms| standing::at_odds(investigation, &terms)).unwrap_or_default();
     Header {
         id: meta.id.to_string(),
         title: meta.title.clone(),
@@ -851,6 +854,7 @@ fn header(input: &Input, overview: &Overview) -> Header {
             .into_iter()
             .chain(&snapshot.faults)
             .map(ToString::to_string)
+            .chain(at_odds.iter().map(ToString::to_string))
             .collect(),
         has_rules: snapshot.ruleset.is_ok(),
     }
@@ -964,7 +968,8 @@ fn early(ruleset: &Ruleset, allowed: bool) -> Vec<String> {
         .iter()
         .filter(|rule| !(allowed && rule.store_as.is_some()))
         .map(|rule| {
-            let rounds = in_rounds(rule.from_round.unwrap_or(1), Some(rule.to_round));
+            let last = Some(rule.to_round).filter(|last| *last < LAST_ROUND);
+            let rounds = in_rounds(rule.from_round.unwrap_or(1), last);
             let states = terms::list(&rule.states);
             let is = if rule.states.len() == 1 { "is" } else { "are" };
             match &rule.store_as {
@@ -1022,8 +1027,10 @@ fn checks(terms: Terms<'_>) -> Vec<String> {
     }
     for confirmation in &ruleset.confirmations {
         for outcome in &confirmation.outcomes {
-            sentences
-                .push(format!("A {} child makes {} {}.", outcome.child, confirmation.state, outcome.becomes));
+            sentences.push(format!(
+                "A child in {} makes {} {}.",
+                outcome.child, confirmation.state, outcome.becomes
+            ));
         }
     }
     let checks = &ruleset.checks;

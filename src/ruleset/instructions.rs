@@ -1,8 +1,8 @@
 //! What an agent must know to follow a ruleset, written from it: the states, what each needs, the loop, the end.
 
-use super::schema::{Role, Severity, State};
+use super::schema::{LAST_ROUND, Role, Severity, State};
 use super::terms::{Terms, list};
-use crate::domain::Meta;
+use crate::domain::{Meta, StateName};
 
 /// The instructions for one investigation, in Markdown.
 pub fn instructions(terms: &Terms, meta: &Meta) -> String {
@@ -36,69 +36,83 @@ pub fn needs(terms: &Terms, state: &State) -> String {
     if state.terminal {
         parts.push("Terminal.".to_owned());
     }
-    // The rules by round, each said once.
-    let mut round = 1;
-    let mut said: Vec<(u32, String)> = Vec::new();
-    while round <= 100 {
-        if let Some((min, of)) = terms.owed(&state.name, round) {
-            let need = super::terms::children(min, of);
-            if said.last().is_none_or(|(_, last)| *last != need) {
-                said.push((round, need));
-            }
-        }
-        round += 1;
-    }
-    match said.as_slice() {
-        [] => {}
-        [(_, need)] => parts.push(format!("Needs {need}.")),
-        several => {
-            let each: Vec<String> = several
-                .iter()
-                .enumerate()
-                .map(|(i, (from, need))| match several.get(i + 1) {
-                    Some((next, _)) if next - 1 == *from => format!("{need} in round {from}"),
-                    Some((next, _)) => format!("{need} in rounds {from} to {}", next - 1),
-                    None => format!("{need} from round {from}"),
-                })
-                .collect();
-            parts.push(format!("Needs {}.", each.join(", ")));
-        }
+    if let Some(owed) = owed(terms, state) {
+        parts.push(format!("Needs {owed}."));
     }
     if let Some(allowed) = &state.child_states {
         parts.push(format!("Its children may be {}.", list(allowed)));
     }
-    let first = terms.first_round(&state.name);
-    if first > 1 {
-        parts.push(format!("From round {first}."));
+    match terms.first_round(&state.name) {
+        Some(1) => {}
+        Some(first) => parts.push(format!("From round {first}.")),
+        None => parts.push("No commit gives it.".to_owned()),
     }
     if let Some(least) = terms.evidence(&state.name) {
         parts.push(format!("Needs `evidence` of {least} characters or more."));
     }
     if let Some(confirmation) = terms.confirmation(&state.name) {
         for outcome in &confirmation.outcomes {
-            parts.push(format!("A {} child makes it {}.", outcome.child, outcome.becomes));
+            parts.push(format!("A child in {} makes it {}.", outcome.child, outcome.becomes));
         }
     }
     parts.join(" ")
+}
+
+/// The children that a state asks for, by rounds: `2 children in rounds 1 to 2, 1 child from round 3`.
+pub fn owed(terms: &Terms, state: &State) -> Option<String> {
+    // Each said once, with the round from which it holds; an empty one where nothing is owed.
+    let mut said: Vec<(u32, String)> = Vec::new();
+    for round in 1..=100 {
+        let need = match terms.owed(&state.name, round) {
+            Some((min, of)) if min > 0 => super::terms::children(min, of),
+            _ => String::new(),
+        };
+        if said.last().is_none_or(|(_, last)| *last != need) {
+            said.push((round, need));
+        }
+    }
+    if let [(_, need)] = said.as_slice() {
+        return (!need.is_empty()).then(|| need.clone());
+    }
+    let each: Vec<String> = said
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, need))| !need.is_empty())
+        .map(|(i, (from, need))| match said.get(i + 1) {
+            Some((next, _)) if next - 1 == *from => format!("{need} in round {from}"),
+            Some((next, _)) => format!("{need} in rounds {from} to {}", next - 1),
+            None => format!("{need} from round {from}"),
+        })
+        .collect();
+    Some(each.join(", "))
 }
 
 /// The rules that go across states, one sentence each.
 pub fn rules(terms: &Terms) -> Vec<String> {
     let ruleset = terms.ruleset();
     let mut rules = Vec::new();
+    // Rules that differ only in their code are one sentence.
+    type Key<'r> = (u32, u32, &'r Option<StateName>);
+    let mut early: Vec<(Key, Vec<&StateName>)> = Vec::new();
     for rule in &ruleset.early_states {
-        let early: Vec<_> =
-            rule.states.iter().filter(|state| terms.early_rule(state, rule.to_round).is_some()).collect();
-        if early.is_empty() {
-            continue;
+        let states = rule.states.iter().filter(|state| terms.early_rule(state, rule.to_round).is_some());
+        let key = (rule.from_round.unwrap_or(1), rule.to_round, &rule.store_as);
+        match early.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, known)) => known.extend(states),
+            None => early.push((key, states.collect())),
         }
-        let rounds = match rule.from_round.unwrap_or(1) {
-            from if from == rule.to_round => format!("round {from}"),
-            from => format!("rounds {from} to {}", rule.to_round),
+    }
+    for ((from, to, stored), states) in early.iter().filter(|(_, states)| !states.is_empty()) {
+        let rounds = match to {
+            to if to == from => format!("round {from}"),
+            &LAST_ROUND if *from == 1 => "any round".to_owned(),
+            &LAST_ROUND => format!("round {from} and later"),
+            to => format!("rounds {from} to {to}"),
         };
-        rules.push(match &rule.store_as {
-            Some(stored) => format!("In {rounds}, {} is stored as {stored}.", list(&early)),
-            None => format!("In {rounds}, {} is refused.", list(&early)),
+        let is = if states.len() == 1 { "is" } else { "are" };
+        rules.push(match stored {
+            Some(stored) => format!("In {rounds}, {} {is} stored as {stored}.", list(states)),
+            None => format!("In {rounds}, {} {is} refused.", list(states)),
         });
     }
     if let Some(ratio) = &ruleset.terminal_ratio {
@@ -119,6 +133,22 @@ pub fn rules(terms: &Terms) -> Vec<String> {
             "Of one commit's nodes, at most so many may be closed{also}: {}.",
             limits.join(", ")
         ));
+        for exception in &ratio.not_counted {
+            let nodes = match &exception.states {
+                Some(states) => format!("nodes in {}", list(states)),
+                None => "nodes".to_owned(),
+            };
+            let below = exception.children_of.as_ref().map(|of| format!(" below {}", list(of)));
+            let rounds = exception.to_round.map(|last| match last {
+                1 => " of round 1".to_owned(),
+                last => format!(" up to round {last}"),
+            });
+            rules.push(format!(
+                "There, {nodes}{}{} do not count.",
+                below.unwrap_or_default(),
+                rounds.unwrap_or_default()
+            ));
+        }
     }
     if let Some(limit) = ruleset.batch_limit {
         rules.push(format!("At most {limit} nodes in a proposal."));
@@ -142,6 +172,22 @@ pub fn rules(terms: &Terms) -> Vec<String> {
         check(Severity::Reject, "A text that holds what looks like a credential".to_owned());
     }
     rules
+}
+
+/// What is asked of the roots, in a sentence.
+pub fn roots(terms: &Terms) -> String {
+    let roots = &terms.ruleset().roots;
+    let ids = roots.ids.as_ref().map(|ids| format!(", {}", list(ids))).unwrap_or_default();
+    match (terms.min_roots(), roots.max) {
+        (1, Some(1)) => format!("One root{ids}."),
+        (least, Some(most)) if least == most => format!("{least} roots in the first proposal{ids}."),
+        (least, Some(most)) => format!("{least} to {most} roots{ids}."),
+        (1, None) => format!("One or more roots{ids}."),
+        (least, None) if roots.min_is_chosen => {
+            format!("{least} or more roots in the first proposal{ids}; `minRoots` may choose another number.")
+        }
+        (least, None) => format!("{least} or more roots in the first proposal{ids}."),
+    }
 }
 
 fn steps(terms: &Terms) -> Vec<String> {
@@ -173,7 +219,19 @@ fn steps(terms: &Terms) -> Vec<String> {
 }
 
 fn end(terms: &Terms) -> String {
-    let mut parts = vec![format!("Round {} is reached", terms.min_rounds())];
+    sentence(&end_parts(terms).join("; "))
+}
+
+/// With a capital at its beginning and a full stop at its end.
+pub(super) fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
+}
+
+/// What must hold at the end, one clause each.
+pub fn end_parts(terms: &Terms) -> Vec<String> {
+    let mut parts = vec![format!("round {} is reached", terms.min_rounds())];
     if let Some(depth) = terms.min_depth() {
         parts.push(format!("the deepest node is in round {depth} or later"));
     }
@@ -185,5 +243,5 @@ fn end(terms: &Terms) -> String {
     }
     parts.push("every open node has the children it needs".to_owned());
     parts.push("no proposal is pending".to_owned());
-    format!("{}.", parts.join("; "))
+    parts
 }

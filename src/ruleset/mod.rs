@@ -5,16 +5,20 @@
 //! 2. [`validity`]: whether a ruleset contradicts itself.
 //! 3. [`terms`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
 //! 4. [`builtin`]: the rulesets that the program brings along.
-//! 5. [`instructions`]: what an agent must know, written from the ruleset.
+//! 5. [`library`]: these and an operator's own.
+//! 6. [`instructions`]: what an agent must know, written from the ruleset; [`sheet`]: the same for people.
 //!
 //! No ruleset's name appears in code outside `builtin`.
 
 pub mod builtin;
 pub mod instructions;
+pub mod library;
 pub mod schema;
+pub mod sheet;
 pub mod terms;
 pub mod validity;
 
+pub use library::Library;
 pub use schema::{Mode, Role, Ruleset, Severity, State};
 pub use terms::{Requirement, Terms};
 
@@ -31,8 +35,7 @@ pub struct RulesetFile {
 
 /// Why a ruleset can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}{}", line.map(|line| format!("line {line}: ")).unwrap_or_default(),
-    suggestion.as_ref().map(|suggestion| format!(" ({suggestion})")).unwrap_or_default())]
+#[error("{}{}", line.map(|line| format!("line {line}: ")).unwrap_or_default(), self.without_line())]
 pub struct RulesetError {
     /// The line in the file, from 1, where it is known.
     pub line: Option<u64>,
@@ -42,6 +45,16 @@ pub struct RulesetError {
     pub suggestion: Option<String>,
 }
 
+impl RulesetError {
+    /// The reason and how to mend it, for where the line stands beside it.
+    pub fn without_line(&self) -> String {
+        match &self.suggestion {
+            Some(suggestion) => format!("{} ({suggestion})", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+}
+
 impl RulesetFile {
     /// Reads and checks a ruleset.
     ///
@@ -49,20 +62,36 @@ impl RulesetFile {
     ///
     /// Every fault that was found: text that is no ruleset file, or a ruleset that contradicts itself.
     pub fn parse(text: &str) -> Result<RulesetFile, Vec<RulesetError>> {
+        if let Some(error) = merge_conflict(text) {
+            return Err(vec![error]);
+        }
         let ruleset: Ruleset = yaml::from_text(text).map_err(|error| {
-            vec![RulesetError { line: error.line, reason: error.message, suggestion: None }]
+            let suggestion = validity::mend(&error.message);
+            vec![RulesetError { line: error.line, reason: error.message, suggestion }]
         })?;
         let faults = validity::faults(&ruleset);
         if faults.is_empty() {
             return Ok(RulesetFile { ruleset, text: text.to_owned() });
         }
-        Err(faults
+        let mut errors: Vec<RulesetError> = faults
             .into_iter()
             .map(|fault| RulesetError {
                 line: fault.line_in(text),
                 reason: fault.reason,
                 suggestion: fault.suggestion,
             })
-            .collect())
+            .collect();
+        errors.sort_by_key(|error| error.line);
+        Err(errors)
     }
+}
+
+/// What git leaves in a file that two branches changed.
+fn merge_conflict(text: &str) -> Option<RulesetError> {
+    let line = text.lines().position(|line| line.starts_with("<<<<<<< "))?;
+    Some(RulesetError {
+        line: Some(line as u64 + 1),
+        reason: "a merge conflict is left in it".into(),
+        suggestion: Some("keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>".into()),
+    })
 }

@@ -11,13 +11,18 @@ use crate::domain::{NodeId, StateName};
 /// The version of the file's form that this program reads.
 pub const VERSION: u32 = 1;
 
+/// The last round that a rule may name. A state that comes too early up to this round is never given by a commit.
+pub const LAST_ROUND: u32 = 100;
+
 /// One method of investigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ruleset {
     /// The version of this file's form: 1.
+    #[schemars(extend("const" = VERSION))]
     pub version: u32,
     /// The name it is chosen by: a-z, 0-9 and hyphens. A file `NAME.yaml` holds the ruleset NAME.
+    #[schemars(regex(pattern = "^[a-z0-9-]{1,60}$"))]
     pub name: String,
     /// What the method is for, in one line.
     pub summary: String,
@@ -322,6 +327,14 @@ pub struct Mode {
     /// `tot_next` asks for at least this many children per open node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub children_asked: Option<u32>,
+}
+
+/// The JSON Schema of a ruleset file, by which editors complete and check it. In the draft that they know best.
+pub fn json_schema() -> serde_json::Value {
+    let generator = schemars::generate::SchemaSettings::draft07().into_generator();
+    let mut schema = generator.into_root_schema_for::<Ruleset>();
+    schema.insert("title".into(), "A ruleset of Tree of Thoughts".into());
+    schema.into()
 }
 
 impl Role {

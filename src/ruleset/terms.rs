@@ -1,7 +1,7 @@
 //! The rules in force for one investigation: the ruleset, its mode, and what `tot_start` fixed. Every question that a
 //! decision asks of a ruleset is answered here.
 
-use super::schema::{Children, Confirmation, EarlyState, Mode, Role, Ruleset, Severity, State};
+use super::schema::{Children, Confirmation, EarlyState, LAST_ROUND, Mode, Role, Ruleset, Severity, State};
 use crate::domain::{Classification, Investigation, Meta, Node, NodeId, StateName};
 
 /// The mode of a ruleset that names none.
@@ -18,15 +18,6 @@ impl Ruleset {
         self.early_states.iter().find(|rule| {
             rule.states.contains(state) && (rule.from_round.unwrap_or(1)..=rule.to_round).contains(&round)
         })
-    }
-
-    /// The first round in which the state may be committed.
-    pub fn first_round(&self, state: &StateName) -> u32 {
-        let last = self.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
-        (1..=last)
-            .find(|round| self.early_rule(state, *round).is_none())
-            .unwrap_or(last.saturating_add(1))
-            .max(1)
     }
 
     /// The names of the modes, the default first.
@@ -48,6 +39,11 @@ impl Ruleset {
         list(self.states.iter().map(|state| &state.name))
     }
 
+    /// Whether early states are kept with that number of minimum rounds, where `tot_start` does not say.
+    pub fn keeps_early_states(&self, min_rounds: u32) -> bool {
+        self.allow_early_terminal_below.is_some_and(|below| min_rounds < below)
+    }
+
     /// Whether any early state is stored as another one.
     pub fn has_conversions(&self) -> bool {
         self.early_states.iter().any(|rule| rule.store_as.is_some())
@@ -58,6 +54,12 @@ impl Children {
     /// Whether it applies to a node of that round.
     pub fn applies(&self, round: u32) -> bool {
         self.from_round.unwrap_or(1) <= round && self.to_round.is_none_or(|last| round <= last)
+    }
+
+    /// Whether its bounds leave no round.
+    pub fn applies_to_none(&self) -> bool {
+        let first = self.from_round.unwrap_or(1);
+        first == 0 || self.to_round.is_some_and(|last| last < first)
     }
 }
 
@@ -108,6 +110,20 @@ impl<'a> Terms<'a> {
         }
     }
 
+    /// The terms of an investigation that chooses nothing for itself.
+    pub fn by_default(ruleset: &'a Ruleset) -> Self {
+        let mode = ruleset.modes.first();
+        let min_rounds = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
+        Terms {
+            ruleset,
+            mode,
+            min_rounds,
+            min_roots: ruleset.roots.min,
+            allow_early_terminal: ruleset.keeps_early_states(min_rounds),
+            secrets: ruleset.checks.secret_suspected,
+        }
+    }
+
     /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
     pub fn refusing_secrets(self) -> Self {
         Terms { secrets: Severity::Reject, ..self }
@@ -116,6 +132,11 @@ impl<'a> Terms<'a> {
     /// What is done about a text that holds what looks like a credential.
     pub fn secrets(&self) -> Severity {
         self.secrets
+    }
+
+    /// The name of the mode.
+    pub fn mode_name(&self) -> &'a str {
+        self.mode.map_or(ONLY_MODE, |mode| &mode.name)
     }
 
     /// The ruleset.
@@ -175,9 +196,17 @@ impl<'a> Terms<'a> {
         (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
     }
 
-    /// The first round in which the state may be committed here.
-    pub fn first_round(&self, state: &StateName) -> u32 {
-        (1..).find(|round| self.early_rule(state, *round).is_none()).unwrap_or(1)
+    /// The first round in which the state may be committed here; `None` where no commit gives it.
+    pub fn first_round(&self, state: &StateName) -> Option<u32> {
+        self.first_round_from(state, 1)
+    }
+
+    /// The first round, not before `round`, in which the state may be committed here.
+    pub fn first_round_from(&self, state: &StateName, round: u32) -> Option<u32> {
+        if round > LAST_ROUND {
+            return Some(round);
+        }
+        (round..=LAST_ROUND).find(|round| self.early_rule(state, *round).is_none())
     }
 
     /// How many characters of evidence the state needs; `None` for none.

@@ -80,7 +80,7 @@ pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Commi
 /// The nodes of the history, each blob read once: what one commit wrote is what a later one changed.
 struct Nodes<'a> {
     git: &'a Git,
-    read: HashMap<BlobId, Result<Arc<Node>, Fault>>,
+    read: HashMap<(BlobId, NodeId), Result<Arc<Node>, Fault>>,
 }
 
 impl Nodes<'_> {
@@ -92,8 +92,8 @@ impl Nodes<'_> {
         faults: &mut Vec<Fault>,
     ) -> Option<Arc<Node>> {
         let blob = blob?;
-        let read =
-            self.read.entry(blob).or_insert_with(|| read::read_node(self.git, path, blob, id).map(Arc::new));
+        let entry = self.read.entry((blob, id.clone()));
+        let read = entry.or_insert_with(|| read::read_node(self.git, path, blob, id).map(Arc::new));
         match read {
             Ok(node) => Some(Arc::clone(node)),
             Err(fault) => {

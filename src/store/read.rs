@@ -9,7 +9,7 @@ use super::{Fault, Snapshot, SourceFile, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
-use crate::ruleset::RulesetFile;
+use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
@@ -39,7 +39,12 @@ pub(super) fn snapshot(
             continue;
         }
         if let Some(reason) = unfit(&file, &place) {
-            faults.push(Fault { path: file.path, line: None, reason });
+            let fault = Fault { path: file.path, line: None, reason };
+            match place {
+                Place::Meta => meta = Some(Err(fault)),
+                Place::Ruleset => ruleset = Some(Err(fault)),
+                _ => faults.push(fault),
+            }
             continue;
         }
         if !seen.insert(file.path.clone()) {
@@ -54,7 +59,8 @@ pub(super) fn snapshot(
                 Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
-            Place::Node(id) => match known.nodes.get(&file.blob) {
+            // The same bytes may stand under another path, where they are wrong.
+            Place::Node(id) => match known.nodes.get(&file.blob).filter(|node| node.id == id) {
                 Some(node) => nodes.push((file.blob, Arc::clone(node))),
                 None => match read_node(git, &file.path, file.blob, &id) {
                     Ok(node) => nodes.push((file.blob, Arc::new(node))),
@@ -140,8 +146,11 @@ pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusi
 
 fn read_ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
+        // The first one's line stands before all of them.
         let line = errors.first().and_then(|error| error.line);
-        let reason = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let first = errors.iter().take(1).map(RulesetError::without_line);
+        let reasons: Vec<String> = first.chain(errors.iter().skip(1).map(ToString::to_string)).collect();
+        let reason = reasons.join("; ");
         Fault { path: file.path.clone(), line, reason }
     })
 }

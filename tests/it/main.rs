@@ -6,6 +6,8 @@ mod check;
 mod demo;
 mod mcp;
 mod report;
+mod rules;
+mod rulesets;
 mod store;
 mod support;
 mod tidy;

@@ -14,7 +14,7 @@ use super::service::{Refusal, Service};
 use super::wire::{GraphForm, Shared};
 use crate::domain::Investigation;
 use crate::graph;
-use crate::ruleset::Terms;
+use crate::ruleset::{Terms, builtin, terms};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\
@@ -30,6 +30,24 @@ Every reply says in `message` what to do next, in `blockers` what keeps the end 
 children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
 tot_status shows how an investigation stands; tot_reclassify revives, corrects or gives up a node. Work survives a \
 restart: any sessionId can be taken up again.";
+
+/// The same, and what this server has beside the built-in rulesets.
+pub fn instructions(service: &Service) -> String {
+    let own: Vec<String> = service
+        .rulesets()
+        .all()
+        .iter()
+        .skip(builtin::all().len())
+        .map(|file| file.ruleset.name.clone())
+        .collect();
+    if own.is_empty() {
+        return INSTRUCTIONS.to_owned();
+    }
+    // Clients cut long instructions; UNKNOWN_RULESET lists all names.
+    let shown = terms::list(own.iter().take(10));
+    let more = if own.len() > 10 { format!(" and {} more", own.len() - 10) } else { String::new() };
+    format!("{INSTRUCTIONS}\n\nThis server has further rulesets for tot_start: {shown}{more}.")
+}
 
 /// The most nodes of an investigation whose graph is sent unasked.
 const GRAPH_NODES: usize = 40;

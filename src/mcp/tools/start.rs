@@ -13,8 +13,8 @@ use crate::decide::Rejection;
 use crate::decide::start::{Start, secrets, start};
 use crate::domain::Diagnostic;
 use crate::format::message;
+use crate::ruleset::builtin;
 use crate::ruleset::instructions::instructions;
-use crate::ruleset::{builtin, terms};
 
 const ABOUT: About = About {
     name: "tot_start",
@@ -37,9 +37,10 @@ struct Input {
     query: String,
     /// A short title for lists and pages; the first line of the query where it is absent.
     title: Option<String>,
-    /// The method: single-root (default), drill, multi-gate, found-verify or exhaust.
+    /// The method: single-root (default), drill, multi-gate, found-verify, exhaust, or one of this server's own;
+    /// a name that it does not know is answered with all it has.
     ruleset: Option<String>,
-    /// The mode of the method. single-root has deep (default), exhaustive and smoke.
+    /// The mode of the method. single-root has deep (default), exhaustive and smoke; other methods may have others.
     mode: Option<String>,
     /// Roots that the first proposal must bring, where the method lets them be chosen.
     min_roots: Option<u32>,
@@ -106,13 +107,16 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let name = input.ruleset.as_deref().map_or(builtin::DEFAULT, str::trim);
-    let file = service.rulesets().iter().find(|file| file.ruleset.name == name).ok_or_else(|| {
-        let known = terms::list(service.rulesets().iter().map(|file| &file.ruleset.name));
+    let file = service.rulesets().get(name).ok_or_else(|| {
         Diagnostic::new(
             "UNKNOWN_RULESET",
             format!("There is no ruleset `{}`.", name.chars().take(60).collect::<String>()),
         )
-        .suggest(format!("The rulesets are {known}; without one, it is {}.", builtin::DEFAULT))
+        .suggest(format!(
+            "The rulesets are {}; without one, it is {}.",
+            service.rulesets().names(),
+            builtin::DEFAULT
+        ))
     })?;
     let request = Start {
         query: input.query,

@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
+use super::super::service::{Refusal, Service, Standing, Unjudged};
 use super::super::wire::{GraphForm, IncompleteNode, QualityFigures, Shared, incomplete, pending};
 use super::{answer, graph};
 use crate::decide::quality::quality;
+use crate::decide::standing::at_odds;
 use crate::domain::{Diagnostic, Investigation};
+use crate::store::Snapshot;
 
 /// How many entries a page has.
 const PAGE: usize = 50;
@@ -109,7 +111,7 @@ struct Output {
     /// The next legal step.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_action: Option<String>,
-    /// Files of the investigation that can't be read.
+    /// Files of the investigation that can't be read, and nodes that its rules do not allow as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<Vec<String>>,
     /// The graph.
@@ -166,8 +168,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let standing = service.read(&input.session_id)?;
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
         Some(cursor) => cursor.parse::<usize>().map_err(|_| {
@@ -175,21 +176,61 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
                 .suggest("Give `nextCursor` of the reply before, or leave it out for the first page.")
         })?,
     };
+    Ok(match seen {
+        Ok(standing) => judged(&standing, &input, start),
+        Err(unjudged) => without_rules(&unjudged, &input, start),
+    })
+}
+
+fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let shared = Shared::done(standing, None, &[]);
+    let facts = facts(&standing.snapshot, shared, input, start);
     let mut active: BTreeMap<String, usize> =
         terms.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
-    let (mut total, mut terminal) = (0, 0);
+    active.extend(facts.active_by_state.into_iter().flatten());
+    let terminal = investigation.committed().filter(|(_, state)| terms.is_terminal(state)).count();
+    let all_incomplete = incomplete(investigation, &terms);
+    let concise_has_more = input.detail == Detail::Concise && more(all_incomplete.len(), start);
+    let (dot, graph_note) = graph(investigation, &terms, input.graph);
+    let mut faults = facts.faults.unwrap_or_default();
+    faults.extend(at_odds(investigation, &terms).iter().map(ToString::to_string));
+    Output {
+        faults: (!faults.is_empty()).then_some(faults),
+        active_by_state: Some(active),
+        terminal_nodes: Some(terminal),
+        incomplete: Some(match input.detail {
+            Detail::Full => all_incomplete,
+            Detail::Concise => all_incomplete.into_iter().skip(start).take(PAGE).collect(),
+        }),
+        next_cursor: if concise_has_more { Some((start + PAGE).to_string()) } else { facts.next_cursor },
+        quality: Some(quality(investigation, &terms).into()),
+        next_action: Some(facts.shared.message.clone()),
+        dot,
+        graph_note,
+        ..facts
+    }
+}
+
+/// What can be said of an investigation whose rules can't be used.
+fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Output {
+    let mut facts = facts(&unjudged.snapshot, Shared::unjudged(unjudged), input, start);
+    let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
+    facts.faults = Some(fault.into_iter().chain(facts.faults.into_iter().flatten()).collect());
+    Output { next_action: unjudged.error.suggestion.clone(), ..facts }
+}
+
+/// What needs no rules.
+fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Output {
+    let investigation = snapshot.investigation.as_ref();
+    let meta = investigation.meta();
+    let mut active: BTreeMap<String, usize> = BTreeMap::new();
     for (_, state) in investigation.committed() {
         *active.entry(state.to_string()).or_default() += 1;
-        total += 1;
-        terminal += usize::from(terms.is_terminal(state));
     }
-    let all_incomplete = incomplete(investigation, &terms);
-    let length = if input.detail == Detail::Full { total } else { all_incomplete.len() };
-    let meta = investigation.meta();
-    let (dot, graph_note) = graph(investigation, &terms, input.graph);
-    let shared = Shared::done(&standing, None, &[]);
-    let next_action = shared.message.clone();
-    Ok(Output {
+    let total = active.values().sum();
+    let full = input.detail == Detail::Full;
+    Output {
         session_id: Some(meta.id.to_string()),
         query: Some(meta.query.clone()),
         title: Some(meta.title.clone()),
@@ -199,22 +240,18 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         ended_at: investigation.conclusion().map(|conclusion| conclusion.ended_at.to_string()),
         active_by_state: Some(active),
         total_nodes: Some(total),
-        terminal_nodes: Some(terminal),
         pending: Some(pending(investigation)),
-        listed: (input.detail == Detail::Full).then(|| listed(investigation, start)),
-        incomplete: Some(match input.detail {
-            Detail::Full => all_incomplete,
-            Detail::Concise => all_incomplete.into_iter().skip(start).take(PAGE).collect(),
-        }),
-        next_cursor: (length > start.saturating_add(PAGE)).then(|| (start + PAGE).to_string()),
-        quality: Some(quality(investigation, &terms).into()),
-        next_action: Some(next_action),
-        faults: (!standing.snapshot.faults.is_empty())
-            .then(|| standing.snapshot.faults.iter().map(ToString::to_string).collect()),
-        dot,
-        graph_note,
+        listed: full.then(|| listed(investigation, start)),
+        next_cursor: (full && more(total, start)).then(|| (start + PAGE).to_string()),
+        faults: (!snapshot.faults.is_empty())
+            .then(|| snapshot.faults.iter().map(ToString::to_string).collect()),
         ..Output::from(shared)
-    })
+    }
+}
+
+/// Whether a list of that length goes on behind the page.
+fn more(length: usize, start: usize) -> bool {
+    length > start.saturating_add(PAGE)
 }
 
 fn listed(investigation: &Investigation, start: usize) -> Vec<Listed> {

@@ -1,5 +1,7 @@
 //! A world of its own for each test: folders, HOME, git configuration, identity and clock.
 
+pub mod table;
+
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! prints to stdout.
 
 mod check;
+mod ruleset;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
+use ruleset::{Folder, RulesetArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server, Service};
@@ -35,6 +37,8 @@ enum Command {
     Mcp(McpArguments),
     /// The same as the command tot-report
     Report(ReportArguments),
+    /// Lists, shows and checks rulesets: the methods of investigation
+    Ruleset(RulesetArguments),
 }
 
 #[derive(Args)]
@@ -66,6 +70,8 @@ struct McpArguments {
     /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
     #[arg(long)]
     reject_secrets: bool,
+    #[command(flatten)]
+    rulesets: Folder,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -107,6 +113,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Report(arguments)) => finish("tot report", run_report(&arguments)),
+        Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Err(status) => status,
     }
 }
@@ -164,10 +171,11 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
-    let service =
-        Service::new(arguments.root, world, arguments.min_rounds).rejecting_secrets(arguments.reject_secrets);
+    let service = Service::new(arguments.root, world, arguments.min_rounds)
+        .with_rulesets(arguments.rulesets.library()?)
+        .rejecting_secrets(arguments.reject_secrets);
     let service = Arc::new(service);
-    let server = Server::new(mcp::tools::INSTRUCTIONS, mcp::tools::all(&service));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
     Ok(mcp::serve_stdio(server)?)
 }
 

@@ -1,0 +1,140 @@
+//! `tot ruleset`: the rulesets there are, what they ask for, and whether a file of one's own is sound. And the folder
+//! that `--rulesets` names.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::{Outcome, say};
+use crate::format::layout;
+use crate::ruleset::library::{ENDING, FileFault};
+use crate::ruleset::schema::json_schema;
+use crate::ruleset::sheet::{listing, sheet};
+use crate::ruleset::{Library, RulesetError, RulesetFile};
+
+#[derive(Args)]
+pub(super) struct RulesetArguments {
+    #[command(subcommand)]
+    command: RulesetCommand,
+}
+
+#[derive(Subcommand)]
+enum RulesetCommand {
+    /// Lists the rulesets, each with what it is for
+    List(Folder),
+    /// Shows what a ruleset asks for
+    Show {
+        /// The ruleset's name, as `list` gives it
+        name: String,
+        #[command(flatten)]
+        folder: Folder,
+        /// Print the file itself: a start for one of your own
+        #[arg(long)]
+        yaml: bool,
+    },
+    /// Checks ruleset files; exits with 1 when one has a fault
+    Check {
+        /// The files: NAME.yaml, or the ruleset.yaml of an investigation
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Prints the JSON Schema of a ruleset file, for editors
+    Schema,
+}
+
+/// Where rulesets beside the built-in ones come from.
+#[derive(Args)]
+pub(super) struct Folder {
+    /// A folder of further rulesets, each a file NAME.yaml
+    #[arg(long, value_name = "DIR")]
+    rulesets: Option<PathBuf>,
+}
+
+impl Folder {
+    /// The built-in rulesets and those of the folder.
+    pub(super) fn library(&self) -> Result<Library, Box<dyn std::error::Error>> {
+        self.rulesets.as_deref().map_or_else(|| Ok(Library::built_in()), library)
+    }
+}
+
+pub(super) fn run(arguments: RulesetArguments) -> Outcome {
+    match arguments.command {
+        RulesetCommand::List(folder) => say(&listing(&folder.library()?)),
+        RulesetCommand::Show { name, folder, yaml } => show(&folder.library()?, &name, yaml),
+        RulesetCommand::Check { files } => check(&files),
+        RulesetCommand::Schema => say(&format!("{:#}\n", json_schema())),
+    }
+}
+
+fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
+    let file = library.get(name).ok_or_else(|| {
+        format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.names())
+    })?;
+    say(&if yaml { file.text.clone() } else { sheet(&file.ruleset) })
+}
+
+fn check(files: &[PathBuf]) -> Outcome {
+    let mut faults = 0;
+    for path in files {
+        let found = match read(path) {
+            Ok(text) => faults_of(path, &text),
+            Err(fault) => vec![fault],
+        };
+        match found.as_slice() {
+            [] => say(&format!("{}: OK\n", path.display()))?,
+            found => say(&found.iter().map(|fault| format!("{fault}\n")).collect::<String>())?,
+        }
+        faults += found.len();
+    }
+    match faults {
+        0 => Ok(()),
+        1 => Err("1 fault".into()),
+        many => Err(format!("{many} faults").into()),
+    }
+}
+
+/// The faults of one file. The copy that an investigation carries has a name of its own, and may be a built-in one.
+fn faults_of(path: &Path, text: &str) -> Vec<FileFault> {
+    let file = path.display().to_string();
+    if path.file_name().is_some_and(|name| name == layout::RULESET) {
+        let errors = RulesetFile::parse(text).err().unwrap_or_default();
+        return errors.into_iter().map(|error| FileFault { file: file.clone(), error }).collect();
+    }
+    Library::with([(file.as_str(), text)]).err().unwrap_or_default()
+}
+
+/// The built-in rulesets and every `*.yaml` of the folder; or all faults of all its files.
+fn library(folder: &Path) -> Result<Library, Box<dyn std::error::Error>> {
+    let unreadable = |error| format!("the folder of rulesets {} can't be read: {error}", folder.display());
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|ending| ENDING.strip_prefix('.') == ending.to_str()) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let (mut texts, mut faults) = (Vec::new(), Vec::new());
+    for path in paths {
+        match read(&path) {
+            Ok(text) => texts.push((path.display().to_string(), text)),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let library = Library::with(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    match library {
+        Ok(library) if faults.is_empty() => return Ok(library),
+        Ok(_) => {}
+        Err(found) => faults.extend(found),
+    }
+    faults.sort_by(|a, b| a.file.cmp(&b.file));
+    let lines: String = faults.iter().map(|fault| format!("\n  {fault}")).collect();
+    Err(format!("the rulesets in {} can't be used:{lines}", folder.display()).into())
+}
+
+fn read(path: &Path) -> Result<String, FileFault> {
+    std::fs::read_to_string(path).map_err(|error| FileFault {
+        file: path.display().to_string(),
+        error: RulesetError { line: None, reason: format!("can't be read: {error}"), suggestion: None },
+    })
+}

@@ -1,0 +1,160 @@
+//! The rulesets that an investigation may begin under: the built-in ones, and those of the operator's folder.
+
+use std::fmt;
+
+use super::{RulesetError, RulesetFile, builtin};
+
+/// What a file of a ruleset is called: `NAME.yaml`.
+pub const ENDING: &str = ".yaml";
+
+/// Rulesets by their names, the default first.
+#[derive(Clone, Debug)]
+pub struct Library {
+    files: Vec<RulesetFile>,
+}
+
+/// A fault in one of several files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFault {
+    /// The file, as it was given.
+    pub file: String,
+    /// What is wrong in it.
+    pub error: RulesetError,
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.error.line.map(|line| format!(":{line}")).unwrap_or_default();
+        write!(f, "{}{line}: {}", self.file, self.error.without_line())
+    }
+}
+
+impl Library {
+    /// The built-in rulesets.
+    pub fn built_in() -> Library {
+        Library { files: builtin::all().to_vec() }
+    }
+
+    /// The built-in rulesets and these, each the path of its file and its text.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of every file: what [`RulesetFile::parse`] finds, a file that is not called as its ruleset, and a
+    /// name that is taken.
+    pub fn with<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Library, Vec<FileFault>> {
+        let mut library = Library::built_in();
+        let mut faults = Vec::new();
+        for (path, text) in files {
+            let mut fault = |error| faults.push(FileFault { file: path.to_owned(), error });
+            match RulesetFile::parse(text) {
+                Ok(file) => match library.misnamed(path, &file) {
+                    None => library.files.push(file),
+                    Some(error) => fault(error),
+                },
+                Err(errors) => errors.into_iter().for_each(fault),
+            }
+        }
+        if faults.is_empty() { Ok(library) } else { Err(faults) }
+    }
+
+    /// All of them, the default first.
+    pub fn all(&self) -> &[RulesetFile] {
+        &self.files
+    }
+
+    /// The ruleset of that name.
+    pub fn get(&self, name: &str) -> Option<&RulesetFile> {
+        self.files.iter().find(|file| file.ruleset.name == name)
+    }
+
+    /// The names, for messages.
+    pub fn names(&self) -> String {
+        super::terms::list(self.files.iter().map(|file| &file.ruleset.name))
+    }
+
+    fn misnamed(&self, path: &str, file: &RulesetFile) -> Option<RulesetError> {
+        let name = &file.ruleset.name;
+        let line = file.text.lines().position(|line| line.starts_with("name:")).map(|at| at as u64 + 1);
+        let error = |reason: String, suggestion: String| {
+            Some(RulesetError { line, reason, suggestion: Some(suggestion) })
+        };
+        let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        if builtin::all().iter().any(|built_in| &built_in.ruleset.name == name) {
+            return error(
+                format!("{name} is the name of a built-in ruleset, which can't be replaced"),
+                "give yours another name, in the file and as the file's name".into(),
+            );
+        }
+        if self.get(name).is_some() {
+            return error(
+                format!("{name} is the name of another ruleset here"),
+                "choose another name".into(),
+            );
+        }
+        if file_name.strip_suffix(ENDING) != Some(name.as_str()) {
+            return error(
+                format!("the file is called {file_name}, but its ruleset {name}"),
+                format!("call the file {name}{ENDING}"),
+            );
+        }
+        None
+    }
+}
+
+impl Default for Library {
+    fn default() -> Self {
+        Library::built_in()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str = "\
+version: 1
+name: own
+summary: A method of our own.
+states:
+- {name: GO, meaning: Go on, role: open, colour: lightblue, children: [{min: 1}]}
+- {name: STOP, meaning: Stop, role: deadEnd, colour: red, terminal: true}
+end: {minRounds: 1}
+";
+
+    fn faults(files: &[(&str, &str)]) -> Vec<String> {
+        Library::with(files.iter().copied()).unwrap_err().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_ruleset_of_ones_own_stands_behind_the_built_in_ones() {
+        let library = Library::with([("rules/own.yaml", OWN)]).unwrap();
+        assert_eq!(library.all().len(), builtin::all().len() + 1);
+        assert_eq!(library.all()[0].ruleset.name, builtin::DEFAULT);
+        assert!(library.names().ends_with(", own"));
+        assert_eq!(library.get("own").unwrap().text, OWN);
+    }
+
+    #[test]
+    fn names_are_checked() {
+        assert_eq!(
+            faults(&[("rules/other.yaml", OWN)]),
+            [
+                "rules/other.yaml:2: the file is called other.yaml, but its ruleset own (call the file own.yaml)"
+            ]
+        );
+        let taken = OWN.replace("name: own", &format!("name: {}", builtin::DEFAULT));
+        let fault = faults(&[("x.yaml", &taken)]);
+        assert!(fault[0].starts_with("x.yaml:2: ") && fault[0].contains("built-in"), "{fault:?}");
+    }
+
+    #[test]
+    fn all_faults_of_all_files_are_told() {
+        let bad = OWN.replace("role: deadEnd", "role: dead").replace("name: own", "name: one");
+        let worse = OWN.replace("minRounds: 1", "minRounds: 40").replace("name: own", "name: TWO");
+        let faults = faults(&[("one.yaml", &bad), ("two.yaml", &worse)]);
+        assert_eq!(faults.len(), 3, "{faults:#?}");
+        assert!(faults[0].starts_with("one.yaml:6: "), "{faults:#?}");
+        assert!(faults[1].starts_with("two.yaml:2: "), "{faults:#?}");
+        assert!(faults[2].starts_with("two.yaml:7: "), "{faults:#?}");
+    }
+}

@@ -1,0 +1,153 @@
+"""A small but whole investigation, for the clients beside this file: the calls, and what git must say afterwards."""
+
+import os
+import subprocess
+
+# (tool, arguments without sessionId, the status that the reply must have, an error code that it must have)
+CALLS = [
+    ("tot_start", {"query": "Why does the nightly backup take four hours?", "mode": "smoke"}, "OK", None),
+    (
+        "tot_propose",
+        {"nodes": [{"id": "R1.A", "parent": None, "title": "Where time goes", "plannedAction": "Profile one run."}]},
+        "OK",
+        None,
+    ),
+    (
+        "tot_commit",
+        {
+            "results": [
+                {
+                    "nodeId": "R1.A",
+                    "state": "EXPLORE",
+                    "agentId": "profiler",
+                    "findings": "Compression takes 3 h 40 of the 4 h, on one core of eight.\n\n"
+                    "## References\n\n- https://facebook.github.io/zstd/\n- scripts/backup.sh:12 - the pipeline\n",
+                }
+            ]
+        },
+        "OK",
+        None,
+    ),
+    # Turned down by a rule: the only node still owes a child.
+    ("tot_end", {}, "REJECTED", None),
+    # Turned down by a rule: the id is taken.
+    (
+        "tot_propose",
+        {"nodes": [{"id": "R1.A", "parent": None, "title": "The same again", "plannedAction": "Nothing."}]},
+        "REJECTED",
+        "DUPLICATE_ID",
+    ),
+    (
+        "tot_propose",
+        {"nodes": [{"id": "R2.A1", "parent": "R1.A", "title": "All cores", "plannedAction": "Run with zstd -T0."}]},
+        "OK",
+        None,
+    ),
+    (
+        "tot_commit",
+        {
+            "results": [
+                {
+                    "nodeId": "R2.A1",
+                    "state": "FOUND",
+                    "agentId": "measurer",
+                    "findings": "With `zstd -T0` the same backup takes 41 minutes.\n",
+                }
+            ]
+        },
+        "OK",
+        None,
+    ),
+    (
+        "tot_propose",
+        {"nodes": [{"id": "R3.A1a", "parent": "R2.A1", "title": "Restore it", "plannedAction": "Restore, compare."}]},
+        "OK",
+        None,
+    ),
+    (
+        "tot_commit",
+        {
+            "results": [
+                {
+                    "nodeId": "R3.A1a",
+                    "state": "VERIFY",
+                    "agentId": "restorer",
+                    "findings": "The restored tree is the same, byte for byte – on “both” disks (✓).\n",
+                }
+            ]
+        },
+        "OK",
+        None,
+    ),
+    ("tot_status", {}, "OK", None),
+    ("tot_end", {"conclusion": "Compress on all cores: `zstd -T0`.", "agentId": "measurer"}, "OK", None),
+]
+
+# The tools that write nothing when they are OK.
+READERS = {"tot_status", "tot_read", "tot_list", "tot_next"}
+
+
+def writing_calls():
+    """How many commits the calls make."""
+    return sum(1 for tool, _, status, _ in CALLS if status == "OK" and tool not in READERS)
+
+
+def check_tools(tools):
+    """What every listed tool must have: `tools` as the protocol sends it."""
+    names = [tool["name"] for tool in tools]
+    for tool, _, _, _ in CALLS:
+        assert tool in names, f"{tool} is not listed: {names}"
+    for tool in tools:
+        name, hints = tool["name"], tool.get("annotations") or {}
+        assert tool.get("title") and tool.get("description"), f"{name} has no title or no description"
+        assert tool["inputSchema"]["type"] == "object", f"{name}: the input schema is no object"
+        assert tool["outputSchema"]["type"] == "object", f"{name}: the output schema is no object"
+        for hint in ["readOnlyHint", "destructiveHint", "openWorldHint"]:
+            assert isinstance(hints.get(hint), bool), f"{name} has no {hint}"
+        assert hints["readOnlyHint"] == (name in READERS), f"{name}: readOnlyHint is {hints['readOnlyHint']}"
+
+
+def check_reply(tool, status, code, reply, is_error):
+    """That a call was answered as `CALLS` says; `reply` is its structuredContent."""
+    told = f"{tool}: {reply}"
+    assert reply["status"] == status, told
+    assert bool(is_error) == (status == "REJECTED"), told
+    assert isinstance(reply["message"], str) and reply["message"], told
+    assert (reply.get("commit") is not None) == (status == "OK" and tool not in READERS), told
+    if status == "REJECTED":
+        codes = [error["code"] for error in reply["errors"] + reply["blockers"]]
+        assert codes and (code is None or code in codes), told
+
+
+def environment(home):
+    """The environment of a server that knows nothing of the user: no git configuration, no identity."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": home,
+        "XDG_CONFIG_HOME": home,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+    }
+
+
+def check_repository(repository, home, head):
+    """One commit per writing call, a clean work tree, nothing that git's own check finds, and a tag at the end."""
+
+    def git(*arguments):
+        done = subprocess.run(
+            ["git", "-C", repository, *arguments],
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, f"git {arguments}: {done.stderr}"
+        return done.stdout.strip() + done.stderr.strip()
+
+    commits = int(git("rev-list", "--count", "HEAD"))
+    assert commits == writing_calls(), f"{commits} commits for {writing_calls()} writing calls"
+    assert git("rev-parse", "HEAD") == head, "HEAD is not the commit that the last reply named"
+    assert git("status", "--porcelain") == "", "the work tree is not clean"
+    assert git("fsck", "--strict", "--no-progress") == "", "git fsck has something to say"
+    assert git("tag", "--points-at", "HEAD"), "no tag at the end"
+    return commits

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""The official Python client (PyPI `mcp`) against a real server over stdio.
+
+  python_client.py path/to/tot-mcp
+
+Lists the tools, runs the investigation of `investigation.py`, and looks at its git repository. The client itself
+refuses a structuredContent that does not fit the tool's outputSchema, though not of rejected calls; those are held to
+it here. With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
+
+By hand, from the root of the project:
+
+  cargo build
+  python3 -m venv target/ci/venv && target/ci/venv/bin/pip install -r tests/clients/requirements.txt
+  target/ci/venv/bin/python tests/clients/python_client.py target/debug/tot-mcp
+
+and for `mcp` 1.x the same with another folder and requirements-1.txt.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from importlib.metadata import version
+
+import jsonschema
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+import investigation
+
+
+async def play(client):
+    """Lists the tools and makes the calls; gives the repository and the last commit."""
+    listed = (await client.list_tools()).model_dump(mode="json", by_alias=True, exclude_none=True)
+    investigation.check_tools(listed["tools"])
+    schemas = {tool["name"]: tool["outputSchema"] for tool in listed["tools"]}
+    session = repository = head = None
+    for tool, arguments, status, code in investigation.CALLS:
+        if session:
+            arguments = {"sessionId": session, **arguments}
+        result = await client.call_tool(tool, arguments)
+        result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        reply = result["structuredContent"]
+        jsonschema.validate(reply, schemas[tool])
+        assert json.loads(result["content"][0]["text"]) == reply, f"{tool}: the text says something else"
+        investigation.check_reply(tool, status, code, reply, result.get("isError"))
+        session, repository = session or reply["sessionId"], repository or reply["repository"]
+        head = reply.get("commit") or head
+    return repository, head
+
+
+async def by_session(parameters):
+    """As with `mcp` 1.x: `initialize`, then the calls."""
+    async with stdio_client(parameters) as (read, write), ClientSession(read, write) as client:
+        hello = await client.initialize()
+        hello = hello.model_dump(mode="json", by_alias=True)
+        assert hello["instructions"], "the server gives no instructions"
+        return hello["protocolVersion"], await play(client)
+
+
+async def by_client(parameters):
+    """As with `mcp` 2.x: `server/discover`, then the calls."""
+    from mcp import Client
+
+    async with Client(parameters) as client:
+        assert client.instructions, "the server gives no instructions"
+        return client.protocol_version, await play(client)
+
+
+def main():
+    server = os.path.abspath(sys.argv[1])
+    installed = version("mcp")
+    ways = [by_session] if installed.startswith("1.") else [by_session, by_client]
+    for way in ways:
+        with tempfile.TemporaryDirectory() as home:
+            root = os.path.join(home, "investigations")
+            environment = investigation.environment(home)
+            parameters = StdioServerParameters(command=server, args=["--root", root], env=environment)
+            protocol, (repository, head) = asyncio.run(way(parameters))
+            commits = investigation.check_repository(repository, home, head)
+        calls = len(investigation.CALLS)
+        print(f"PASS mcp {installed} for Python, protocol {protocol}: {calls} calls, {commits} commits")
+
+
+if __name__ == "__main__":
+    main()

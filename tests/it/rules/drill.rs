@@ -1,0 +1,102 @@
+//! `drill`: five states, several roots, three rounds.
+
+use insta::assert_snapshot;
+use tree_of_thoughts::decide::start::Start;
+
+use crate::support::table::{Table, codes, start_of};
+
+fn two_roots() -> Table {
+    Table::started("drill", Start { min_roots: Some(2), ..Start::default() })
+}
+
+#[test]
+fn the_first_batch_brings_the_roots() {
+    let mut table = Table::new("drill");
+    let roots = [("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")];
+    assert_snapshot!(table.propose(&roots[..4]), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Bring 5 roots in this batch (parent: null), from different angles.");
+    assert_snapshot!(table.next_action(), @"tot_propose 5 roots (parent: null) in one batch.");
+    assert_eq!(table.propose(&roots), "");
+    // Pending ones count, too.
+    assert_eq!(table.propose(&[("R1.F", "")]), "");
+    // A root with another fault is not missing besides.
+    let mut table = Table::new("drill");
+    let said = table.propose(&[("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.!", "")]);
+    assert_eq!(codes(&said), ["INVALID_ID_FORMAT"]);
+}
+
+#[test]
+fn the_number_of_roots_is_chosen_within_the_batch() {
+    let of = |min_roots| Start { query: "q".into(), min_roots: Some(min_roots), ..Start::default() };
+    assert_eq!(start_of("drill", of(1)), "");
+    assert_eq!(start_of("drill", of(5)), "");
+    assert_snapshot!(start_of("drill", of(6)), @"INVALID_ARGUMENT: minRoots is 6; it is from 1 to 5, since more could never start in one batch. Leave it out for 5, or choose within these bounds.");
+    assert_eq!(codes(&start_of("drill", of(0))), ["INVALID_ARGUMENT"]);
+}
+
+#[test]
+fn a_batch_holds_five() {
+    let mut table = two_roots();
+    table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DRILL")]);
+    let ids: Vec<String> = (1..=6).map(|number| format!("R2.A{number}")).collect();
+    let nodes: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), "R1.A")).collect();
+    assert_snapshot!(table.propose(&nodes), @"BATCH_OVERFLOW: The batch holds 6 nodes; drill allows 5. Propose at most 5 nodes in a call.");
+    assert_eq!(table.propose(&nodes[..5]), "");
+}
+
+#[test]
+fn what_two_roots_owe() {
+    let mut table = two_roots();
+    assert_snapshot!(table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DRILL")]), @"INCOMPLETE_DRILL R1.A: 2 DRILL nodes still lack children: R1.A, R1.B.");
+    let next = table.next_round();
+    assert_eq!((next.round, next.nodes_required, next.total_batches), (2, 4, 1));
+    assert_snapshot!(table.next_action(), @"tot_propose for round 2: 2 children below R1.A (DRILL), 2 children below R1.B (DRILL).");
+}
+
+#[test]
+fn any_state_in_any_round_and_below_any_open_node() {
+    let mut table = two_roots();
+    assert_eq!(table.grow(&[("R1.A", "", "SPEC"), ("R1.B", "", "VALID")]), "");
+    let mut table = two_roots();
+    assert_snapshot!(table.grow(&[("R1.A", "", "VERIFY"), ("R1.B", "", "DEAD")]), @"INCOMPLETE_VERIFY R1.A: R1.A needs 1 child, and has 0.");
+    for (number, state) in ["DRILL", "VERIFY", "DEAD", "VALID", "SPEC"].iter().enumerate() {
+        table.grow(&[(&format!("R2.A{number}"), "R1.A", state)]);
+    }
+}
+
+#[test]
+fn there_is_no_agent_rule() {
+    let mut table = two_roots();
+    table.propose(&[("R1.A", ""), ("R1.B", "")]);
+    // At once, and by the same agent.
+    let results = ["R1.A", "R1.B"].map(|id| tree_of_thoughts::decide::commit::Finding {
+        node_id: id.into(),
+        state: "DEAD".into(),
+        agent_id: Some("one".into()),
+        ..Default::default()
+    });
+    assert!(table.try_commit(results.into()).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn the_end_is_in_round_three() {
+    let mut table = two_roots();
+    table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DEAD")]);
+    table.grow(&[("R2.A1", "R1.A", "VERIFY"), ("R2.A2", "R1.A", "VALID")]);
+    assert_snapshot!(table.end(), @"
+    MIN_ROUNDS: Round 2 of at least 3 rounds is reached. Propose further nodes below open ones, until one of round 3 is committed.
+    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is VERIFY and needs 1 child; it has 0. Propose 1 child below it, in round 3.
+    ");
+    table.grow(&[("R3.A1a", "R2.A1", "DEAD")]);
+    assert_eq!(table.end(), "");
+}
+
+#[test]
+fn all_closed_too_early() {
+    let mut table = two_roots();
+    table.grow(&[("R1.A", "", "DEAD"), ("R1.B", "", "DEAD")]);
+    assert_snapshot!(table.end(), @"
+    RECOVERY_REQUIRED: Every node is closed, but round 3 has not been reached. Propose a new root, or reclassify a closed node to an open state.
+    MIN_ROUNDS: Round 1 of at least 3 rounds is reached.
+    ");
+    assert_eq!(table.propose(&[("R1.C", "")]), "");
+}

@@ -1,0 +1,42 @@
+//! Each rule of each ruleset: a case in which it fires, with its message as a reader sees it, and one in which it is
+//! silent. On the pure decisions.
+
+mod drill;
+mod every;
+mod exhaust;
+mod found_verify;
+mod multi_gate;
+mod random;
+mod single_root;
+
+/// Every code that the decisions know stands in a snapshot here.
+#[test]
+fn no_code_is_forgotten() {
+    let folder = |path: &str| -> String {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .collect()
+    };
+    let is_code = |text: &&str| {
+        text.len() > 4
+            && text.contains('_') | (*text == "SUSPICIOUS")
+            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
+    let source = folder("src/decide");
+    let mut known: Vec<&str> = source.split('"').filter(is_code).collect();
+    known.extend(["R2_BREADTH", "INCOMPLETE_EXPLORE"]);
+    assert!(known.len() > 30, "{known:?}");
+    for file in tree_of_thoughts::ruleset::builtin::all() {
+        let codes = file.ruleset.early_states.iter().filter_map(|rule| rule.code.as_deref());
+        known.extend(codes);
+    }
+    let tests = folder("tests/it/rules");
+    for code in known {
+        // In a list of codes it stands between quotes.
+        let in_snapshot = [":", " "].iter().any(|next| tests.contains(&format!("{code}{next}")));
+        assert!(in_snapshot, "{code} stands in no snapshot of tests/it/rules");
+    }
+}

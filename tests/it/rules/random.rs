@@ -1,0 +1,319 @@
+//! Random calls, legal or not, through the whole of the server but its protocol: nothing panics, a rejected call changes
+//! nothing, and what is on disk is always an investigation that its ruleset allows.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use tree_of_thoughts::decide::commit::{Finding, commit};
+use tree_of_thoughts::decide::end::{End, end};
+use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
+use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
+use tree_of_thoughts::decide::results::results;
+use tree_of_thoughts::decide::standing::{at_odds, blockers, next_action, next_round};
+use tree_of_thoughts::decide::start::{Start, start};
+use tree_of_thoughts::domain::{Change, Happening, Investigation, NodeId, Timestamp};
+use tree_of_thoughts::format::message;
+use tree_of_thoughts::graph;
+use tree_of_thoughts::mcp::Service;
+use tree_of_thoughts::ruleset::instructions::instructions;
+use tree_of_thoughts::ruleset::{Library, Terms};
+use tree_of_thoughts::store::{Snapshot, Store};
+use tree_of_thoughts::world::World;
+
+use crate::support::table::EVIDENCE;
+
+/// One call; the numbers choose among what there is.
+#[derive(Clone, Debug)]
+enum Call {
+    Propose { parent: u8, steps: Vec<u8>, withdraw: Option<u8>, wild: Option<u8> },
+    Commit { first: u8, states: Vec<u8>, evidence: bool, agent: u8 },
+    Reclassify { node: u8, state: u8, evidence: bool },
+    End,
+    Sleep(u8),
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let steps = proptest::collection::vec(0..5u8, 0..5);
+    let states = proptest::collection::vec(any::<u8>(), 0..5);
+    let rarely = || proptest::option::weighted(0.1, any::<u8>());
+    prop_oneof![
+        6 => (any::<u8>(), steps, rarely(), rarely())
+            .prop_map(|(parent, steps, withdraw, wild)| Call::Propose { parent, steps, withdraw, wild }),
+        6 => (any::<u8>(), states, proptest::bool::weighted(0.9), any::<u8>())
+            .prop_map(|(first, states, evidence, agent)| Call::Commit { first, states, evidence, agent }),
+        3 => (any::<u8>(), any::<u8>(), any::<bool>())
+            .prop_map(|(node, state, evidence)| Call::Reclassify { node, state, evidence }),
+        1 => Just(Call::End),
+        3 => (0..30u8).prop_map(Call::Sleep),
+    ]
+}
+
+/// Ids that no tree holds, or not here.
+const WILD: [&str; 8] = ["", "R1.a", "R2.A", "R9.A1a1", "../x", "R1.B", "R3.A1", "constructor"];
+
+/// The investigation under test.
+struct Bench {
+    service: Service,
+    clock: PathBuf,
+    now: i64,
+    id: String,
+    accepted: usize,
+}
+
+impl Bench {
+    fn begin(folder: &std::path::Path, ruleset: usize, mode: usize) -> Bench {
+        let library = Library::built_in();
+        let guide = super::super::rulesets::example();
+        let library = if ruleset == library.all().len() {
+            Library::with([("post-mortem.yaml", guide)]).unwrap()
+        } else {
+            library
+        };
+        let file = &library.all()[ruleset];
+        let clock = folder.join("clock");
+        let service = Service::new(folder.join("root"), World::File(clock.clone()), None);
+        let mut bench = Bench { service, clock, now: 1_767_603_600_000, id: String::new(), accepted: 1 };
+        bench.sleep(0);
+        let modes = file.ruleset.mode_names();
+        let request = Start {
+            query: "Why?".into(),
+            mode: Some(modes[mode % modes.len()].to_owned()),
+            min_roots: file.ruleset.roots.min_is_chosen.then_some(2),
+            ..Start::default()
+        };
+        let now = bench.service.now().map_err(|_| ()).unwrap();
+        let id = bench.service.world().session_id(now);
+        let meta = start(request, &file.ruleset, None, id, now).unwrap();
+        bench.id = meta.id.to_string();
+        let text = message::started(&meta);
+        bench.service.store().create(meta, file, &text).unwrap();
+        bench
+    }
+
+    fn sleep(&mut self, seconds: u8) {
+        self.now += i64::from(seconds) * 1_000;
+        let time = Timestamp::from_milliseconds(self.now).unwrap();
+        std::fs::write(&self.clock, time.to_string()).unwrap();
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.service.read(&self.id).map_err(|_| ()).unwrap().snapshot
+    }
+
+    /// Where a number points: below a committed node, mostly an open one, or among the roots.
+    fn parent(investigation: &Investigation, terms: &Terms, at: u8) -> Option<NodeId> {
+        let any_state = at.is_multiple_of(16);
+        let places: Vec<_> = investigation
+            .committed()
+            .filter(|(_, state)| any_state || !terms.is_terminal(state))
+            .map(|(node, _)| node.id.clone())
+            .collect();
+        places.get(at as usize % (places.len() + 1)).cloned()
+    }
+
+    /// One of five ids there, so that many collide.
+    fn child(parent: Option<&NodeId>, step: u8) -> String {
+        let Some(parent) = parent else { return format!("R1.{}", ["A", "B", "C", "D", "a"][step as usize]) };
+        let digit = parent.suffix().ends_with(|c: char| c.is_ascii_digit());
+        let step = if digit { ["a", "b", "c", "d", "B"] } else { ["1", "2", "3", "4", "5"] }[step as usize];
+        parent.child(step).map_or_else(String::new, |id| id.to_string())
+    }
+
+    fn run(&mut self, call: &Call) -> Result<(), TestCaseError> {
+        let before = self.snapshot();
+        let investigation = &before.investigation;
+        let ids: Vec<String> = investigation.nodes().map(|node| node.id.to_string()).collect();
+        let pending: Vec<String> = investigation.pending().map(|node| node.id.to_string()).collect();
+        let states: Vec<String> = {
+            let ruleset = before.ruleset.as_ref().unwrap();
+            ruleset
+                .ruleset
+                .states
+                .iter()
+                .map(|state| state.name.to_string())
+                .chain(["NOTHING".into()])
+                .collect()
+        };
+        let pick = |from: &[String], at: u8| match from.len() {
+            0 => WILD[at as usize % WILD.len()].to_owned(),
+            many => from[at as usize % many].clone(),
+        };
+        let evidence = |given: bool| given.then(|| EVIDENCE.to_owned());
+        let written = match call {
+            Call::Sleep(seconds) => {
+                self.sleep(*seconds);
+                return Ok(());
+            }
+            Call::Propose { parent, steps, withdraw, wild } => {
+                let parent = {
+                    let ruleset = &before.ruleset.as_ref().unwrap().ruleset;
+                    let terms = Terms::new(ruleset, investigation.meta());
+                    Bench::parent(investigation, &terms, *parent)
+                };
+                // Mostly ids that are free, else any of the five.
+                let any = (0..5).map(|step| Bench::child(parent.as_ref(), step));
+                let mut free = any.filter(|id| !ids.contains(id));
+                let new = steps.iter().map(|step| match step {
+                    4 => Bench::child(parent.as_ref(), 4 - steps[0]),
+                    _ => free.next().unwrap_or_default(),
+                });
+                let wild = wild.map(|at| WILD[at as usize % WILD.len()].to_owned());
+                let ids: Vec<String> = new.chain(wild).filter(|id| !id.is_empty()).collect();
+                let node = |id| NewNode {
+                    id,
+                    parent: parent.as_ref().map(ToString::to_string),
+                    title: "T".into(),
+                    planned_action: String::new(),
+                };
+                let request = Propose {
+                    nodes: ids.into_iter().map(node).collect(),
+                    withdraw: withdraw.iter().map(|at| pick(&pending, *at)).collect(),
+                };
+                self.service.write(&self.id, |investigation, terms, now| {
+                    propose(investigation, terms, request.clone(), now)
+                })
+            }
+            Call::Commit { first, states: chosen, evidence: given, agent } => {
+                let results: Vec<Finding> = chosen
+                    .iter()
+                    .zip(u16::from(*first)..)
+                    // Rarely more than there are, so that one stands twice.
+                    .take(if agent.is_multiple_of(8) { 5 } else { pending.len().max(1) })
+                    .map(|(state, node)| Finding {
+                        node_id: pick(&pending, (node % 256) as u8),
+                        state: pick(&states, if state.is_multiple_of(3) { 0 } else { *state }),
+                        findings: "See https://example.org/a.".into(),
+                        agent_id: (agent % 4 > 0).then(|| format!("agent-{agent}")),
+                        evidence: evidence(*given),
+                        ..Finding::default()
+                    })
+                    .collect();
+                self.service.write(&self.id, |investigation, terms, now| {
+                    commit(investigation, terms, results.clone(), now)
+                })
+            }
+            Call::Reclassify { node, state, evidence: given } => {
+                let request = Reclassify {
+                    node_id: pick(&ids, *node),
+                    new_state: pick(&states, *state),
+                    evidence: evidence(*given),
+                    ..Reclassify::default()
+                };
+                self.service.write(&self.id, |investigation, terms, now| {
+                    reclassify(investigation, terms, request.clone(), now)
+                })
+            }
+            Call::End => self
+                .service
+                .write(&self.id, |investigation, terms, now| end(investigation, terms, End::default(), now)),
+        };
+        let after = self.snapshot();
+        match written {
+            Ok(written) if written.decision.event.is_some() => {
+                self.accepted += 1;
+                prop_assert_ne!(before.head, after.head);
+            }
+            Ok(_) => prop_assert_eq!(before.head, after.head),
+            Err(refusal) => {
+                prop_assert!(!refusal.errors.is_empty());
+                prop_assert_eq!(before.head, after.head, "a rejected call writes nothing");
+            }
+        }
+        self.check(&after)
+    }
+
+    /// That an investigation is one that its ruleset allows, and that every question can be asked of it.
+    fn check(&self, snapshot: &Snapshot) -> Result<(), TestCaseError> {
+        let ruleset = snapshot.ruleset.as_ref().unwrap();
+        let investigation = &snapshot.investigation;
+        let terms = Terms::new(&ruleset.ruleset, investigation.meta());
+        prop_assert_eq!(at_odds(investigation, &terms), Vec::new());
+        let mut spellings: Vec<String> =
+            investigation.nodes().map(|node| node.id.as_str().to_ascii_lowercase()).collect();
+        spellings.sort();
+        spellings.dedup();
+        prop_assert_eq!(spellings.len(), investigation.nodes().count());
+        let blocked = blockers(investigation, &terms);
+        if investigation.conclusion().is_some() {
+            prop_assert!(blocked.is_empty());
+        }
+        let ended = end(investigation, &terms, End::default(), self.service.now().map_err(|_| ()).unwrap());
+        prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
+        prop_assert!(!next_action(investigation, &terms).is_empty());
+        let _ = (next_round(investigation, &terms), results(investigation, &terms));
+        let _ =
+            (graph::dot(investigation, &ruleset.ruleset), graph::mermaid(investigation, &ruleset.ruleset));
+        prop_assert!(!instructions(&terms, investigation.meta()).is_empty());
+        Ok(())
+    }
+
+    /// What a new process reads, and what the history adds up to.
+    fn read_again(&self) -> Result<(), TestCaseError> {
+        let held = self.snapshot();
+        let store = Store::new(self.service.store().root());
+        let fresh = store.load(&held.path).unwrap();
+        prop_assert_eq!(fresh.head, held.head);
+        prop_assert_eq!(&fresh.faults, &Vec::new());
+        prop_assert_eq!(fresh.investigation.as_ref(), held.investigation.as_ref());
+        let history = store.history(&fresh).unwrap();
+        prop_assert_eq!(history.len(), self.accepted, "one commit for each accepted call");
+        let mut folded = Investigation::new(fresh.investigation.meta().clone());
+        for happening in history.iter().rev().flat_map(|entry| entry.happenings.iter().cloned()) {
+            let change = match happening {
+                Happening::Started => continue,
+                Happening::Proposed(node)
+                | Happening::Committed(node)
+                | Happening::Edited(node)
+                | Happening::Reclassified(node, _) => Change::Node(node),
+                Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
+                Happening::Ended(conclusion) => Change::Concluded(conclusion),
+                Happening::Reopened => Change::Reopened,
+            };
+            folded = folded.with(&[change]);
+        }
+        prop_assert_eq!(&folded, fresh.investigation.as_ref());
+        Ok(())
+    }
+}
+
+/// Plays the calls, and gives how many were accepted and how many nodes came of them.
+fn play(ruleset: usize, mode: usize, calls: &[Call]) -> Result<(usize, usize), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bench = Bench::begin(folder.path(), ruleset, mode);
+    for call in calls {
+        bench.run(call)?;
+    }
+    bench.read_again()?;
+    Ok((bench.accepted, bench.snapshot().investigation.nodes().count()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_calls_leave_a_sound_investigation(
+        ruleset in 0..6usize,
+        mode in 0..3usize,
+        calls in proptest::collection::vec(call(), 30..50),
+    ) {
+        play(ruleset, mode, &calls)?;
+    }
+}
+
+/// The random calls would prove little if nearly all of them were refused.
+#[test]
+fn the_random_calls_get_somewhere() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let (mut accepted, mut nodes, mut calls) = (0, 0, 0);
+    for ruleset in 0..6 {
+        let list = proptest::collection::vec(call(), 60).new_tree(&mut runner).unwrap().current();
+        let (more, here) = play(ruleset, ruleset, &list).unwrap();
+        accepted += more;
+        nodes += here;
+        calls += list.len();
+    }
+    assert!(accepted * 6 > calls, "{accepted} of {calls} calls were accepted");
+    assert!(nodes > 40, "{nodes} nodes came of them");
+}

@@ -1,0 +1,207 @@
+//! `tot ruleset` and `--rulesets`.
+
+use std::process::Output;
+
+use super::example;
+use crate::support::{Sandbox, TOT, TOT_MCP};
+
+fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    sandbox.command(TOT).arg("ruleset").args(arguments).output().unwrap()
+}
+
+fn printed(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A sandbox with files in a folder of rulesets.
+fn with(files: &[(&str, &str)]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("rules")).unwrap();
+    for (name, text) in files {
+        std::fs::write(sandbox.path("rules").join(name), text).unwrap();
+    }
+    sandbox
+}
+
+#[test]
+fn all_rulesets_are_listed() {
+    let sandbox = with(&[("post-mortem.yaml", example()), ("notes.txt", "not a ruleset")]);
+    insta::assert_snapshot!(printed(tot(&sandbox, &["list", "--rulesets", "rules"])), @"
+    single-root (default)  One root, branched wide in round 2; answers from round 4, checked before the
+                           end in round 5 or later.
+    drill                  Several roots drilled in parallel until each is valid, dead or speculative;
+                           three rounds.
+    multi-gate             drill behind gates, with evidence, locked states, limits on closing,
+                           confirmation and a quality gate; four rounds.
+    found-verify           Four states; nothing counts as found before round 3, and every FOUND needs a
+                           VERIFY child; three rounds.
+    exhaust                Every path is followed until it is exhausted; two VERIFY per FOUND, a DEAD
+                           child per EXHAUST; five rounds.
+    post-mortem            What caused an incident; hypotheses are refuted or become a root cause, which
+                           needs evidence; four rounds.
+    ");
+    assert!(!printed(tot(&sandbox, &["list"])).contains("post-mortem"));
+}
+
+#[test]
+fn a_ruleset_can_be_read() {
+    let sandbox = with(&[("post-mortem.yaml", example())]);
+    insta::assert_snapshot!(printed(tot(&sandbox, &["show", "post-mortem", "--rulesets", "rules"])), @"
+    post-mortem
+    What caused an incident; hypotheses are refuted or become a root cause, which needs evidence; four
+    rounds.
+
+    R1.A is the incident: what was seen, when and by whom. Each node of round 2 is one possible cause.
+    Look for what would refute it before you look for what supports it.
+
+    States
+      State       Meaning             Counts as          Needs              First round  Children may be
+      ----------  ------------------  -----------------  -----------------  -----------  ---------------
+      HYPOTHESIS  A possible cause,   open               2 children in      1            any
+                  to be tested below                     round 1, 1 child
+                                                         from round 2
+      EVIDENCE    An observation      confirmation       nothing: it is     1            -
+                  that bears out the                     final; evidence
+                  node above                             of 40 characters
+      REFUTED     An observation      dead end           nothing: it is     3            -
+                  rules it out                           final; evidence
+                                                         of 40 characters
+      ROOT_CAUSE  It explains what    awaiting           1 child            3            any
+                  was seen, and       confirmation
+                  waits for evidence
+      CONFIRMED   A root cause that   solution           nothing: it is     never        -
+                  evidence bears out                     final
+
+    Rules
+      - One root, R1.A.
+      - In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.
+      - In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.
+      - At most 10 nodes in a proposal.
+      - 3 or more nodes are recommended in round 2.
+      - A commit less than 10 s after its proposal draws a warning that stays in the history.
+      - A result without agentId is refused.
+      - A child in EVIDENCE makes ROOT_CAUSE CONFIRMED.
+      - A child in REFUTED makes ROOT_CAUSE HYPOTHESIS.
+
+    End
+      - Round 4 is reached.
+      - No node awaits confirmation.
+      - Every open node has the children it needs.
+      - No proposal is pending.
+    ");
+    insta::assert_snapshot!(printed(tot(&sandbox, &["show", "single-root"])), @"
+    single-root
+    One root, branched wide in round 2; answers from round 4, checked before the end in round 5 or
+    later.
+
+    Begin with the one root R1.A and branch into five or more different directions in round 2. Round 3
+    digs deeper: nothing but EXPLORE is kept there. From round 4 on, say what you found: FOUND for an
+    answer, EXHAUST for a path with nothing left to try, DEAD for one that is ruled out. Give every
+    FOUND a child that tries to break it: VERIFY if it holds.
+
+    States
+      State    Meaning               Counts as     Needs                First round  Children may be
+      -------  --------------------  ------------  -------------------  -----------  -------------------
+      EXPLORE  Dig deeper            open          2 children in        1            any
+                                                   rounds 1 to 2, 1
+                                                   child from round 3
+      FOUND    An answer, until      solution      1 child              4            EXPLORE, FOUND,
+               something                                                             VERIFY
+               contradicts it
+      VERIFY   Confirms the FOUND    confirmation  nothing: it is       4            -
+               above it                            final
+      EXHAUST  Nothing left to try   exhausted     1 child              4            EXPLORE, EXHAUST,
+               on this path                                                          DEAD
+      DEAD     Ruled out             dead end      nothing: it is       4            -
+                                                   final
+
+    Rules
+      - One root, R1.A.
+      - In round 3, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
+      - In rounds 1 to 2, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
+      - 5 or more nodes are recommended in round 2.
+      - A commit less than 10 s after its proposal draws a warning that stays in the history.
+      - A result without agentId draws a warning that stays in the history.
+      - An agentId that already stands on another node draws a warning that stays in the history.
+
+    End
+      - Round 5 is reached.
+      - Every open node has the children it needs.
+      - No proposal is pending.
+
+    Modes
+      - deep (default): The whole method
+      - exhaustive: The whole method, with at least three children asked for under every open node
+      - smoke: A quick trial, two rounds, early states allowed
+    ");
+    assert_eq!(printed(tot(&sandbox, &["show", "post-mortem", "--yaml", "--rulesets", "rules"])), example());
+    let unknown = tot(&sandbox, &["show", "post-mortem"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: there is no ruleset post-mortem: there are single-root, drill, multi-gate, found-verify, exhaust; --rulesets DIR adds to them");
+}
+
+#[test]
+fn files_are_checked() {
+    let broken = example()
+        .replace("becomes: CONFIRMED", "becomes: CONFIRMD")
+        .replace("batchLimit: 10", "batchLimit: 0");
+    let sandbox = with(&[
+        ("post-mortem.yaml", example()),
+        ("broken.yaml", &broken),
+        ("other.yaml", example()),
+        ("single-root.yaml", tree_of_thoughts::ruleset::builtin::TEXTS[0].1),
+        ("ruleset.yaml", tree_of_thoughts::ruleset::builtin::TEXTS[0].1),
+        ("typo.yaml", &example().replace("minCharacters", "minCharacter")),
+    ]);
+    let fine = tot(&sandbox, &["check", "rules/post-mortem.yaml", "rules/ruleset.yaml"]);
+    assert_eq!(printed(fine), "rules/post-mortem.yaml: OK\nrules/ruleset.yaml: OK\n");
+    let files = ["broken", "other", "single-root", "typo", "absent"].map(|name| format!("rules/{name}.yaml"));
+    let mut arguments = vec!["check"];
+    arguments.extend(files.iter().map(String::as_str));
+    let output = tot(&sandbox, &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stdout).unwrap();
+    let (told, absent) = told.split_at(told.find("rules/absent.yaml").unwrap());
+    insta::assert_snapshot!(told, @"
+    rules/broken.yaml:37: a batch must be allowed to hold a node (leave batchLimit out for no limit)
+    rules/broken.yaml:48: CONFIRMD is not one of the states (did you mean CONFIRMED?)
+    rules/other.yaml:3: the file is called other.yaml, but its ruleset post-mortem (call the file post-mortem.yaml)
+    rules/single-root.yaml:3: single-root is the name of a built-in ruleset, which can't be replaced (give yours another name, in the file and as the file's name)
+    rules/typo.yaml:44: unknown field `minCharacter`, expected one of states, minCharacters (did you mean minCharacters?)
+    ");
+    assert!(absent.starts_with("rules/absent.yaml: can't be read: "), "{absent}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "tot ruleset: 6 faults\n");
+}
+
+#[test]
+fn a_server_does_not_start_on_a_broken_folder() {
+    let sandbox = with(&[
+        (
+            "one.yaml",
+            &example().replace("name: post-mortem", "name: one").replace("toRound: 2,", "toRound: 101,"),
+        ),
+        ("two.yaml", "version: 1\nname: two\n"),
+        ("post-mortem.yaml", example()),
+    ]);
+    let refused = |folder: &str| {
+        let output = sandbox.command(TOT_MCP).args(["--rulesets", folder]).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    insta::assert_snapshot!(refused("rules"), @"
+    tot-mcp: the rulesets in rules can't be used:
+      rules/one.yaml:41: toRound 101 is beyond every investigation (100 is the most, and means for ever)
+      rules/one.yaml:43: it stores ROOT_CAUSE, which itself comes too early in round 3 (store a state that may be committed in all these rounds)
+      rules/two.yaml:2: missing field `summary` (add the key summary)
+    ");
+    assert!(refused("nowhere").starts_with("tot-mcp: the folder of rulesets nowhere can't be read: "));
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: serde_json::Value =
+        serde_json::from_str(&printed(tot(&Sandbox::new(), &["schema"]))).unwrap();
+    assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");
+    assert_eq!(schema["required"], serde_json::json!(["version", "name", "summary", "states", "end"]));
+}

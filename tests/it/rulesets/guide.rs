@@ -1,0 +1,230 @@
+//! The authoring guide: its worked example runs as written, its snippets are sound, and no key is missing.
+
+use serde_json::{Value, json};
+use tree_of_thoughts::ruleset::schema::json_schema;
+use tree_of_thoughts::ruleset::{Library, RulesetFile, builtin};
+use tree_of_thoughts::yaml;
+
+use super::{GUIDE, blocks, example};
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node};
+
+/// A result with an agent and evidence of its own.
+fn result(id: &str, state: &str) -> Value {
+    json!({
+        "nodeId": id,
+        "state": state,
+        "findings": format!("Findings of {id}.\n\n## References\n\n- src/pool.rs:12 - the pool\n"),
+        "evidence": "The log of the load balancer shows it at 09:14, on both machines.",
+        "agentId": format!("agent-{id}"),
+    })
+}
+
+fn grow(session: &mut Session, nodes: &[(&str, Option<&str>, &str)]) -> Value {
+    let new: Vec<Value> = nodes.iter().map(|(id, parent, _)| node(id, *parent)).collect();
+    session.ok("tot_propose", json!({"nodes": new}));
+    session.sandbox.sleep(60);
+    let results: Vec<Value> = nodes.iter().map(|(id, _, state)| result(id, state)).collect();
+    session.ok("tot_commit", json!({"results": results}))
+}
+
+#[test]
+fn the_example_runs_from_start_to_report_as_written() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("rulesets");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("post-mortem.yaml"), example()).unwrap();
+    let mut server = sandbox.server_with(&["--rulesets", "rulesets"]);
+    let hello = server.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}));
+    let hello = hello["result"]["instructions"].as_str().unwrap().to_owned();
+    assert!(hello.ends_with("further rulesets for tot_start: post-mortem."), "{hello}");
+    let unknown = server.call("tot_start", json!({"query": "q", "ruleset": "postmortem"}));
+    assert_eq!(codes(&unknown["errors"]), ["UNKNOWN_RULESET"]);
+    assert!(unknown["errors"][0]["suggestion"].as_str().unwrap().contains(", post-mortem"), "{unknown}");
+    let start = server
+        .ok("tot_start", json!({"query": "Why were orders refused on Friday?", "ruleset": "post-mortem"}));
+    let instructions = start["instructions"].as_str().unwrap();
+    for text in [
+        "HYPOTHESIS: A possible cause, to be tested below. Needs 2 children in round 1, 1 child from round 2.",
+        "EVIDENCE: An observation that bears out the node above.",
+        "REFUTED",
+        "A child in EVIDENCE makes it CONFIRMED.",
+        "CONFIRMED: A root cause that evidence bears out. Terminal. No commit gives it.",
+        "Look for what would",
+        "In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.",
+        "In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.",
+        "A result without agentId is refused.",
+    ] {
+        assert!(instructions.contains(text), "{text} is not in\n{instructions}");
+    }
+    let id = start["sessionId"].as_str().unwrap().to_owned();
+    let mut session = Session { sandbox: &sandbox, server, id };
+    grow(&mut session, &[("R1.A", None, "HYPOTHESIS")]);
+    let second = grow(
+        &mut session,
+        &[
+            ("R2.A1", Some("R1.A"), "REFUTED"),
+            ("R2.A2", Some("R1.A"), "HYPOTHESIS"),
+            ("R2.A3", Some("R1.A"), "HYPOTHESIS"),
+        ],
+    );
+    assert_eq!(codes(&second["warnings"]), ["TEST_FIRST", "INCOMPLETE_HYPOTHESIS"]);
+    let third = grow(
+        &mut session,
+        &[
+            ("R3.A1a", Some("R2.A1"), "REFUTED"),
+            ("R3.A2a", Some("R2.A2"), "CONFIRMED"),
+            ("R3.A3a", Some("R2.A3"), "ROOT_CAUSE"),
+        ],
+    );
+    assert_eq!(codes(&third["warnings"]), ["CONFIRM_FIRST", "INCOMPLETE_ROOT_CAUSE"]);
+    let message = third["warnings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("CONFIRMED is never given by a commit"), "{message}");
+    let blockers = session.ok("tot_status", json!({}))["blockers"].clone();
+    assert!(codes(&blockers).contains(&"AWAITING_CONFIRMATION".to_owned()), "{blockers}");
+    session.ok(
+        "tot_propose",
+        json!({"nodes": [node("R4.A2a1", Some("R3.A2a")), node("R4.A3a1", Some("R3.A3a"))]}),
+    );
+    sandbox.sleep(60);
+    let mut bare = result("R4.A2a1", "REFUTED");
+    bare["evidence"] = Value::Null;
+    let mut anonymous = result("R4.A3a1", "EVIDENCE");
+    anonymous["agentId"] = Value::Null;
+    let refused = session.refused("tot_commit", json!({"results": [bare, anonymous]}));
+    assert_eq!(refused, ["MISSING_EVIDENCE", "MISSING_AGENT"]);
+    let fourth = session
+        .ok("tot_commit", json!({"results": [result("R4.A2a1", "REFUTED"), result("R4.A3a1", "EVIDENCE")]}));
+    let moved: Vec<(&str, &str)> = fourth["transitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|moved| (moved["nodeId"].as_str().unwrap(), moved["state"].as_str().unwrap()))
+        .collect();
+    assert!(
+        moved.contains(&("R3.A2a", "HYPOTHESIS")) && moved.contains(&("R3.A3a", "CONFIRMED")),
+        "{moved:?}"
+    );
+    let status = session.ok("tot_status", json!({}));
+    assert_eq!(
+        status["activeByState"],
+        json!({"CONFIRMED": 1, "EVIDENCE": 1, "HYPOTHESIS": 5, "REFUTED": 2, "ROOT_CAUSE": 0})
+    );
+    assert!(
+        status["dot"].as_str().unwrap().contains("L_ROOT_CAUSE [fillcolor=orange, label=\"ROOT_CAUSE\"];")
+    );
+    assert_eq!(status["canEnd"], true, "{status:#}");
+    let end = session.ok("tot_end", json!({"conclusion": "The pool was too small."}));
+    assert_eq!(end["solutions"][0]["nodeId"], "R3.A3a", "{end:#}");
+    assert_eq!(end["solutions"][0]["verified"], true, "{end:#}");
+
+    let site = sandbox.path("site");
+    let output =
+        sandbox.command(TOT_REPORT).arg(session.repository()).arg("--out").arg(&site).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let judged = std::fs::read_to_string(site.join("judged.html")).unwrap();
+    let words: Vec<String> = states_of_the_example();
+    for word in words.iter().map(String::as_str).chain(["TEST_FIRST", "CONFIRM_FIRST", "post-mortem"]) {
+        assert!(judged.contains(word), "{word} is not on the page of the rules");
+    }
+    sandbox.assert_sound(&session.repository());
+}
+
+fn states_of_the_example() -> Vec<String> {
+    RulesetFile::parse(example()).unwrap().ruleset.states.iter().map(|state| state.name.to_string()).collect()
+}
+
+#[test]
+fn the_example_is_sound_and_has_a_name_of_its_own() {
+    let library = Library::with([("post-mortem.yaml", example())]).unwrap();
+    assert_eq!(library.all().len(), builtin::all().len() + 1);
+}
+
+/// Each snippet, put in place of the example's own keys or states, makes a sound ruleset.
+#[test]
+fn every_snippet_is_sound() {
+    assert!(blocks().len() > 10);
+    for snippet in &blocks()[1..] {
+        let mut ruleset: Value = yaml::from_text(example()).unwrap();
+        match yaml::from_text::<Value>(snippet).unwrap() {
+            Value::Object(keys) => {
+                assert!(snippet.lines().count() <= 3, "a few lines are enough: {snippet}");
+                for (key, value) in keys {
+                    ruleset[key] = value;
+                }
+            }
+            Value::Array(states) => {
+                for state in states {
+                    let all = ruleset["states"].as_array_mut().unwrap();
+                    let at = all.iter().position(|one| one["name"] == state["name"]).unwrap();
+                    all[at] = state;
+                }
+            }
+            other => panic!("{other}"),
+        }
+        if let Err(errors) = RulesetFile::parse(&yaml::to_text(&ruleset).unwrap()) {
+            panic!("{snippet}\n{errors:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    let schema = json_schema();
+    let mut keys: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    for definition in schema["definitions"].as_object().unwrap().values() {
+        keys.extend(definition["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned()));
+        for variant in definition["oneOf"].as_array().into_iter().flatten() {
+            keys.extend(variant["const"].as_str().map(str::to_owned));
+        }
+    }
+    assert!(keys.len() > 50, "{keys:?}");
+    for key in keys {
+        let explained = GUIDE.contains(&format!("`{key}`")) || GUIDE.contains(&format!("`\"{key}\"`"));
+        let shown = GUIDE.contains(&format!("{key}: "));
+        assert!(explained || shown, "the guide does not explain {key}");
+    }
+}
+
+/// What the schema says of a value, references resolved.
+fn fits(root: &Value, schema: &Value, value: &Value, path: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.strip_prefix("#/definitions/").unwrap();
+        return fits(root, &root["definitions"][name], value, path);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        return parts.iter().for_each(|part| fits(root, part, value, path));
+    }
+    let any: Vec<&Value> = schema["anyOf"].as_array().into_iter().flatten().collect();
+    if let Some(part) = any.iter().find(|part| part["type"] != "null") {
+        return fits(root, part, value, path);
+    }
+    if let Some(variants) = schema["oneOf"].as_array() {
+        let known = variants.iter().any(|one| {
+            &one["const"] == value || one["enum"].as_array().is_some_and(|all| all.contains(value))
+        });
+        assert!(known, "{path}: {value}");
+    }
+    match value {
+        Value::Object(keys) => {
+            assert_eq!(schema["additionalProperties"], false, "{path}: unknown keys are marked");
+            for (key, value) in keys {
+                assert!(!schema["properties"][key].is_null(), "{path}: {key} is not in the schema");
+                fits(root, &schema["properties"][key], value, &format!("{path}.{key}"));
+            }
+            for key in schema["required"].as_array().into_iter().flatten() {
+                assert!(keys.contains_key(key.as_str().unwrap()), "{path}: {key} is required");
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| fits(root, &schema["items"], item, path)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_ruleset_fits_the_schema_that_editors_use() {
+    let schema = json_schema();
+    let texts = builtin::TEXTS.iter().map(|(name, text)| (*name, *text)).chain([("the example", example())]);
+    for (name, text) in texts {
+        fits(&schema, &schema, &yaml::from_text::<Value>(text).unwrap(), name);
+    }
+}

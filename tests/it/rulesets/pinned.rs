@@ -1,0 +1,165 @@
+//! The ruleset that is pinned in an investigation is the one that it is judged by.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::example;
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
+
+/// Rewrites the pinned ruleset and commits it, as a person would.
+fn edit(sandbox: &Sandbox, repository: &Path, from: &str, to: &str) {
+    let file = repository.join("ruleset.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from));
+    std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+    sandbox.git(repository, &["commit", "-qam", "Edit the rules"]);
+}
+
+fn two_rounds(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+    session
+}
+
+#[test]
+fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
+    let sandbox = Sandbox::new();
+    let mut session = two_rounds(&sandbox);
+    let repository = session.repository();
+    edit(
+        &sandbox,
+        &repository,
+        "storeAs: EXPLORE, code: DEPTH_ENFORCED",
+        "storeAs: EXPLORED, code: DEPTH_ENFORCED",
+    );
+    let calls = [
+        ("tot_propose", json!({"nodes": [node("R3.A1b", Some("R2.A1"))]})),
+        ("tot_commit", json!({"results": [result("R3.A1a", "EXPLORE")]})),
+        ("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"})),
+        ("tot_end", json!({"conclusion": "x"})),
+    ];
+    for (tool, arguments) in calls {
+        let reply = session.call(tool, arguments.clone());
+        assert_eq!(codes(&reply["errors"]), ["INVALID_RULESET"], "{reply:#}");
+        let error = &reply["errors"][0];
+        let told =
+            format!("{}\n{}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
+        let told = told.replace(&repository.display().to_string(), "[repository]");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(told, @"
+            This investigation can't be judged: ruleset.yaml:47: EXPLORED is not one of the states (did you mean EXPLORE?).
+            Mend ruleset.yaml in [repository] and commit it there (git log -p ruleset.yaml shows how it was); until then tot_status and tot-report show what can be said without rules.
+            ");
+        }
+        session.refused(tool, arguments);
+    }
+    // What can be said without rules.
+    let status = session.ok("tot_status", json!({"detail": "full"}));
+    assert_eq!(codes(&status["blockers"]), ["INVALID_RULESET"]);
+    assert_eq!(codes(&status["warnings"]), ["INVALID_RULESET"]);
+    assert_eq!(status["canEnd"], false);
+    assert_eq!(status["totalNodes"], 3);
+    assert_eq!(status["activeByState"], json!({"EXPLORE": 3}));
+    assert_eq!(status["pending"], json!(["R3.A1a"]));
+    assert_eq!(status["listed"].as_array().unwrap().len(), 3);
+    assert_eq!(status["currentRound"], 2);
+    assert!(
+        status["faults"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("ruleset.yaml:47: EXPLORED is not one of the states")
+    );
+    for absent in ["incomplete", "quality", "nextRoundInfo", "terminalNodes"] {
+        assert!(status[absent].is_null(), "{absent}: {status:#}");
+    }
+    let site = sandbox.path("site");
+    let output = sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&site).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(site.join("judged.html")).unwrap();
+    assert!(page.contains("EXPLORED is not one of the states"), "{page}");
+    assert!(site.join("nodes/R2.A2.html").exists());
+    // Mended, it goes on where it was.
+    edit(&sandbox, &repository, "storeAs: EXPLORED", "storeAs: EXPLORE");
+    sandbox.sleep(60);
+    session.ok("tot_commit", json!({"results": [result("R3.A1a", "EXPLORE")]}));
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn text_that_is_no_ruleset_and_a_missing_file_are_told_apart() {
+    let sandbox = Sandbox::new();
+    let mut session = two_rounds(&sandbox);
+    let repository = session.repository();
+    let message = |session: &mut Session| {
+        let reply = session.call("tot_end", json!({}));
+        reply["errors"][0]["message"].as_str().unwrap().to_owned()
+    };
+    edit(&sandbox, &repository, "version: 1\n", "<<<<<<< HEAD\nversion: 1\n");
+    insta::assert_snapshot!(message(&mut session), @"This investigation can't be judged: ruleset.yaml:2: a merge conflict is left in it (keep one side, and remove the lines <<<<<<<, ======= and >>>>>>>).");
+    sandbox.git(&repository, &["rm", "-q", "ruleset.yaml"]);
+    sandbox.git(&repository, &["commit", "-qm", "Remove the rules"]);
+    insta::assert_snapshot!(message(&mut session), @"This investigation can't be judged: ruleset.yaml: the ruleset is missing.");
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 3);
+}
+
+#[test]
+fn a_valid_edit_holds_from_then_on() {
+    let sandbox = Sandbox::new();
+    let mut session = two_rounds(&sandbox);
+    let repository = session.repository();
+    edit(&sandbox, &repository, "end: {minRounds: 5}", "end: {minRounds: 5, minQualityPercent: 90}");
+    let blockers = session.ok("tot_status", json!({}))["blockers"].clone();
+    assert!(codes(&blockers).contains(&"QUALITY_TOO_LOW".to_owned()), "{blockers}");
+}
+
+#[test]
+fn an_edit_that_does_not_fit_the_nodes_is_told() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
+    let repository = session.repository();
+    assert!(session.ok("tot_status", json!({}))["faults"].is_null());
+    // A sound ruleset, but not for these nodes.
+    edit(&sandbox, &repository, "  children:\n", "  childStates: [EXPLORE, FOUND]\n  children:\n");
+    let file = repository.join("nodes/R2/R2.A2.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("DEAD", "GONE")).unwrap();
+    sandbox.git(&repository, &["commit", "-qam", "Edit a node"]);
+    let faults = session.ok("tot_status", json!({}))["faults"].clone();
+    let faults: Vec<&str> = faults.as_array().unwrap().iter().map(|fault| fault.as_str().unwrap()).collect();
+    insta::assert_snapshot!(faults.join("\n"), @"
+    INVALID_CHILD_STATE R2.A1: R2.A1 is DEAD under R1.A, which is EXPLORE and does not allow it. Reclassify one of the two; allowed under EXPLORE: EXPLORE, FOUND.
+    UNKNOWN_STATE R2.A2: R2.A2 is GONE, which is not a state of single-root. Reclassify it to one of EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
+    ");
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE"}));
+}
+
+#[test]
+fn an_investigation_is_judged_the_same_without_the_folder() {
+    let replies = [true, false].map(|with_folder| {
+        let sandbox = Sandbox::new();
+        let folder = sandbox.path("rules");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("post-mortem.yaml"), example()).unwrap();
+        let mut server = sandbox.server_with(&["--rulesets", "rules"]);
+        let start = json!({"query": "q", "ruleset": "post-mortem"});
+        let id = server.ok("tot_start", start)["sessionId"].as_str().unwrap().to_owned();
+        let mut session = Session { sandbox: &sandbox, server, id };
+        if !with_folder {
+            std::fs::remove_dir_all(&folder).unwrap();
+            std::mem::replace(&mut session.server, sandbox.server()).finish();
+        }
+        let mut replies: Vec<Value> = vec![session.grow(&[("R1.A", None)], "CONFIRMED")];
+        session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+        replies.push(session.call("tot_commit", json!({"results": [result("R2.A1", "EXPLORE")]})));
+        replies.push(session.call("tot_end", json!({})));
+        replies.push(session.ok("tot_status", json!({})));
+        replies
+    });
+    assert_eq!(replies[0], replies[1]);
+    assert_eq!(codes(&replies[0][1]["errors"]), ["UNKNOWN_STATE"]);
+}

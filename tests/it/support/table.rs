@@ -1,0 +1,198 @@
+//! An investigation on a table: the pure decisions with a clock of their own, no git and no server.
+
+use std::sync::Arc;
+
+use tree_of_thoughts::decide::commit::{Finding, commit};
+use tree_of_thoughts::decide::end::{End, end};
+use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
+use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
+use tree_of_thoughts::decide::standing::{NextRound, blockers, next_action, next_round};
+use tree_of_thoughts::decide::start::{Start, start};
+use tree_of_thoughts::decide::{Decision, Rejection};
+use tree_of_thoughts::domain::{Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
+use tree_of_thoughts::ruleset::{Library, RulesetFile, Terms};
+
+/// Evidence that is long enough for every built-in ruleset.
+pub const EVIDENCE: &str = "Measured three times on the same machine, with the same result each time.";
+
+/// An investigation, its rules and its clock.
+pub struct Table {
+    ruleset: Arc<RulesetFile>,
+    pub investigation: Investigation,
+    pub now: Timestamp,
+}
+
+/// Why a start is refused, or nothing.
+pub fn start_of(ruleset: &str, request: Start) -> String {
+    let library = Library::built_in();
+    let id = SessionId::new(0, [0; 10]);
+    let now = Timestamp::from_milliseconds(0).unwrap();
+    match start(request, &library.get(ruleset).unwrap().ruleset, None, id, now) {
+        Ok(_) => String::new(),
+        Err(rejection) => told(&rejection.errors),
+    }
+}
+
+/// Diagnostics as a reader sees them, one a line.
+pub fn told(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A result with findings, evidence and an agent of its own.
+pub fn found(id: &str, state: &str) -> Finding {
+    Finding {
+        node_id: id.into(),
+        state: state.into(),
+        findings: format!("Findings of {id}."),
+        agent_id: Some(format!("agent-{id}")),
+        evidence: Some(EVIDENCE.into()),
+        ..Finding::default()
+    }
+}
+
+/// A node to propose; its parent is the committed node whose suffix it extends by one character, unless told.
+pub fn new(id: &str, parent: &str) -> NewNode {
+    NewNode {
+        id: id.into(),
+        parent: (!parent.is_empty()).then(|| parent.to_owned()),
+        title: format!("Title of {id}"),
+        planned_action: "Look.".into(),
+    }
+}
+
+impl Table {
+    pub fn new(ruleset: &str) -> Self {
+        Table::started(ruleset, Start::default())
+    }
+
+    pub fn in_mode(ruleset: &str, mode: &str) -> Self {
+        Table::started(ruleset, Start { mode: Some(mode.into()), ..Start::default() })
+    }
+
+    pub fn started(ruleset: &str, request: Start) -> Self {
+        let library = Library::built_in();
+        Table::of(library.get(ruleset).unwrap().clone(), request)
+    }
+
+    pub fn of(file: RulesetFile, mut request: Start) -> Self {
+        request.query = "Why is the sky blue?".into();
+        let now: Timestamp = "2026-01-05T09:00:00Z".parse().unwrap();
+        let meta = start(request, &file.ruleset, None, SessionId::new(0, [0; 10]), now).unwrap();
+        Table { ruleset: Arc::new(file), investigation: Investigation::new(meta), now }
+    }
+
+    pub fn terms(&self) -> Terms<'_> {
+        Terms::new(&self.ruleset.ruleset, self.investigation.meta())
+    }
+
+    pub fn sleep(&mut self, seconds: i64) {
+        self.now = Timestamp::from_milliseconds(self.now.milliseconds() + seconds * 1_000).unwrap();
+    }
+
+    pub fn try_propose(&mut self, nodes: Vec<NewNode>, withdraw: &[&str]) -> Result<Decision, Rejection> {
+        let withdraw = withdraw.iter().map(|id| (*id).to_owned()).collect();
+        let decision = propose(&self.investigation, &self.terms(), Propose { nodes, withdraw }, self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    pub fn try_commit(&mut self, results: Vec<Finding>) -> Result<Decision, Rejection> {
+        let decision = commit(&self.investigation, &self.terms(), results, self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    pub fn try_reclassify(&mut self, request: Reclassify) -> Result<Decision, Rejection> {
+        let decision = reclassify(&self.investigation, &self.terms(), request, self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    pub fn try_end(&mut self) -> Result<Decision, Rejection> {
+        let decision = end(&self.investigation, &self.terms(), End::default(), self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    fn apply(&mut self, decision: Decision) -> Decision {
+        if let Some(event) = &decision.event {
+            self.investigation = self.investigation.with(&event.changes());
+        }
+        decision
+    }
+
+    /// Proposes nodes, each `(id, parent)`, and gives what was said of it: warnings or errors.
+    pub fn propose(&mut self, nodes: &[(&str, &str)]) -> String {
+        let nodes = nodes.iter().map(|(id, parent)| new(id, parent)).collect();
+        said(self.try_propose(nodes, &[]))
+    }
+
+    /// Commits nodes, each `(id, state)`, with evidence and agents of their own.
+    pub fn commit(&mut self, results: &[(&str, &str)]) -> String {
+        said(self.try_commit(results.iter().map(|(id, state)| found(id, state)).collect()))
+    }
+
+    /// Changes a state, with evidence.
+    pub fn reclassify(&mut self, id: &str, state: &str) -> String {
+        said(self.try_reclassify(Reclassify {
+            node_id: id.into(),
+            new_state: state.into(),
+            evidence: Some(EVIDENCE.into()),
+            ..Reclassify::default()
+        }))
+    }
+
+    pub fn end(&mut self) -> String {
+        said(self.try_end())
+    }
+
+    /// Proposes nodes `(id, parent, state)`, lets a minute pass and commits them; both must go through.
+    pub fn grow(&mut self, nodes: &[(&str, &str, &str)]) -> String {
+        let new = nodes.iter().map(|(id, parent, _)| new(id, parent)).collect();
+        self.try_propose(new, &[]).unwrap();
+        self.sleep(60);
+        let results = nodes.iter().map(|(id, _, state)| found(id, state)).collect();
+        told(&self.try_commit(results).unwrap().warnings)
+    }
+
+    pub fn state(&self, id: &str) -> String {
+        self.node(id).state().unwrap().to_string()
+    }
+
+    pub fn node(&self, id: &str) -> &Node {
+        self.investigation.node(&id.parse().unwrap()).unwrap()
+    }
+
+    /// What blocks the end.
+    pub fn blockers(&self) -> String {
+        told(&blockers(&self.investigation, &self.terms()))
+    }
+
+    pub fn next_round(&self) -> NextRound {
+        next_round(&self.investigation, &self.terms()).unwrap()
+    }
+
+    pub fn next_action(&self) -> String {
+        next_action(&self.investigation, &self.terms())
+    }
+}
+
+/// The warnings or the errors; and a parent's change of state.
+pub fn said(outcome: Result<Decision, Rejection>) -> String {
+    match outcome {
+        Err(rejection) => told(&rejection.errors),
+        Ok(decision) => {
+            let transitions = match &decision.event {
+                Some(Event::Committed { transitions, .. } | Event::Reclassified { transitions, .. }) => {
+                    transitions
+                }
+                _ => return told(&decision.warnings),
+            };
+            let mut lines: Vec<String> =
+                transitions.iter().map(|t| format!("{} {} -> {}", t.node.id, t.from, t.to)).collect();
+            lines.extend(decision.warnings.iter().map(ToString::to_string));
+            lines.join("\n")
+        }
+    }
+}
+
+/// Only the codes of what was said, in order.
+pub fn codes(said: &str) -> Vec<&str> {
+    said.lines().filter_map(|line| line.split([':', ' ']).next()).collect()
+}
