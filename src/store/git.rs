@@ -1840,6 +1840,7 @@ fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
 fn check_layout(git_dir: &Path) -> Result<()> {
     for name in [
         "HEAD",
+        "config",
         "index",
         "logs",
         "objects",
@@ -1849,6 +1850,7 @@ fn check_layout(git_dir: &Path) -> Result<()> {
         "refs",
         "refs/heads",
         "refs/tags",
+        "shallow",
     ] {
         refuse_link(&git_dir.join(name))?;
     }
@@ -2237,6 +2239,12 @@ fn refuse_link(path: &Path) -> Result<()> {
         Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
             path: shown(path),
             reason: "is a symbolic link",
+            hint: "Make a clone, which has none",
+        }),
+        // To read a pipe is to wait for whoever may write into it.
+        Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
+            path: shown(path),
+            reason: "is neither a file nor a folder",
             hint: "Make a clone, which has none",
         }),
         _ => Ok(()),

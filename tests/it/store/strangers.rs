@@ -491,6 +491,47 @@ fn includes_of_a_configuration_neither_hang_nor_fill_the_memory() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn pipes_in_place_of_gits_own_files_do_not_hang() {
+    for name in ["HEAD", "config", "index", "packed-refs", "shallow", "tot-journal", "tot-lock"] {
+        let stranger = Stranger::new();
+        let path = stranger.repository.join(".git").join(name);
+        let _ = std::fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (lines, _) = stranger.check();
+        assert!(!lines.is_empty(), "{name}: it hung");
+        let mut command = stranger.bounded(TOT_MCP);
+        command
+            .arg("--root")
+            .arg(stranger.sandbox.root())
+            .arg("--clock-file")
+            .arg(stranger.sandbox.path("clock"));
+        let mut server = Server::start(command);
+        let change = json!({"sessionId": stranger.id, "nodeId": "R2.A1", "newState": "DEAD"});
+        let reply = server.call("tot_reclassify", change);
+        assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{name}: {reply:#}");
+    }
+}
+
+#[test]
+fn one_nodes_bytes_under_two_paths_are_a_fault_each_time() {
+    let stranger = Stranger::new();
+    let store = Store::new(stranger.sandbox.root());
+    assert!(store.load(&stranger.repository).unwrap().faults.is_empty());
+    stranger.entry("100644", &stranger.id_of(A1), "nodes/R2/R2.A7.yaml");
+    stranger.commit();
+    // With what is held from before, and without.
+    for store in [store, Store::new(stranger.sandbox.root())] {
+        let snapshot = store.load(&stranger.repository).unwrap();
+        let faults: Vec<String> = snapshot.faults.iter().map(ToString::to_string).collect();
+        assert_eq!(faults, ["nodes/R2/R2.A7.yaml: it says that it is R2.A1, but its path says R2.A7"]);
+        assert!(snapshot.investigation.nodes().all(|node| node.id.as_str() != "R2.A7"));
+        let history = store.history(&snapshot).unwrap();
+        assert_eq!(history[0].faults.len(), 1, "{:?}", history[0]);
+    }
+}
+
 #[test]
 fn a_repository_that_leads_out_is_not_opened() {
     let stranger = Stranger::new();
