@@ -273,6 +273,33 @@ const PENDING: &str =
     "version: 1\nid: R1.B\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-01-05T09:30:00.000Z\"\n";
 
 #[test]
+fn a_merge_is_a_note_and_a_bare_clone_is_checked_too() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let (here, id) = (session.repository(), session.id.clone());
+    let there = sandbox.path("elsewhere").join(&id);
+    let home = sandbox.path("home");
+    sandbox.git(&home, &["clone", "-q", here.to_str().unwrap(), there.to_str().unwrap()]);
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    let server = sandbox.server_in(&sandbox.path("elsewhere"), &[]);
+    let mut other = Session { sandbox: &sandbox, server, id };
+    other.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    sandbox.git(&here, &["pull", "-q", "--no-rebase", "--no-edit", there.to_str().unwrap(), "main"]);
+    sandbox.sleep(60);
+    session.ok("tot_commit", json!({"results": [crate::support::result("R2.A2", "EXPLORE")]}));
+    let bare = sandbox.path("bare.git");
+    sandbox.git(&home, &["clone", "-q", "--bare", here.to_str().unwrap(), bare.to_str().unwrap()]);
+    for path in [&here, &bare] {
+        let (document, status) = check(&sandbox, path);
+        let findings = document["investigations"][0]["findings"].as_array().unwrap();
+        assert_eq!(status, 0, "{document:#}");
+        assert_eq!(findings.len(), 1, "{document:#}");
+        assert_eq!((&findings[0]["severity"], &findings[0]["code"]), (&json!("note"), &json!("MERGE")));
+    }
+}
+
+#[test]
 fn a_commit_that_is_not_one_call_is_named() {
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({}));

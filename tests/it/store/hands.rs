@@ -1,11 +1,15 @@
 //! The user's hands: whatever state a person has left the repository in, nothing of theirs is lost or swept up, and
 //! where a call can't go on, the error says what to do.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Server, Session, TOT_MCP, codes, node, result};
+use crate::support::{Sandbox, Session, codes, node};
+#[cfg(unix)]
+use crate::support::{Server, TOT_MCP};
 
 /// An investigation with a root and two children.
 fn begun(sandbox: &Sandbox) -> Session<'_> {
@@ -385,6 +389,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Text that does not compress.
+#[cfg(target_os = "linux")]
 fn noise(length: usize) -> String {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut next = || {
@@ -397,6 +402,7 @@ fn noise(length: usize) -> String {
 }
 
 /// After a write that failed: the head is where it was, all is sound, and the next call goes on.
+#[cfg(target_os = "linux")]
 fn assert_unharmed(session: &mut Session, before: &str) {
     let (sandbox, repository) = (session.sandbox, session.repository());
     assert_eq!(sandbox.head(&repository), before);
@@ -412,7 +418,7 @@ fn files_that_may_not_grow_fail_a_call_and_nothing_else() {
     let mut session = begun(&sandbox);
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
     sandbox.sleep(60);
-    let mut big = result("R3.A1a", "EXPLORE");
+    let mut big = crate::support::result("R3.A1a", "EXPLORE");
     big["findings"] = json!(noise(3_000));
     // In blocks of 512 bytes: from a journal that can't be written to an index that can't.
     let mut failed = 0;
@@ -459,7 +465,7 @@ fn a_full_disk_fails_a_call_and_nothing_else() {
     session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
     sandbox.sleep(60);
     let before = sandbox.head(&session.repository());
-    let mut big = result("R3.A1a", "EXPLORE");
+    let mut big = crate::support::result("R3.A1a", "EXPLORE");
     big["findings"] = json!(noise(900_000));
     let message = store_error(&session.call("tot_commit", json!({"results": [big]})));
     assert!(message.contains("full") || message.contains("space"), "{message}");
