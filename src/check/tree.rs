@@ -3,7 +3,7 @@
 
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, entry_line, key_line};
-use crate::decide::{TITLE_MAX, standing};
+use crate::decide::{TITLE_MAX, confirm, standing};
 use crate::domain::{Author, Classification, Investigation, Node, StateName, Timestamp};
 use crate::format::layout;
 use crate::ruleset::{Terms, terms};
@@ -16,6 +16,7 @@ pub(super) fn findings(subject: &Subject, terms: &Terms) -> Vec<Finding> {
     for node in check.investigation.nodes() {
         check.node(node);
     }
+    check.confirmations();
     check.end();
     check.findings
 }
@@ -296,6 +297,18 @@ impl Check<'_> {
             }
             state = &change.to;
             time = change.at;
+        }
+    }
+
+    /// Nodes whose children have decided, while nobody noticed: a merge of two clones can leave that.
+    fn confirmations(&mut self) {
+        let now = self.investigation.meta().started_at;
+        for missed in confirm::confirmations(self.investigation, self.terms, now) {
+            let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
+            let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
+            let finding = Finding::new(Warning, "CONFIRMATION_DUE", message)
+                .suggest("The next tot_commit or tot_reclassify sees to it.");
+            self.at(&missed.node, "state", finding);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::ruleset::Terms;
 
 /// Every change of a waiting parent that its children's states bring about, deepest first; a parent that moves may
 /// itself move its own parent.
-pub(super) fn confirmations(investigation: &Investigation, terms: &Terms, now: Timestamp) -> Vec<Transition> {
+pub fn confirmations(investigation: &Investigation, terms: &Terms, now: Timestamp) -> Vec<Transition> {
     let mut transitions = Vec::new();
     if terms.ruleset().confirmations.is_empty() {
         return transitions;

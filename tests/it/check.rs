@@ -108,6 +108,13 @@ fn every_ruleset_that_was_played_is_clean() {
         session.ok("tot_commit", json!({"results": [result(id, state), result(&format!("{id}x"), "DRILL")]}));
     }
     assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
+    // As two clones that are merged may leave it: confirmed, but not promoted.
+    edit(&sandbox, &session.repository(), "nodes/R3/R3.A1a.yaml", |text| {
+        text.split("reclassified:").next().unwrap().to_owned()
+    });
+    let found = found(&sandbox, &session.repository());
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("warning CONFIRMATION_DUE nodes/R3/R3.A1a.yaml:"), "{found:?}");
 }
 
 #[test]
