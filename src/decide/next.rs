@@ -158,12 +158,7 @@ impl Plan {
 ///
 /// `INVALID_ARGUMENT`: a number of tasks out of its range, or dimensions that are empty or too many.
 pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Result<Plan, Rejection> {
-    let most = request.max_tasks.unwrap_or(TASKS_DEFAULT);
-    if !TASKS.contains(&most) {
-        return Err(Diagnostic::new("INVALID_ARGUMENT", format!("maxTasks is {most}."))
-            .suggest(format!("Ask for {} to {} tasks.", TASKS.start(), TASKS.end()))
-            .into());
-    }
+    let most = number_of_tasks(request.max_tasks)?;
     let grid = Grid::new(investigation, &request.dimensions)?;
     let coverage = grid.as_ref().map(Grid::coverage);
     if investigation.conclusion().is_some() {
@@ -179,6 +174,21 @@ pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Res
     };
     let (next_call, tasks) = planner.plan(grid);
     Ok(Plan { next_call, tasks, coverage })
+}
+
+/// How many tasks there may be.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` for a number outside [`TASKS`].
+pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
+    let most = asked.unwrap_or(TASKS_DEFAULT);
+    if TASKS.contains(&most) {
+        return Ok(most);
+    }
+    Err(Diagnostic::new("INVALID_ARGUMENT", format!("maxTasks is {most}."))
+        .suggest(format!("Ask for {} to {} tasks.", TASKS.start(), TASKS.end()))
+        .into())
 }
 
 /// The briefs of proposals that are pending, with states for a commit of them all.

@@ -146,7 +146,7 @@ impl<'r> Play<'r> {
     }
 
     /// Follows plans to the end, and gives the number of calls.
-    fn to_the_end(&mut self, request: &Next) -> usize {
+    fn finish(&mut self, request: &Next) -> usize {
         for calls in 1..=400 {
             let plan = self.plan(request);
             self.check(&plan, request);
@@ -267,7 +267,7 @@ fn methods() -> Vec<(&'static str, Option<&'static str>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn following_the_next_call_ends_every_investigation(
@@ -282,7 +282,7 @@ proptest! {
             let mut play = Play::new(ruleset, mode, Some(own + more_rounds));
             wander(&mut play, &mut Random(seed), rounds);
             let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), dimensions: Vec::new() };
-            play.to_the_end(&request);
+            play.finish(&request);
             // The end stands.
             prop_assert_eq!(play.plan(&request).next_call, None);
         }
@@ -294,7 +294,7 @@ fn a_plan_that_is_followed_from_the_start_is_short() {
     for (ruleset, mode) in methods() {
         for strategy in STRATEGIES {
             let mut play = Play::new(ruleset, mode, None);
-            let calls = play.to_the_end(&Next { strategy, ..Next::default() });
+            let calls = play.finish(&Next { strategy, ..Next::default() });
             let nodes = play.investigation.nodes().count();
             assert!(
                 nodes <= 220 && calls <= 110,
@@ -412,7 +412,7 @@ fn a_proposal_below_a_closed_parent_is_withdrawn() {
 #[test]
 fn the_last_open_leaf_behind_a_limit_on_closing_is_reclassified() {
     let mut play = Play::new("multi-gate", None, None);
-    play.to_the_end(&Next::default());
+    play.finish(&Next::default());
     let by_hand = play
         .investigation
         .committed()
@@ -453,7 +453,7 @@ fn combinations_are_asked_for_beyond_what_is_owed() {
     assert_eq!(plan.tasks.len(), 6);
     play.propose(&plan);
     assert_eq!(play.plan(&request).coverage.unwrap().covered, 6);
-    play.to_the_end(&request);
+    play.finish(&request);
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 mod commit;
 mod end;
+mod next;
 mod propose;
 mod reclassify;
 mod start;
 mod status;
+mod step;
 
 use std::sync::Arc;
 
@@ -26,6 +28,10 @@ child R2.A1, its child R3.A1a). Research each one, best with an agent of its own
 findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
 until `canEnd` is true; then tot_end with a conclusion.
 
+tot_next plans for you: tasks with fresh ids, a prompt for each research agent, and in `nextCall` the one call that is \
+legal now and leads on. tot_step is a whole turn in one call: it commits `results`, proposes what comes next, and \
+returns the tasks.
+
 Every reply says in `message` what to do next, in `blockers` what keeps the end away, and in `nextRoundInfo` which \
 children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
 tot_status shows how an investigation stands; tot_reclassify revives, corrects or gives up a node. Work survives a \
@@ -42,6 +48,8 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
+        next::tool(Arc::clone(service)),
+        step::tool(Arc::clone(service)),
         end::tool(Arc::clone(service)),
     ]
 }
