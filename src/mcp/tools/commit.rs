@@ -40,7 +40,7 @@ struct Input {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
-struct ResultEntry {
+pub(super) struct ResultEntry {
     /// A pending node.
     #[schemars(extend("examples" = ["R2.A1"]))]
     node_id: String,
@@ -83,7 +83,7 @@ struct Output {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-struct Committed {
+pub(super) struct Committed {
     /// The node.
     node_id: String,
     /// The state it has now.
@@ -105,19 +105,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let results: Vec<Finding> = input
-        .results
-        .into_iter()
-        .map(|result| Finding {
-            node_id: result.node_id,
-            state: result.state,
-            findings: result.findings,
-            agent_id: result.agent_id,
-            evidence: result.evidence,
-            verification_method: result.verification_method,
-            alternatives_considered: result.alternatives_considered,
-        })
-        .collect();
+    let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
     let written = service.write(&input.session_id, |investigation, terms, now| {
         commit(investigation, terms, results.clone(), now)
     })?;
@@ -132,7 +120,22 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     Ok(output)
 }
 
-fn committed(node: &Node) -> Option<Committed> {
+impl From<ResultEntry> for Finding {
+    fn from(result: ResultEntry) -> Self {
+        Finding {
+            node_id: result.node_id,
+            state: result.state,
+            findings: result.findings,
+            agent_id: result.agent_id,
+            evidence: result.evidence,
+            verification_method: result.verification_method,
+            alternatives_considered: result.alternatives_considered,
+        }
+    }
+}
+
+/// A node as it was stored.
+pub(super) fn committed(node: &Node) -> Option<Committed> {
     let classification = node.classification.as_ref()?;
     Some(Committed {
         node_id: node.id.to_string(),

@@ -2,10 +2,12 @@
 
 mod commit;
 mod end;
+mod next;
 mod propose;
 mod reclassify;
 mod start;
 mod status;
+mod step;
 
 use std::sync::Arc;
 
@@ -25,6 +27,10 @@ The loop: tot_start gives a sessionId and the method's instructions. tot_propose
 child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
 findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
 until `canEnd` is true; then tot_end with a conclusion.
+
+tot_next plans for you: tasks with fresh ids, a prompt for each research agent, and in `nextCall` the one call that is \
+legal now and leads on. tot_step is a whole turn in one call: it commits `results`, proposes what comes next, and \
+returns the tasks.
 
 Every reply says in `message` what to do next, in `blockers` what keeps the end away, and in `nextRoundInfo` which \
 children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
@@ -60,6 +66,8 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
+        next::tool(Arc::clone(service)),
+        step::tool(Arc::clone(service)),
         end::tool(Arc::clone(service)),
     ]
 }

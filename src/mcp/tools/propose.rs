@@ -44,7 +44,7 @@ struct Input {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
-struct Node {
+pub(super) struct Node {
     /// Its id: R<round>.<suffix>, the suffix extending the parent's.
     #[schemars(extend("examples" = ["R2.A1"]))]
     id: String,
@@ -88,20 +88,8 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let request = Propose {
-        nodes: input
-            .nodes
-            .into_iter()
-            .map(|node| NewNode {
-                id: node.id,
-                // An agent that means no parent writes it in one of these ways.
-                parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
-                title: node.title,
-                planned_action: node.planned_action,
-            })
-            .collect(),
-        withdraw: input.withdraw,
-    };
+    let request =
+        Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
     let written = service.write(&input.session_id, |investigation, terms, now| {
         propose(investigation, terms, request.clone(), now)
     })?;
@@ -113,4 +101,16 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         output.withdrawn = Some(withdrawn.iter().map(ToString::to_string).collect());
     }
     Ok(output)
+}
+
+impl From<Node> for NewNode {
+    fn from(node: Node) -> Self {
+        NewNode {
+            id: node.id,
+            // An agent that means no parent writes it in one of these ways.
+            parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
+            title: node.title,
+            planned_action: node.planned_action,
+        }
+    }
 }

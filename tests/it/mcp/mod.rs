@@ -1,4 +1,5 @@
 //! The server, over real stdio.
 
 mod life;
+mod next;
 mod tools;
