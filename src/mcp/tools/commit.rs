@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{IncompleteNode, Shared, TransitionEntry, incomplete};
-use super::answer;
+use super::super::wire::{Graph, GraphForm, IncompleteNode, Shared, TransitionEntry, incomplete};
+use super::{answer, graph_of};
 use crate::decide::commit::{Finding, commit};
 use crate::domain::{Event, Node};
 
@@ -34,6 +34,9 @@ struct Input {
     session_id: String,
     /// The results.
     results: Vec<ResultEntry>,
+    /// The form of the graph in the reply.
+    #[serde(default = "GraphForm::none")]
+    graph: GraphForm,
 }
 
 /// The result of one node.
@@ -77,6 +80,8 @@ struct Output {
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_explore: Option<Vec<IncompleteNode>>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 /// One stored node.
@@ -95,7 +100,7 @@ pub(super) struct Committed {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, committed: None, transitions: None, pending_explore: None }
+        Output { shared, committed: None, transitions: None, pending_explore: None, graph: Graph::default() }
     }
 }
 
@@ -105,6 +110,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let graph = input.graph;
     let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
     let written = service.write(&input.session_id, |investigation, terms, now| {
         commit(investigation, terms, results.clone(), now)
@@ -117,6 +123,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         output.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
         output.transitions = Some(transitions.iter().map(Into::into).collect());
     }
+    output.graph = graph_of(standing, graph);
     Ok(output)
 }
 

@@ -12,11 +12,11 @@ mod step;
 use std::sync::Arc;
 
 use super::server::{Answer, Tool};
-use super::service::{Refusal, Service};
-use super::wire::{GraphForm, Shared};
-use crate::domain::Investigation;
+use super::service::{Refusal, Service, Standing};
+use super::wire::{Graph, GraphForm, GraphNode, Shared};
+use crate::domain::Node;
 use crate::graph;
-use crate::ruleset::{Terms, builtin, terms};
+use crate::ruleset::{builtin, terms};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\
@@ -80,17 +80,29 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
     }
 }
 
-/// The graph in the form that was asked for, and a word where it was left out.
-fn graph(investigation: &Investigation, terms: &Terms, form: GraphForm) -> (Option<String>, Option<String>) {
+/// The graph in the form that was asked for, or a word where it was left out.
+fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
+    let (investigation, terms) = (standing.investigation(), standing.terms());
     let nodes = investigation.nodes().count();
+    let mut fields = Graph::default();
     match form {
-        GraphForm::None => (None, None),
+        GraphForm::None => {}
         GraphForm::Auto if nodes > GRAPH_NODES => {
             let note =
                 format!("The graph has {nodes} nodes and is left out; `graph: dot` sends it all the same.");
-            (None, Some(note))
+            fields.graph_note = Some(note);
         }
-        GraphForm::Auto | GraphForm::Dot => (Some(graph::dot(investigation, terms.ruleset())), None),
-        GraphForm::Mermaid => (Some(graph::mermaid(investigation, terms.ruleset())), None),
+        GraphForm::Auto | GraphForm::Dot => fields.dot = Some(graph::dot(investigation, terms.ruleset())),
+        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, terms.ruleset())),
+        GraphForm::Json => {
+            let node = |node: &Arc<Node>| GraphNode {
+                node_id: node.id.to_string(),
+                parent: node.parent.as_ref().map(ToString::to_string),
+                state: node.state().map(ToString::to_string),
+                title: node.title.clone(),
+            };
+            fields.graph = Some(investigation.nodes().map(node).collect());
+        }
     }
+    fields
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Shared, pending};
-use super::answer;
+use super::super::wire::{Graph, GraphForm, Shared, pending};
+use super::{answer, graph_of};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::domain::Event;
 
@@ -29,6 +29,9 @@ const ABOUT: About = About {
 /// A batch of proposals.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodes": [{
+    "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
+}]}]))]
 struct Input {
     /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
     session_id: String,
@@ -38,6 +41,9 @@ struct Input {
     /// Ids of pending proposals to take back.
     #[serde(default)]
     withdraw: Vec<String>,
+    /// The form of the graph in the reply.
+    #[serde(default = "GraphForm::none")]
+    graph: GraphForm,
 }
 
 /// One node to research.
@@ -74,11 +80,13 @@ struct Output {
     /// All proposals that are not committed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Vec<String>>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, approved_nodes: None, withdrawn: None, pending: None }
+        Output { shared, approved_nodes: None, withdrawn: None, pending: None, graph: Graph::default() }
     }
 }
 
@@ -88,6 +96,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let graph = input.graph;
     let request =
         Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
     let written = service.write(&input.session_id, |investigation, terms, now| {
@@ -100,6 +109,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         output.approved_nodes = Some(nodes.iter().map(|node| node.id.to_string()).collect());
         output.withdrawn = Some(withdrawn.iter().map(ToString::to_string).collect());
     }
+    output.graph = graph_of(&written.standing, graph);
     Ok(output)
 }
 

@@ -41,6 +41,20 @@ fn the_list_of_tools_is_complete_and_small() {
 }
 
 #[test]
+fn the_graph_comes_in_the_form_that_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    let silent = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    assert!(["dot", "mermaid", "graph"].iter().all(|field| silent[field].is_null()), "{silent}");
+    for (form, field) in [("dot", "dot"), ("auto", "dot"), ("mermaid", "mermaid"), ("json", "graph")] {
+        let reply = session.ok("tot_status", json!({"graph": form}));
+        assert!(reply[field].is_string() || reply[field].is_array(), "{form}: {reply}");
+    }
+    let reply = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)], "graph": "json"}));
+    assert_eq!(reply["graph"], json!([{"nodeId": "R1.A", "title": "Title of R1.A"}]));
+}
+
+#[test]
 fn every_reply_fits_its_output_schema() {
     // The official clients validate; here it is enough that no reply has a field that the schema does not name.
     let sandbox = Sandbox::new();
