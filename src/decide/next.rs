@@ -31,7 +31,7 @@ use crate::ruleset::{Role, State, Terms};
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use ids::Ids;
-use suggest::{Advisor, Place, Suggestion};
+use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
 
 /// How many tasks may be asked for, and how many there are unasked.
 pub const TASKS: RangeInclusive<u32> = 1..=20;
@@ -57,7 +57,7 @@ pub enum Strategy {
     #[default]
     Balanced,
     /// The same, and at least three children under every open node; where a ruleset limits how much a commit may close,
-    /// only until the end's depth is reached.
+    /// only while few branches are open and until the end's depth is reached.
     Exhaustive,
     /// Answers that no child confirms, and nodes that await confirmation; where there are none, as balanced.
     Verify,
@@ -377,6 +377,7 @@ impl<'a> Planner<'a> {
         let (investigation, terms) = (self.investigation, self.terms);
         let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
         let asked = asked.max(terms.children_asked() as usize);
+        let open = self.advisor.open_by_round();
         let mut wants: Vec<Want<'a>> = Vec::new();
         for (node, state) in investigation.committed() {
             if terms.is_terminal(state) || !self.advisor.can_be_completed(node) {
@@ -386,9 +387,12 @@ impl<'a> Planner<'a> {
             let pending = children - investigation.committed_children(&node.id).count();
             let missing =
                 terms.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
-            // Where a limit keeps some of all children open, asking for more than is owed would never come to an end.
-            let endless = node.round() >= self.advisor.goal
-                && terms.closing_limit(node.round().saturating_add(1)).is_some_and(|percent| percent < 100);
+            // Where a limit keeps some of all children open, asking for more than is owed would let the tree grow with
+            // every round: there it is asked for only while few branches are open, and not below the end's depth.
+            let below = node.round().saturating_add(1);
+            let limited = terms.closing_limit(below).is_some_and(|percent| percent < 100);
+            let many = open.get(&below).is_some_and(|open| *open >= KEPT_OPEN);
+            let endless = limited && (node.round() >= self.advisor.goal || many);
             let asked = if endless { 0 } else { asked };
             let mut number = (missing as usize).saturating_sub(pending).max(asked.saturating_sub(children));
             let checks = match terms.role(state) {

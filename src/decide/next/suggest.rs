@@ -15,7 +15,7 @@ use crate::domain::{Investigation, Node, NodeId, StateName};
 use crate::ruleset::{Role, State, Terms};
 
 /// How many branches are kept open for depth, in each round. More would let a plan grow with every round.
-const KEPT_OPEN: usize = 5;
+pub(super) const KEPT_OPEN: usize = 5;
 
 /// Rounds beyond which no rule of a ruleset is expected to change: no id is that deep.
 const ROUNDS_MAX: u32 = 200;
@@ -203,7 +203,8 @@ impl<'a> Advisor<'a> {
         self.terms.is_terminal(&suggestion.state)
     }
 
-    fn open_by_round(&self) -> HashMap<u32, usize> {
+    /// How many committed nodes are open, by round.
+    pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
         let mut open = HashMap::new();
         for (node, state) in self.investigation.committed() {
             if !self.terms.is_terminal(state) {

@@ -147,14 +147,14 @@ impl<'r> Play<'r> {
 
     /// Follows plans to the end, and gives the number of calls.
     fn finish(&mut self, request: &Next) -> usize {
-        for calls in 1..=400 {
+        for calls in 1..=1_500 {
             let plan = self.plan(request);
             self.check(&plan, request);
             if self.follow(&plan) {
                 return calls;
             }
         }
-        panic!("{}: no end after 400 calls of {request:?}", self.show());
+        panic!("{}: no end after 1500 calls of {request:?}", self.show());
     }
 
     /// What holds for every plan.
@@ -267,7 +267,7 @@ fn methods() -> Vec<(&'static str, Option<&'static str>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn following_the_next_call_ends_every_investigation(
