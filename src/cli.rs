@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::demo;
 use crate::mcp::{self, Server, Service};
 use crate::report::{self, Input, Options, Templates};
-use crate::store::Store;
+use crate::store::{Durability, Store};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -59,6 +59,10 @@ struct McpArguments {
     /// No investigation may be started with fewer rounds than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
+    /// Answer a call that writes only once the disk holds it, with fsync: slower, and safe from a power cut. Without
+    /// it, git's settings decide (core.fsync), and a killed process loses nothing either
+    #[arg(long)]
+    durable: bool,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -156,7 +160,9 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
-    let service = Arc::new(Service::new(arguments.root, world, arguments.min_rounds));
+    let service = Service::new(arguments.root, world, arguments.min_rounds);
+    let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
+    let service = Arc::new(service.with_durability(durability));
     let server = Server::new(mcp::tools::INSTRUCTIONS, mcp::tools::all(&service));
     Ok(mcp::serve_stdio(server)?)
 }

@@ -11,7 +11,7 @@ use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::{self, message};
 use crate::ruleset::{RulesetFile, Terms, builtin};
-use crate::store::{FindError, Snapshot, Store, StoreError};
+use crate::store::{Durability, FindError, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
 /// How often a write is tried again when others are faster. Each try that loses means that another one won.
@@ -72,6 +72,11 @@ impl Service {
     /// A service on the investigations in `root`.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service { store: Store::new(root), world, min_rounds }
+    }
+
+    /// The service with another answer to what is on the disk before a call that writes returns.
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Service { store: self.store.with_durability(durability), ..self }
     }
 
     /// The store.

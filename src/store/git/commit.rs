@@ -1,6 +1,7 @@
 //! A commit from its objects to the moved head, and a tag.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::bstr::BStr;
@@ -10,9 +11,10 @@ use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
+use super::durability::unconfirmed;
 use super::error::{Result, io_error};
 use super::journal::Journal;
-use super::lock::IndexLock;
+use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::paths::check_changes;
 use super::tree::{Leaf, TreeCache};
 use super::worktree::optional_metadata;
@@ -51,9 +53,15 @@ impl Git {
             }
         };
         match self.publish(&repository, &draft, lock, Some(&mut journal)) {
-            // A step after publication that failed is the next recovery's, not the caller's.
-            Ok(false) => {}
-            Ok(true) => journal.finish(),
+            Ok(is_complete) => {
+                let touched: Vec<PathBuf> = self.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
+                let synced = self.sync_names(&head_references(&head), &touched);
+                // A step after publication that failed is the next recovery's, not the caller's.
+                if is_complete {
+                    journal.finish();
+                }
+                synced.map_err(unconfirmed(&self.shown().0, format!("the commit {}", draft.commit)))?;
+            }
             Err(error) => {
                 // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
                 if self.bring_to_head(&repository, draft.paths(), &mut journal).is_ok() {
@@ -92,13 +100,21 @@ impl Git {
         };
         let id = self.write_object(&repository, &tag)?;
         let references = [full_name.as_bstr().to_string()];
+        self.sync_objects(&[id])?;
         let journal = Journal::begin(&self.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let outcome = repository.edit_references_as(Some(edit), Some(tagger));
-        let failure = outcome.err().map(|source| self.reference_error("create a tag", &references, source));
+        let outcome = self.edit_reference(&repository, edit, tagger, &references[0], &[]);
+        let failure = match outcome {
+            Ok(edited) => {
+                edited.err().map(|source| self.reference_error("create a tag", &references, source))
+            }
+            Err(error) => Some(error),
+        };
         journal.finish();
         match failure {
-            None => Ok(()),
+            None => self
+                .sync_names(&references, &[])
+                .map_err(unconfirmed(&self.shown().0, format!("the tag {name:?}"))),
             Some(GitError::Library { source, .. }) if source.is_conflict() => Err(exists()),
             Some(error) => Err(error),
         }
@@ -120,6 +136,8 @@ pub(super) struct Draft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
+    /// All objects of it.
+    pub(super) written: Vec<ObjectId>,
     pub(super) steps: Vec<Step>,
     pub(super) subject: String,
     pub(super) time: String,
@@ -144,6 +162,74 @@ impl Draft {
     pub(super) fn paths(&self) -> Vec<TouchedPath> {
         let steps = self.steps.iter();
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
+    }
+
+    /// Where its files are in the work tree.
+    fn files(&self, work_dir: &Path) -> impl Iterator<Item = PathBuf> {
+        self.steps.iter().map(|step| work_dir.join(&step.path))
+    }
+}
+
+/// Syncing, as far as it is wanted; see `durability`.
+impl Git {
+    /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
+    fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
+        if !self.disk.objects() {
+            return Ok(());
+        }
+        let folder = self.git_dir.join("objects");
+        let mut files: Vec<PathBuf> = objects
+            .iter()
+            .map(|id| {
+                let name = id.to_string();
+                folder.join(&name[..2]).join(&name[2..])
+            })
+            .collect();
+        // Equal contents are one object.
+        files.sort();
+        files.dedup();
+        if self.disk.everything() {
+            files.push(self.git_dir.join(JOURNAL_FILE));
+        }
+        self.disk.sync(&files)?;
+        if self.disk.everything() { self.disk.sync_folders(&self.git_dir, &files) } else { Ok(()) }
+    }
+
+    /// With everything, waits for the names of references and files, and for the lines of the reflogs.
+    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> Result<()> {
+        if !self.disk.everything() {
+            return Ok(());
+        }
+        let logs = references.iter().map(|name| self.git_dir.join("logs").join(name));
+        let logs: Vec<PathBuf> = logs.filter(|log| log.exists()).collect();
+        self.disk.sync(&logs)?;
+        let names = references.iter().map(|name| self.git_dir.join(name));
+        let top = self.work_dir.as_ref().unwrap_or(&self.git_dir);
+        self.disk.sync_folders(top, &names.chain(logs).chain(files.iter().cloned()).collect::<Vec<_>>())
+    }
+
+    /// Changes the reference `name`, through HEAD or not, as gix does; its new value and `files` are on the disk
+    /// before it takes effect. An outer error is one of the disk: nothing has changed then.
+    fn edit_reference(
+        &self,
+        repository: &gix::Repository,
+        edit: RefEdit,
+        committer: gix::actor::SignatureRef<'_>,
+        name: &str,
+        files: &[PathBuf],
+    ) -> Result<std::result::Result<(), gix::Error>> {
+        let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
+        let prepared = match repository.refs.transaction().prepare(Some(edit), wait, wait) {
+            Ok(prepared) => prepared,
+            Err(source) => return Ok(Err(source)),
+        };
+        let mut files = files.to_vec();
+        if self.disk.references() {
+            let lock = self.git_dir.join(format!("{name}.lock"));
+            files.extend(lock.exists().then_some(lock));
+        }
+        self.disk.sync(&files)?;
+        Ok(prepared.commit(Some(committer)).map(drop))
     }
 }
 
@@ -171,7 +257,7 @@ impl Git {
                 Some(content) => {
                     let executable = old.is_some_and(|old| old.kind == EntryKind::BlobExecutable);
                     let kind = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
-                    Some(Leaf { kind, id: self.write_bytes(repository, Kind::Blob, content)? })
+                    Some(Leaf { kind, id: trees.write(Kind::Blob, content)? })
                 }
             };
             let content = change.content.clone();
@@ -202,7 +288,9 @@ impl Git {
             extra_headers: Vec::new(),
         };
         let commit = self.write_object(repository, &commit)?;
-        Ok(Draft { commit, parent, parent_tree, steps, subject: message, time })
+        let mut written = trees.written;
+        written.push(commit);
+        Ok(Draft { commit, parent, parent_tree, written, steps, subject: message, time })
     }
 
     pub(super) fn write_object(
@@ -245,26 +333,36 @@ impl Git {
         mut journal: Option<&mut Journal>,
     ) -> Result<bool> {
         let mut lock = lock;
+        if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
+            journal.note(lock)?;
+        }
+        self.sync_objects(&draft.written)?;
+        // Files that must be on the disk before the head moves.
+        let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
-            self.prepare_index(
-                repository,
-                work_dir,
-                draft.parent_tree,
-                &draft.steps,
-                lock,
-                journal.as_deref_mut(),
-            )?;
+            self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)?;
+            if self.disk.index() {
+                files.push(lock.path.clone());
+            }
+            if self.disk.everything() {
+                files.extend(draft.files(work_dir).filter(|file| file.exists()));
+            }
         }
         if let Some(journal) = journal {
             // The journal's time is what tells our empty lock files from those of others.
             journal.add("publish")?;
         }
-        self.move_head(repository, draft)?;
+        self.move_head(repository, draft, files)?;
         Ok(lock.is_none_or(|lock| lock.put_into_place().is_ok()))
     }
 
-    /// Step 9.
-    pub(super) fn move_head(&self, repository: &gix::Repository, draft: &Draft) -> Result<()> {
+    /// Step 9, once `files` are on the disk.
+    pub(super) fn move_head(
+        &self,
+        repository: &gix::Repository,
+        draft: &Draft,
+        files: Vec<PathBuf>,
+    ) -> Result<()> {
         let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {
             action: "name the head",
             path: self.shown(),
@@ -281,7 +379,9 @@ impl Git {
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
         loop {
-            let moved = repository.edit_references_as(Some(edit.clone()), Some(signature));
+            let branch = if self.disk.references() { self.head_in(repository)?.branch } else { None };
+            let name = branch.as_deref().unwrap_or("HEAD");
+            let moved = self.edit_reference(repository, edit.clone(), signature, name, &files)?;
             let Err(source) = moved else { return Ok(()) };
             let head = self.head_in(repository)?;
             let now = head.commit.map(|commit| commit.0);

@@ -155,6 +155,19 @@ pub enum GitError {
         /// The rule it breaks.
         reason: String,
     },
+    /// The change is made and seen by all, but the disk did not confirm it: a power cut may take it back.
+    #[error(
+        "{what} in {path} is made, but the disk did not confirm it. Check the disk, and load the new head"
+    )]
+    Unconfirmed {
+        /// The repository.
+        path: Shown,
+        /// What is made.
+        what: String,
+        /// Why it is not confirmed.
+        #[source]
+        source: Box<GitError>,
+    },
     /// git's index cannot be read.
     #[error("git's index {path} cannot be read. Delete it and run `git reset` there, which keeps your files")]
     Index {

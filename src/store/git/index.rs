@@ -10,15 +10,13 @@ use gix::objs::tree::EntryKind;
 
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
-use super::journal::Journal;
 use super::lock::IndexLock;
 use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata, refuse_link};
 use super::{FileKind, Git, GitError, STAGING_FILE};
 
 impl Git {
-    /// Steps 6 to 8: notes in the journal which file the lock of git's index is, brings the work tree to the steps'
-    /// end, and writes the new index into the lock file.
+    /// Steps 7 and 8: brings the work tree to the steps' end, and writes the new index into the lock file.
     pub(super) fn prepare_index(
         &self,
         repository: &gix::Repository,
@@ -26,11 +24,7 @@ impl Git {
         base_tree: ObjectId,
         steps: &[Step],
         lock: &mut IndexLock,
-        journal: Option<&mut Journal>,
     ) -> Result<()> {
-        if let Some(journal) = journal {
-            journal.add(&format!("index-lock {}", lock.identity()?))?;
-        }
         let mut index = self.load_index(repository, base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());

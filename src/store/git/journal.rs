@@ -65,6 +65,11 @@ impl Journal {
         Ok(Journal { path, file })
     }
 
+    /// Step 6: which file the lock of git's index is.
+    pub(super) fn note(&mut self, lock: &IndexLock) -> Result<()> {
+        self.add(&format!("index-lock {}", lock.identity()?))
+    }
+
     pub(super) fn add(&mut self, line: &str) -> Result<()> {
         self.file.write_all(format!("{line}\n").as_bytes()).map_err(io_error("write", &self.path))
     }
@@ -217,7 +222,8 @@ impl Git {
             steps.push(Step { path, from: vec![old, new], to, content, is_absence_kept: to == new });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
-        self.prepare_index(repository, work_dir, tree, &steps, &mut lock, Some(journal))?;
+        journal.note(&lock)?;
+        self.prepare_index(repository, work_dir, tree, &steps, &mut lock)?;
         lock.put_into_place()
     }
 }

@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index`, `journal` (and recovery), `lock`, `paths` (which are written), `identity`, `error`.
+//! `index`, `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -24,8 +24,8 @@
 //!
 //! # Limits
 //!
-//! - There is no fsync yet (`core.fsync`): a commit survives a killed process, not a power cut in the second after
-//!   it. `Git::write_object` and `Git::move_head` are the two places that need one.
+//! - By default, as with git, a commit survives a killed process and not a power cut in the seconds after it. See
+//!   [`Durability`] for git's settings and for ours.
 //! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
 //!   and a hostile process of the same machine can put a link where a folder was.
 //! - `git gc --prune=now` may collect the objects of a commit that is being made in that instant, as it may with
@@ -44,6 +44,7 @@
 //! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
 //! 6. Take git's `index.lock` and note in the journal which file it is.
 mod commit;
+mod durability;
 mod error;
 mod identity;
 mod index;
@@ -63,6 +64,8 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 
+use durability::Disk;
+pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
 use identity::Identity;
@@ -75,6 +78,7 @@ pub struct Git {
     work_dir: Option<PathBuf>,
     author: Identity,
     committer: Identity,
+    disk: Disk,
 }
 
 /// Where a repository's settings and the name of its user come from.
@@ -84,6 +88,27 @@ pub enum Configuration {
     User,
     /// The repository's own file alone, so that the outcome depends on nothing else.
     Isolated,
+}
+
+/// How a repository is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where settings come from.
+    pub configuration: Configuration,
+    /// What is on the disk before a call returns.
+    pub durability: Durability,
+}
+
+impl From<Configuration> for Options {
+    fn from(configuration: Configuration) -> Self {
+        Options { configuration, durability: Durability::Configured }
+    }
+}
+
+impl From<Durability> for Options {
+    fn from(durability: Durability) -> Self {
+        Options { configuration: Configuration::User, durability }
+    }
 }
 
 /// One file of a commit.

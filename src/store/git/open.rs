@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 
+use super::durability::Disk;
 use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::worktree::{optional_metadata, refuse_link};
-use super::{CommitId, Configuration, FileChange, Git, GitError};
+use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
 /// The largest object that is decompressed at all, for gix.
 pub(super) const ALLOCATION_LIMIT: &str = "gitoxide.objects.allocLimit=268435456";
@@ -29,18 +30,19 @@ impl Git {
         message: &str,
         at: i64,
     ) -> Result<(Git, CommitId)> {
-        Git::init_with(Configuration::User, dir, suffix, files, message, at)
+        Git::init_with(Durability::Configured, dir, suffix, files, message, at)
     }
 
-    /// Like [`Git::init`], with settings from `configuration`.
+    /// Like [`Git::init`], as `options` say.
     pub fn init_with(
-        configuration: Configuration,
+        options: impl Into<Options>,
         dir: &Path,
         suffix: &str,
         files: &[FileChange],
         message: &str,
         at: i64,
     ) -> Result<(Git, CommitId)> {
+        let options = options.into();
         check_changes(files)?;
         if fs::symlink_metadata(dir).is_ok() {
             return Err(GitError::AlreadyExists { path: shown(dir) });
@@ -52,15 +54,21 @@ impl Git {
         fs::create_dir_all(parent).map_err(io_error("create", parent))?;
         let aside = parent.join(format!(".tmp-{suffix}"));
         fs::create_dir(&aside).map_err(io_error("create", &aside))?;
-        let built = build_aside(configuration, &aside, files, message, at).and_then(|commit| {
+        let built = build_aside(options, &aside, files, message, at).and_then(|commit| {
             fs::rename(&aside, dir).map_err(|source| match fs::symlink_metadata(dir) {
                 Ok(_) => GitError::AlreadyExists { path: shown(dir) },
                 Err(_) => GitError::Io { action: "rename the new repository to", path: shown(dir), source },
             })?;
             Ok(commit)
         });
-        match built {
-            Ok(commit) => Ok((Git::open_with(configuration, dir)?, CommitId(commit))),
+        let opened = built.and_then(|commit| Ok((Git::open_with(options, dir)?, CommitId(commit))));
+        match opened {
+            Ok((git, commit)) => {
+                if git.disk.everything() {
+                    git.disk.sync(&[parent.to_owned()])?;
+                }
+                Ok((git, commit))
+            }
             Err(error) => {
                 // The error to report is the first one; what remains is a hidden folder that nothing reads.
                 let _ = fs::remove_dir_all(&aside);
@@ -73,14 +81,15 @@ impl Git {
     ///
     /// Whoever owns it, it can be read; what would lead out of it is refused.
     pub fn open(dir: &Path) -> Result<Git> {
-        Git::open_with(Configuration::User, dir)
+        Git::open_with(Durability::Configured, dir)
     }
 
-    /// Like [`Git::open`], with settings from `configuration`.
-    pub fn open_with(configuration: Configuration, dir: &Path) -> Result<Git> {
+    /// Like [`Git::open`], as `options` say.
+    pub fn open_with(options: impl Into<Options>, dir: &Path) -> Result<Git> {
+        let options = options.into();
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
-        let repository = open_options(configuration)
+        let repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?;
@@ -89,13 +98,14 @@ impl Git {
         let work_dir = (has_work_tree && local.workdir().is_some()).then(|| dir.to_owned());
         let author = identity(&local, "author");
         let committer = identity(&local, "committer");
-        Ok(Git { repository, git_dir, work_dir, author, committer })
+        let disk = Disk::new(options.durability, &local.config_snapshot());
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk })
     }
 }
 
 /// Builds a repository in the empty folder `aside`.
 pub(super) fn build_aside(
-    configuration: Configuration,
+    options: Options,
     aside: &Path,
     files: &[FileChange],
     message: &str,
@@ -105,7 +115,7 @@ pub(super) fn build_aside(
         aside,
         gix::create::Kind::WithWorktree,
         gix::create::Options::default(),
-        open_options(configuration),
+        open_options(options.configuration),
     );
     created.map_err(|source| GitError::Library {
         action: "create a repository",
@@ -115,13 +125,20 @@ pub(super) fn build_aside(
     // Sample hooks are only in the way of a reader.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
-    let git = Git::open_with(configuration, aside)?;
+    // The folder is synced as a whole at its end.
+    let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
     let repository = git.local();
     let draft = git.draft(&repository, None, files, message, at)?;
     // No journal: a kill leaves a hidden folder that is no repository yet.
     let lock = IndexLock::take(&git.git_dir)?;
     match git.publish(&repository, &draft, Some(lock), None)? {
-        true => Ok(draft.commit),
+        true => {
+            let disk = Disk::new(options.durability, &repository.config_snapshot());
+            if disk.everything() {
+                disk.sync_tree(aside)?;
+            }
+            Ok(draft.commit)
+        }
         false => Err(GitError::Io {
             action: "replace",
             path: shown(&git.git_dir.join("index")),

@@ -100,7 +100,8 @@ impl Bench {
     fn prepare(&self, repository: &gix::Repository, draft: &Draft, journal: &mut Journal) -> IndexLock {
         let mut lock = IndexLock::take(self.git.path()).unwrap();
         let (dir, tree) = (self.dir(), draft.parent_tree);
-        self.git.prepare_index(repository, &dir, tree, &draft.steps, &mut lock, Some(journal)).unwrap();
+        journal.note(&lock).unwrap();
+        self.git.prepare_index(repository, &dir, tree, &draft.steps, &mut lock).unwrap();
         lock
     }
 }
@@ -421,6 +422,89 @@ fn paths_that_lead_out_or_are_gits_own_are_refused() {
     assert_eq!(bench.head(), bench.first);
 }
 
+/// What a commit and a tag have synced, without the names of objects.
+fn synced(git: &Git) -> Vec<String> {
+    let paths = std::mem::take(&mut *git.disk.synced.lock().unwrap());
+    let root = git.work_dir().unwrap();
+    let mut names: Vec<String> = paths
+        .iter()
+        .map(|path| {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            match name.strip_prefix(".git/objects/") {
+                Some(object) if object.len() > 2 => "object".to_owned(),
+                Some(_) => "folder of objects".to_owned(),
+                None => name,
+            }
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn what_git_is_configured_to_sync_is_synced() {
+    let bench = Bench::new();
+    let changes = |n: usize| [change("a", &format!("{n}")), change("nodes/R2/b", &format!("b{n}"))];
+    let (objects, index, reference) = ("object", ".git/index.lock", ".git/refs/heads/main.lock");
+    let settings: [(&str, &[&str]); 6] = [
+        ("core.fsync=none", &[]),
+        ("core.fsync=loose-object", &[objects]),
+        ("core.fsync=reference", &[reference]),
+        ("core.fsync=committed", &[reference, objects]),
+        ("core.fsync=all", &[index, reference, objects]),
+        ("core.fsyncObjectFiles=true", &[objects]),
+    ];
+    for (n, (setting, expected)) in settings.into_iter().enumerate() {
+        let (name, value) = setting.split_once('=').unwrap();
+        bench.run(&["config", name, value]);
+        let git = open(&bench.dir()).unwrap();
+        git.commit(bench.head(), &changes(n), "Change", AT).unwrap();
+        assert_eq!(synced(&git), expected, "{setting}");
+        bench.run(&["config", "--unset", name]);
+    }
+    bench.assert_clean();
+}
+
+#[test]
+fn full_durability_syncs_all_files_and_their_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("it");
+    let options = Options { configuration: Configuration::Isolated, durability: Durability::Full };
+    let (git, first) = Git::init_with(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
+    assert_eq!(*git.disk.synced.lock().unwrap(), [folder.path()], "the new folder's name, after all in it");
+    git.disk.synced.lock().unwrap().clear();
+    let changes = [change("a", "2"), change("nodes/R2/b", "3"), removal("absent")];
+    let second = git.commit(first, &changes, "Change", AT).unwrap();
+    let names = synced(&git);
+    for wanted in [
+        "object",
+        "folder of objects",
+        ".git/tot-journal",
+        ".git/index.lock",
+        ".git/refs/heads/main.lock",
+        ".git/refs/heads",
+        ".git/logs/HEAD",
+        ".git/logs/refs/heads/main",
+        ".git",
+        "a",
+        "nodes/R2/b",
+        "nodes/R2",
+        "nodes",
+        "",
+    ] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted:?} is not in {names:?}");
+    }
+    git.tag("ended/1", second, "End", AT).unwrap();
+    let names = synced(&git);
+    for wanted in ["object", ".git/refs/tags/ended/1.lock", ".git/refs/tags/ended", ".git/refs/tags"] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted:?} is not in {names:?}");
+    }
+    // A file that the user has deleted is theirs, and nothing to wait for.
+    fs::remove_file(dir.join("a")).unwrap();
+    git.commit(second, &[change("a", "4")], "Change", AT).unwrap();
+}
+
 #[test]
 fn threads_lose_no_commit() {
     let bench = Bench::new();
@@ -476,7 +560,7 @@ fn a_commit_killed_at_any_step_is_recovered() {
                     fs::write(git_dir.join("packed-refs.lock"), "").unwrap();
                 }
                 if step >= 5 {
-                    bench.git.move_head(&repository, &draft).unwrap();
+                    bench.git.move_head(&repository, &draft, Vec::new()).unwrap();
                     published = true;
                 }
                 match step {

@@ -95,20 +95,29 @@ impl Git {
         if bytes.is_empty() && start > 0 {
             return Ok(None);
         }
-        self.write_bytes(trees.repository, Kind::Tree, &bytes).map(Some)
+        trees.write(Kind::Tree, &bytes).map(Some)
     }
 }
 
-/// Trees read once, to look up the paths of a commit in.
+/// Trees read once, to look up the paths of a commit in, and what is written on top of them.
 pub(super) struct TreeCache<'a> {
     pub(super) git: &'a Git,
     pub(super) repository: &'a gix::Repository,
     pub(super) trees: HashMap<ObjectId, Vec<u8>>,
+    /// What was written, for whoever syncs it.
+    pub(super) written: Vec<ObjectId>,
 }
 
 impl<'a> TreeCache<'a> {
     pub(super) fn new(git: &'a Git, repository: &'a gix::Repository) -> Self {
-        TreeCache { git, repository, trees: HashMap::new() }
+        TreeCache { git, repository, trees: HashMap::new(), written: Vec::new() }
+    }
+
+    /// Writes an object and keeps its name.
+    pub(super) fn write(&mut self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
+        let id = self.git.write_bytes(self.repository, kind, bytes)?;
+        self.written.push(id);
+        Ok(id)
     }
 
     /// What the tree `root` has at `path`.
