@@ -1,17 +1,20 @@
-//! git's index: one file, in which only the entries of a commit are changed.
+//! git's index, in which only the entries of a commit are changed. How is in [`super::splice`].
 
 use std::collections::HashSet;
-use std::io::{BufWriter, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use gix::ObjectId;
-use gix::bstr::{BStr, ByteSlice};
-use gix::objs::tree::EntryKind;
+use gix::bstr::BStr;
+use gix::index::entry::Stat;
 
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
 use super::lock::IndexLock;
-use super::tree::{Leaf, TreeWalk};
+use super::splice::{Edits, Index, Staged};
+use super::tree::TreeWalk;
 use super::worktree::{Placed, optional_metadata, refuse_link};
 use super::{FileKind, Git, GitError, STAGING_FILE};
 
@@ -25,36 +28,48 @@ impl Git {
         steps: &[Step],
         lock: &mut IndexLock,
     ) -> Result<()> {
-        let mut index = self.load_index(repository, base_tree)?;
+        let index = self.load_index(repository, base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());
         for step in steps {
             placed.push(self.place(repository, work_dir, &staging, step)?);
         }
-        update_index(&mut index, steps, &placed);
         let skip_hash = repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
-        let options = gix::index::write::Options { skip_hash, ..Default::default() };
-        let mut out = BufWriter::with_capacity(64 * 1024, &mut lock.file);
-        let written = index.write_to(&mut out, options);
-        written.map_err(|source| GitError::Index { path: shown(&lock.path), source: Box::new(source) })?;
-        out.flush().map_err(io_error("write", &lock.path))
+        let bytes = index.with(&edits(&index, steps, &placed), skip_hash);
+        lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
     }
 
-    /// git's index, or one that is in step with `base_tree` where there is none.
-    pub(super) fn load_index(
-        &self,
-        repository: &gix::Repository,
-        base_tree: ObjectId,
-    ) -> Result<gix::index::File> {
+    /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
+    /// either.
+    pub(super) fn load_index(&self, repository: &gix::Repository, base_tree: ObjectId) -> Result<Index> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
-        let failed = |source| GitError::Index { path: shown(&path), source: Box::new(source) };
         if optional_metadata(&path)?.is_none() {
-            return self.index_of_tree(repository, base_tree, path.clone());
+            let index = self.index_of_tree(repository, base_tree, path.clone())?;
+            return self.plain_index(&index, &path);
         }
-        // As git does, without hashing the whole file first; one thread, since starting more costs more than it saves.
+        let failed = io_error("read", &path);
+        let mut file = File::open(&path).map_err(&failed)?;
+        let metadata = file.metadata().map_err(&failed)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).saturating_add(1));
+        file.read_to_end(&mut bytes).map_err(&failed)?;
+        let mut index = match Index::parse(bytes) {
+            Some(index) => index,
+            None => self.foreign_index(&path)?,
+        };
+        // An entry that is as young as the index itself may have changed since without a trace in its stat. git knows
+        // by comparing the two times, which writing the index anew makes impossible.
+        let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let written = written.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        index.distrust_since(i64::try_from(written).unwrap_or(i64::MAX));
+        Ok(index)
+    }
+
+    /// An index in a form that only gix reads: version 4, split, or one with more to it.
+    fn foreign_index(&self, path: &Path) -> Result<Index> {
+        let failed = |source| GitError::Index { path: shown(path), source: Box::new(source) };
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let index = gix::index::File::at(&path, gix::hash::Kind::Sha1, true, options).map_err(failed)?;
+        let index = gix::index::File::at(path, gix::hash::Kind::Sha1, true, options).map_err(failed)?;
         if index.is_sparse() {
             return Err(GitError::Unsupported {
                 path: self.shown(),
@@ -62,7 +77,17 @@ impl Git {
                 hint: "Run `git sparse-checkout disable` there",
             });
         }
-        Ok(index)
+        self.plain_index(&index, path)
+    }
+
+    /// The same index in the form that is spliced here.
+    fn plain_index(&self, index: &gix::index::File, path: &Path) -> Result<Index> {
+        let failed = |source| GitError::Index { path: shown(path), source: Box::new(source) };
+        let mut bytes = Vec::new();
+        let options = gix::index::write::Options { skip_hash: true, ..Default::default() };
+        index.write_to(&mut bytes, options).map_err(failed)?;
+        Index::parse(bytes)
+            .ok_or_else(|| failed(gix::Error::from_error(io::Error::other("its entries are out of order"))))
     }
 
     /// An index in step with `tree`. Not by gix, which trusts a tree's shape.
@@ -101,33 +126,13 @@ impl Git {
 }
 
 /// Step 8: takes the entries that are ours from the steps' start to their end.
-pub(super) fn update_index(index: &mut gix::index::File, steps: &[Step], placed: &[Placed]) {
-    use gix::index::entry::{Flags, Mode, Stage, Stat};
-
-    distrust_recent_entries(index);
-    let mut added = Vec::new();
-    let mut removed = HashSet::new();
+fn edits<'a>(index: &Index, steps: &'a [Step], placed: &[Placed]) -> Edits<'a> {
+    let mut edits = Edits::new();
     for (step, placed) in steps.iter().zip(placed) {
-        let path = BStr::new(&step.path);
-        let range = index.entry_range(path);
-        let current = match range.clone() {
-            None => None,
-            Some(range) => {
-                let entry = &index.entries()[range.start];
-                let is_plain = range.len() == 1 && entry.stage() == Stage::Unconflicted;
-                let kind = match entry.mode {
-                    Mode::FILE => Some(EntryKind::Blob),
-                    Mode::FILE_EXECUTABLE => Some(EntryKind::BlobExecutable),
-                    Mode::SYMLINK => Some(EntryKind::Link),
-                    Mode::COMMIT => Some(EntryKind::Commit),
-                    _ => None,
-                };
-                match kind.filter(|_| is_plain && !entry.flags.contains(Flags::INTENT_TO_ADD)) {
-                    Some(kind) => Some(Leaf { kind, id: entry.id }),
-                    // A conflict of a merge, or a file announced with `git add -N`.
-                    None => continue,
-                }
-            }
+        let current = match index.staged(&step.path) {
+            Staged::Nothing => None,
+            Staged::Entry(leaf) => Some(leaf),
+            Staged::Unfinished => continue,
         };
         if current != step.to && !step.from.contains(&current) {
             continue;
@@ -137,77 +142,13 @@ pub(super) fn update_index(index: &mut gix::index::File, steps: &[Step], placed:
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
-        match (range, step.to) {
-            (Some(range), Some(leaf)) => {
-                if let Some(entry) = index.entries_mut().get_mut(range.start) {
-                    entry.id = leaf.id;
-                    entry.mode = index_mode(leaf.kind);
-                    entry.stat = stat;
-                }
+        match (current, step.to) {
+            (None, None) => {}
+            (None, Some(_)) if index.is_blocked(&step.path) => {}
+            (_, to) => {
+                edits.insert(&step.path, to.map(|leaf| (leaf, stat)));
             }
-            (Some(_), None) => {
-                removed.insert(step.path.as_bytes());
-            }
-            (None, Some(leaf)) if !is_blocked(index, &step.path) => added.push((step, leaf, stat)),
-            (None, _) => continue,
-        }
-        if let Some(tree) = index.tree_mut() {
-            invalidate(tree, &step.path);
         }
     }
-    if !removed.is_empty() {
-        index.remove_entries(|_, path, _| removed.contains(path.as_bytes()));
-    }
-    if !added.is_empty() {
-        for (step, leaf, stat) in added {
-            index.dangerously_push_entry(
-                stat,
-                leaf.id,
-                Flags::empty(),
-                index_mode(leaf.kind),
-                BStr::new(&step.path),
-            );
-        }
-        index.sort_entries();
-    }
-}
-
-/// An entry that is as young as the index itself may have changed since without a trace in its stat. git knows by
-/// comparing the two times, which writing the index anew makes impossible; so, as git does, those entries get a size
-/// that cannot be right, and git compares their content.
-pub(super) fn distrust_recent_entries(index: &mut gix::index::File) {
-    let written = index.timestamp().unix_seconds();
-    for entry in index.entries_mut() {
-        if i64::from(entry.stat.mtime.secs) >= written {
-            entry.stat.size = 0;
-        }
-    }
-}
-
-/// Whether the user has staged a file where a folder is needed, or the other way round.
-pub(super) fn is_blocked(index: &gix::index::File, path: &str) -> bool {
-    let mut folders = path.match_indices('/').map(|(at, _)| BStr::new(&path[..at]));
-    folders.any(|folder| index.entry_range(folder).is_some()) || index.path_is_directory(BStr::new(path))
-}
-
-/// Marks the folders on the way to `path` as changed in git's cache of trees; the others stay quick.
-pub(super) fn invalidate(tree: &mut gix::index::extension::Tree, path: &str) {
-    tree.num_entries = None;
-    if let Some((folder, rest)) = path.split_once('/')
-        && let Some(child) = tree.children.iter_mut().find(|child| child.name.as_slice() == folder.as_bytes())
-    {
-        invalidate(child, rest);
-    }
-}
-
-pub(super) fn index_mode(kind: EntryKind) -> gix::index::entry::Mode {
-    use gix::index::entry::Mode;
-
-    match kind {
-        EntryKind::Blob => Mode::FILE,
-        EntryKind::BlobExecutable => Mode::FILE_EXECUTABLE,
-        EntryKind::Link => Mode::SYMLINK,
-        EntryKind::Commit => Mode::COMMIT,
-        EntryKind::Tree => Mode::DIR,
-    }
+    edits
 }

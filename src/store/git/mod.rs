@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index`, `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -53,6 +53,7 @@ mod lock;
 mod open;
 mod paths;
 mod read;
+mod splice;
 #[cfg(test)]
 mod tests;
 mod tree;

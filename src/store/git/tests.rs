@@ -217,6 +217,50 @@ fn the_cache_of_trees_that_git_made_is_kept_right() {
     bench.assert_clean();
 }
 
+/// The index holds what git would put there.
+fn assert_index_is_gits(bench: &Bench) {
+    let staged = bench.run(&["ls-files", "--stage"]);
+    let tree = bench.run(&["ls-tree", "-r", "--format=%(objectmode) %(objectname) 0\t%(path)", "HEAD"]);
+    assert_eq!(staged, tree);
+    assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+    bench.assert_clean();
+}
+
+#[test]
+fn an_index_of_any_form_is_kept_in_step() {
+    let bench = Bench::with(&["a", "b/c", "b/d", "b-e/f", "g"].map(|name| change(name, name)));
+    let forms: [&[&str]; 7] = [
+        &["update-index", "--index-version", "2"],
+        &["update-index", "--index-version", "4"],
+        &["update-index", "--index-version", "3"],
+        // Extensions: a cache of trees, and one of untracked files.
+        &["read-tree", "HEAD"],
+        &["-c", "core.untrackedCache=true", "status"],
+        &["update-index", "--split-index"],
+        &["-c", "index.skipHash=true", "update-index", "--force-write-index"],
+    ];
+    for (n, form) in forms.iter().enumerate() {
+        bench.run(form);
+        let new = format!("b/new{n}");
+        bench.commit(&[change("b/c", &format!("{n}")), change(&new, "x"), change(&format!("n{n}/y"), "y")]);
+        assert_index_is_gits(&bench);
+        bench.run(form);
+        bench.commit(&[removal(&new), change("b-e/f", &format!("{n}"))]);
+        assert_index_is_gits(&bench);
+    }
+    // A version 3, whose announced file stays so.
+    fs::write(bench.file("announced"), "x").unwrap();
+    bench.run(&["add", "-N", "announced"]);
+    bench.commit(&[change("a", "again"), change("announced/not", "1")]);
+    assert_eq!(bench.status(), " A announced\nD  announced/not\n");
+    bench.run(&["reset", "-q"]);
+    bench.run(&["config", "index.skipHash", "true"]);
+    open(&bench.dir()).unwrap().commit(bench.head(), &[change("a", "without")], "Change", AT).unwrap();
+    let index = fs::read(bench.file(".git/index")).unwrap();
+    assert!(index.ends_with(&[0; 20]));
+    bench.assert_sound();
+}
+
 #[test]
 fn trees_are_the_ones_git_would_write() {
     // Names around `/` in the order of bytes, folders that come and go, and a name that begins another.
