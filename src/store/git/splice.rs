@@ -293,7 +293,7 @@ fn changed_folder<'a>(
         let inside = |path: &&str| {
             path.as_bytes()[start..].strip_prefix(name).is_some_and(|path| path.starts_with(b"/"))
         };
-        let first = paths.iter().position(|path| inside(path)).unwrap_or(paths.len());
+        let first = paths.iter().position(inside).unwrap_or(paths.len());
         let below = &paths[first..];
         let below = &below[..below.iter().take_while(|path| inside(path)).count()];
         rest = changed_folder(rest, below, start + name.len() + 1, depth + 1, out)?;
