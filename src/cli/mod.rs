@@ -15,7 +15,7 @@ use ruleset::{Folder, RulesetArguments};
 use crate::demo;
 use crate::mcp::{self, Server, Service};
 use crate::report::{self, Input, Options, Templates};
-use crate::store::Store;
+use crate::store::{Durability, Store};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -66,6 +66,10 @@ struct McpArguments {
     min_rounds: Option<u32>,
     #[command(flatten)]
     rulesets: Folder,
+    /// Answer a call that writes only once the disk holds it, with fsync: slower, and safe from a power cut. Without
+    /// it, git's settings decide (core.fsync), and a killed process loses nothing either
+    #[arg(long)]
+    durable: bool,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -165,7 +169,9 @@ fn chain(error: &dyn std::error::Error) -> String {
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
     let service = Service::new(arguments.root, world, arguments.min_rounds);
-    let service = Arc::new(service.with_rulesets(arguments.rulesets.library()?));
+    let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
+    let service = service.with_rulesets(arguments.rulesets.library()?).with_durability(durability);
+    let service = Arc::new(service);
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
     Ok(mcp::serve_stdio(server)?)
 }

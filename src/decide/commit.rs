@@ -52,7 +52,7 @@ pub fn commit(
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
-    let mut agents = known_agents(investigation);
+    let mut agents = known_agents(investigation, &results);
     for result in results {
         if !seen.insert(result.node_id.clone()) {
             errors.push(
@@ -104,12 +104,14 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
         })
 }
 
-/// Which node each agent's name already stands on.
-fn known_agents(investigation: &Investigation) -> HashMap<String, NodeId> {
-    investigation
-        .committed()
-        .filter_map(|(node, _)| Some((node.classification.as_ref()?.agent_id.clone()?, node.id.clone())))
-        .collect()
+/// Which node the name of each agent of the batch already stands on.
+fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<String, NodeId> {
+    let asked: HashSet<&str> = results.iter().filter_map(|result| result.agent_id.as_deref()).collect();
+    let named = investigation.committed().filter_map(|(node, _)| {
+        let agent = node.classification.as_ref()?.agent_id.as_deref()?;
+        asked.contains(agent).then(|| (agent.to_owned(), node.id.clone()))
+    });
+    named.collect()
 }
 
 /// The classified node with its warnings, if nothing is wrong with it by itself; adds what is.
