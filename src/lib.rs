@@ -28,7 +28,7 @@
 //!   pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`.
 //! - Time and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
-//! - A rejected call writes nothing; an accepted one is exactly one git commit.
+//! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
 //!
 //! `tests/it/tidy.rs` holds the rules above that a machine can hold.

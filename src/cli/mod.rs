@@ -16,7 +16,7 @@ use ruleset::{Folder, RulesetArguments};
 use crate::demo;
 use crate::mcp::{self, Server, Service};
 use crate::report::{self, Input, Options, Templates};
-use crate::store::Store;
+use crate::store::{Durability, Store};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -72,6 +72,10 @@ struct McpArguments {
     reject_secrets: bool,
     #[command(flatten)]
     rulesets: Folder,
+    /// Answer a call that writes only once the disk holds it, with fsync: slower, and safe from a power cut. Without
+    /// it, git's settings decide (core.fsync), and a killed process loses nothing either
+    #[arg(long)]
+    durable: bool,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -171,8 +175,10 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
     let world = arguments.clock_file.map_or(World::Machine, World::File);
+    let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
     let service = Service::new(arguments.root, world, arguments.min_rounds)
         .with_rulesets(arguments.rulesets.library()?)
+        .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets);
     let service = Arc::new(service);
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));

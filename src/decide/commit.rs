@@ -10,7 +10,6 @@ use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_end
 use crate::domain::{
     Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
-use crate::ruleset::schema::NotCounted;
 use crate::ruleset::{Severity, Terms, terms};
 
 /// What an agent asks for one node.
@@ -54,7 +53,7 @@ pub fn commit(
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
-    let mut agents = known_agents(investigation);
+    let mut agents = known_agents(investigation, &results);
     for result in results {
         if !seen.insert(result.node_id.clone()) {
             errors.push(
@@ -106,12 +105,14 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
         })
 }
 
-/// Which node each agent's name already stands on.
-fn known_agents(investigation: &Investigation) -> HashMap<String, NodeId> {
-    investigation
-        .committed()
-        .filter_map(|(node, _)| Some((node.classification.as_ref()?.agent_id.clone()?, node.id.clone())))
-        .collect()
+/// Which node the name of each agent of the batch already stands on.
+fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<String, NodeId> {
+    let asked: HashSet<&str> = results.iter().filter_map(|result| result.agent_id.as_deref()).collect();
+    let named = investigation.committed().filter_map(|(node, _)| {
+        let agent = node.classification.as_ref()?.agent_id.as_deref()?;
+        asked.contains(agent).then(|| (agent.to_owned(), node.id.clone()))
+    });
+    named.collect()
 }
 
 /// The classified node with its warnings, if nothing is wrong with it by itself; adds what is.
@@ -382,31 +383,17 @@ fn check_ratio(
     states: &[(&Node, StateName)],
     errors: &mut Vec<Diagnostic>,
 ) {
-    let Some(rule) = &terms.ruleset().terminal_ratio else { return };
-    let parent_state = |node: &Node| investigation.node(node.parent.as_ref()?)?.state();
-    let fits = |exception: &NotCounted, node: &Node, state: &StateName| {
-        exception.states.as_ref().is_none_or(|states| states.contains(state))
-            && exception
-                .children_of
-                .as_ref()
-                .is_none_or(|of| parent_state(node).is_some_and(|parent| of.contains(parent)))
-            && exception.to_round.is_none_or(|last| node.round() <= last)
-    };
     // Per round: nodes that count, and those of them that are closed.
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (node, state) in states {
-        if rule.not_counted.iter().any(|exception| fits(exception, node, state)) {
-            continue;
-        }
+        let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());
+        let Some(is_closed) = terms.counts_as_closed(state, node.round(), parent) else { continue };
         let (counted, closed) = rounds.entry(node.round()).or_default();
         *counted += 1;
-        *closed += u64::from(terms.is_terminal(state) || rule.also_closed.contains(state));
+        *closed += u64::from(is_closed);
     }
     for (round, (counted, closed)) in rounds {
-        let limit = rule.limits.iter().find(|limit| {
-            limit.from_round.unwrap_or(1) <= round && limit.to_round.is_none_or(|last| round <= last)
-        });
-        let Some(percent) = limit.map(|limit| u64::from(limit.max_percent)) else { continue };
+        let Some(percent) = terms.closing_limit(round).map(u64::from) else { continue };
         if closed * 100 > counted * percent {
             let most = counted * percent / 100;
             errors.push(

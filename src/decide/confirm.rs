@@ -15,8 +15,9 @@ pub fn confirmations(investigation: &Investigation, terms: &Terms, now: Timestam
         return transitions;
     }
     let mut current = investigation.clone();
-    // From the deepest round up, each node is looked at once: a child has moved before its parent is asked.
-    let ids: Vec<_> = investigation.committed().rev().map(|(node, _)| node.id.clone()).collect();
+    // From the deepest round up, each node that waits is looked at once: a child has moved before its parent is asked.
+    let waiting = investigation.committed().rev().filter(|(_, state)| terms.confirmation(state).is_some());
+    let ids: Vec<_> = waiting.map(|(node, _)| node.id.clone()).collect();
     for id in ids {
         let moved = current.committed_node(&id).and_then(|node| decided(&current, terms, node, now));
         if let Some(transition) = moved {

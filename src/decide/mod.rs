@@ -1,8 +1,8 @@
 //! Decisions: (investigation, terms, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. What follows from a state, whoever
-//! asks, is in [`standing`] (what is owed, whether it can end), [`quality`] and [`results`] (what was found);
-//! [`secrets`] looks into every text.
+//! asks, is in [`standing`] (what is owed, whether it can end), [`quality`], [`results`] (what was found) and [`next`]
+//! (tasks, and the next call that is legal). [`secrets`] looks into every text.
 //!
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
 //! The codes and rules are those of the method's specification; each check names its code.
@@ -10,6 +10,7 @@
 pub mod commit;
 pub mod confirm;
 pub mod end;
+pub mod next;
 pub mod propose;
 pub mod quality;
 pub mod reclassify;

@@ -1,6 +1,6 @@
 //! `tot_propose`: nodes to be researched next, and proposals taken back.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::secrets::Findings;
@@ -57,7 +57,7 @@ pub fn propose(
         secrets.check(terms.secrets(), &new.id, texts);
     }
     errors.append(&mut secrets.errors);
-    let mut spellings = Spellings::new(investigation, &withdrawn);
+    let mut spellings = Spellings::new(investigation, &request.nodes, &withdrawn);
     // Roots with a fault of their own count as asked for: they will come once they are mended.
     let asked_roots: HashSet<String> = request
         .nodes
@@ -143,17 +143,20 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     }
 }
 
-/// Every id in use by its lower-case spelling: two ids that differ only in case can't be checked out side by side on
-/// macOS or Windows.
+/// Every id in use by its lower-case spelling, in the rounds of the batch: two ids that differ only in case can't be
+/// checked out side by side on macOS or Windows.
 struct Spellings {
     in_use: HashMap<String, NodeId>,
     in_batch: HashSet<NodeId>,
 }
 
 impl Spellings {
-    fn new(investigation: &Investigation, withdrawn: &[NodeId]) -> Self {
-        let in_use = investigation
-            .nodes()
+    fn new(investigation: &Investigation, batch: &[NewNode], withdrawn: &[NodeId]) -> Self {
+        let rounds: BTreeSet<u32> =
+            batch.iter().filter_map(|node| Some(node.id.parse::<NodeId>().ok()?.round())).collect();
+        let in_use = rounds
+            .into_iter()
+            .flat_map(|round| investigation.in_round(round))
             .filter(|node| !withdrawn.contains(&node.id))
             .map(|node| (node.id.as_str().to_ascii_lowercase(), node.id.clone()))
             .collect();
@@ -384,7 +387,7 @@ fn breadth_warning(
         return None;
     }
     let ids: HashSet<&NodeId> = investigation
-        .nodes()
+        .in_round(round)
         .filter(|node| !withdrawn.contains(&node.id))
         .chain(nodes)
         .filter(|node| node.round() == round)

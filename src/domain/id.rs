@@ -91,7 +91,8 @@ impl FromStr for NodeId {
 
 impl Ord for NodeId {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.round.cmp(&other.round).then_with(|| self.suffix().cmp(other.suffix()))
+        // Ids of one round have the same text before the suffix.
+        self.round.cmp(&other.round).then_with(|| self.text.cmp(&other.text))
     }
 }
 

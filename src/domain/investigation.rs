@@ -34,12 +34,25 @@ pub struct Meta {
 ///
 /// Invariant: every node's parent is a node, and its round is its parent's round + 1 (a root's is 1), so there
 /// are no cycles. [`Investigation::from_facts`] leaves out and names what does not fit.
+///
+/// A value is never changed: [`Investigation::with`] gives another one, which shares with it the rounds that no change
+/// touches. So a call on 10,000 nodes copies one round of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Investigation {
     meta: Arc<Meta>,
-    nodes: BTreeMap<NodeId, Arc<Node>>,
-    children: HashMap<NodeId, Vec<NodeId>>,
+    /// None of them is empty.
+    rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
+}
+
+/// The nodes of one round.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Round {
+    nodes: BTreeMap<NodeId, Arc<Node>>,
+    /// The same nodes below each parent, by suffix; not the roots.
+    families: HashMap<NodeId, Vec<Arc<Node>>>,
+    /// How many of them are pending.
+    pending: usize,
 }
 
 /// A node that has no place in the tree.
@@ -54,12 +67,7 @@ pub struct StructureFault {
 impl Investigation {
     /// An investigation without nodes.
     pub fn new(meta: Meta) -> Self {
-        Investigation {
-            meta: Arc::new(meta),
-            nodes: BTreeMap::new(),
-            children: HashMap::new(),
-            conclusion: None,
-        }
+        Investigation { meta: Arc::new(meta), rounds: BTreeMap::new(), conclusion: None }
     }
 
     /// The tree that these facts make. Nodes that have no place in it are left out and named.
@@ -95,7 +103,7 @@ impl Investigation {
 
     /// The node of that id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
-        self.nodes.get(id)
+        self.rounds.get(&id.round())?.nodes.get(id)
     }
 
     /// The committed node of that id.
@@ -105,7 +113,12 @@ impl Investigation {
 
     /// All nodes, committed and pending, by round and suffix.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
-        self.nodes.values()
+        self.rounds.values().flat_map(|round| round.nodes.values())
+    }
+
+    /// The nodes of one round, committed and pending, by suffix.
+    pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
+        self.rounds.get(&round).into_iter().flat_map(|round| round.nodes.values())
     }
 
     /// The committed nodes with their states, by round and suffix.
@@ -115,12 +128,14 @@ impl Investigation {
 
     /// The pending proposals, by round and suffix.
     pub fn pending(&self) -> impl Iterator<Item = &Arc<Node>> {
-        self.nodes().filter(|node| node.is_pending())
+        let rounds = self.rounds.values().filter(|round| round.pending > 0);
+        rounds.flat_map(|round| round.nodes.values()).filter(|node| node.is_pending())
     }
 
     /// The children of a node, committed and pending, by suffix.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
-        self.children.get(id).into_iter().flatten().filter_map(|child| self.nodes.get(child))
+        let below = id.round().checked_add(1).and_then(|round| self.rounds.get(&round));
+        below.and_then(|round| round.families.get(id)).into_iter().flatten()
     }
 
     /// The committed children of a node with their states.
@@ -130,7 +145,7 @@ impl Investigation {
 
     /// The nodes without a parent, committed and pending.
     pub fn roots(&self) -> impl Iterator<Item = &Arc<Node>> {
-        self.nodes().take_while(|node| node.round() == 1)
+        self.in_round(1)
     }
 
     /// The highest round of any committed node, 1 when there is none.
@@ -148,7 +163,7 @@ impl Investigation {
 
     /// All nodes in depth-first preorder: each root, then its children by suffix.
     pub fn preorder(&self) -> Vec<&Arc<Node>> {
-        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut order = Vec::with_capacity(self.rounds.values().map(|round| round.nodes.len()).sum());
         let mut stack: Vec<&Arc<Node>> = self.roots().collect();
         stack.reverse();
         while let Some(node) = stack.pop() {
@@ -196,33 +211,43 @@ impl Investigation {
     }
 
     fn place(&mut self, node: Arc<Node>) {
-        let before = self.nodes.insert(node.id.clone(), Arc::clone(&node));
-        if before.as_ref().map(|before| &before.parent) == Some(&node.parent) {
-            return;
-        }
-        if let Some(before) = before {
-            self.unlink(&before);
-        }
-        if let Some(parent) = &node.parent {
-            let siblings = self.children.entry(parent.clone()).or_default();
-            if let Err(at) = siblings.binary_search(&node.id) {
-                siblings.insert(at, node.id.clone());
-            }
-        }
+        let round = Arc::make_mut(self.rounds.entry(node.round()).or_default());
+        round.remove(&node.id);
+        round.insert(node);
     }
 
     fn remove(&mut self, id: &NodeId) {
-        if let Some(node) = self.nodes.remove(id) {
-            self.unlink(&node);
+        let Some(round) = self.rounds.get_mut(&id.round()) else { return };
+        let round = Arc::make_mut(round);
+        round.remove(id);
+        if round.nodes.is_empty() {
+            self.rounds.remove(&id.round());
         }
     }
+}
 
-    fn unlink(&mut self, node: &Node) {
+impl Round {
+    fn insert(&mut self, node: Arc<Node>) {
+        self.pending += usize::from(node.is_pending());
+        if let Some(parent) = &node.parent {
+            let family = match self.families.get_mut(parent) {
+                Some(family) => family,
+                None => self.families.entry(parent.clone()).or_default(),
+            };
+            let at = family.partition_point(|other| other.id < node.id);
+            family.insert(at, Arc::clone(&node));
+        }
+        self.nodes.insert(node.id.clone(), node);
+    }
+
+    fn remove(&mut self, id: &NodeId) {
+        let Some(node) = self.nodes.remove(id) else { return };
+        self.pending -= usize::from(node.is_pending());
         let Some(parent) = &node.parent else { return };
-        if let Some(siblings) = self.children.get_mut(parent) {
-            siblings.retain(|sibling| sibling != &node.id);
-            if siblings.is_empty() {
-                self.children.remove(parent);
+        if let Some(family) = self.families.get_mut(parent) {
+            family.retain(|other| other.id != node.id);
+            if family.is_empty() {
+                self.families.remove(parent);
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::{self, message};
 use crate::ruleset::{Library, Ruleset, RulesetFile, Severity, Terms};
-use crate::store::{FindError, Snapshot, Store, StoreError};
+use crate::store::{Durability, FindError, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
 /// How often a write is tried again when others are faster. Each try that loses means that another one won.
@@ -94,6 +94,11 @@ impl Service {
     /// The same, with these rulesets for new investigations. Those that exist are judged by their own copy.
     pub fn with_rulesets(self, rulesets: Library) -> Self {
         Service { rulesets, ..self }
+    }
+
+    /// The service with another answer to what is on the disk before a call that writes returns.
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Service { store: self.store.with_durability(durability), ..self }
     }
 
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.

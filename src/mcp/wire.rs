@@ -195,6 +195,51 @@ pub enum GraphForm {
     Dot,
     /// Mermaid, whatever its size.
     Mermaid,
+    /// The nodes, each with its parent.
+    Json,
+}
+
+impl GraphForm {
+    /// The default of the tools that write.
+    pub fn none() -> Self {
+        GraphForm::None
+    }
+}
+
+/// The graph of a reply, in the form that was asked for.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Graph {
+    /// The graph as DOT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dot: Option<String>,
+    /// The graph as Mermaid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mermaid: Option<String>,
+    /// The graph as nodes with their parents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Vec<GraphNode>>,
+    /// Why the graph was left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graph_note: Option<String>,
+}
+
+/// One node of the graph.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct GraphNode {
+    /// The node.
+    pub node_id: String,
+    /// The node it extends; absent for a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Its state; absent while it is only proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Its title.
+    pub title: String,
 }
 
 impl Shared {

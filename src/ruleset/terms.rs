@@ -218,6 +218,35 @@ impl<'a> Terms<'a> {
             .map(|rule| rule.min_characters)
     }
 
+    /// The most that one commit may close of its nodes of a round, in percent; `None` for no limit.
+    pub fn closing_limit(&self, round: u32) -> Option<u32> {
+        let rule = self.ruleset.terminal_ratio.as_ref()?;
+        let limit = rule.limits.iter().find(|limit| {
+            limit.from_round.unwrap_or(1) <= round && limit.to_round.is_none_or(|last| round <= last)
+        })?;
+        Some(limit.max_percent)
+    }
+
+    /// Whether a node in this state counts as closed for that limit; `None` where it does not count at all. `parent`
+    /// is its parent's state.
+    pub fn counts_as_closed(
+        &self,
+        state: &StateName,
+        round: u32,
+        parent: Option<&StateName>,
+    ) -> Option<bool> {
+        let rule = self.ruleset.terminal_ratio.as_ref()?;
+        let left_out = rule.not_counted.iter().any(|exception| {
+            exception.states.as_ref().is_none_or(|states| states.contains(state))
+                && exception
+                    .children_of
+                    .as_ref()
+                    .is_none_or(|of| parent.is_some_and(|parent| of.contains(parent)))
+                && exception.to_round.is_none_or(|last| round <= last)
+        });
+        (!left_out).then(|| self.is_terminal(state) || rule.also_closed.contains(state))
+    }
+
     /// What makes a waiting state move.
     pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
         self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
-pub use git::CommitId;
+pub use git::{CommitId, Durability};
 use git::{Git, GitError};
 pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
 
@@ -40,6 +40,7 @@ const HELD: usize = 64;
 /// A folder of investigations.
 pub struct Store {
     root: PathBuf,
+    durability: Durability,
     catalog: catalog::Catalog,
     held: Mutex<Held>,
 }
@@ -107,7 +108,17 @@ impl From<GitError> for StoreError {
 impl Store {
     /// The store in that folder, which is made when the first investigation is.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Store { root: root.into(), catalog: catalog::Catalog::default(), held: Mutex::default() }
+        Store {
+            root: root.into(),
+            durability: Durability::default(),
+            catalog: catalog::Catalog::default(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// The store with another answer to what is on the disk before a call that writes returns.
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Store { durability, ..self }
     }
 
     /// The folder.
@@ -130,7 +141,8 @@ impl Store {
         ];
         let id = meta.id.to_string();
         let path = self.root.join(&id);
-        let (git, head) = Git::init(&path, &id, &files, message, meta.started_at.seconds())?;
+        let (git, head) =
+            Git::init_with(self.durability, &path, &id, &files, message, meta.started_at.seconds())?;
         self.catalog.forget();
         let snapshot = Snapshot {
             path: path.clone(),
@@ -173,7 +185,7 @@ impl Store {
             return Ok(snapshot.clone());
         }
         // The folder may be another one by now: a handle from before is not trusted with a new head.
-        let git = Arc::new(Git::open(path)?);
+        let git = Arc::new(self.open(path)?);
         let head = git.head()?;
         let commit = head.commit.ok_or_else(|| StoreError::NotAnInvestigation {
             path: path.to_owned(),
@@ -218,7 +230,7 @@ impl Store {
     ) -> Result<Snapshot, StoreError> {
         let (git, known) = match self.held().get(&snapshot.path) {
             Some((git, files, _)) => (git, files),
-            None => (Arc::new(Git::open(&snapshot.path)?), read::Files::default()),
+            None => (Arc::new(self.open(&snapshot.path)?), read::Files::default()),
         };
         refuse_in_progress(&snapshot.path, git.path())?;
         let files: Vec<git::FileChange> = files
@@ -288,7 +300,11 @@ impl Store {
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
         let held = self.held().get(path).map(|(git, _, _)| git);
-        held.map_or_else(|| Ok(Arc::new(Git::open(path)?)), Ok)
+        held.map_or_else(|| Ok(Arc::new(self.open(path)?)), Ok)
+    }
+
+    fn open(&self, path: &Path) -> Result<Git, GitError> {
+        Git::open_with(self.durability, path)
     }
 
     /// Keeps the repositories in the root out of `git status` of a project that the root is part of.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{IncompleteNode, Shared, TransitionEntry, incomplete};
-use super::answer;
+use super::super::wire::{Graph, GraphForm, IncompleteNode, Shared, TransitionEntry, incomplete};
+use super::{answer, graph_of};
 use crate::decide::commit::{Finding, commit};
 use crate::domain::{Event, Node};
 
@@ -35,13 +35,16 @@ struct Input {
     session_id: String,
     /// The results.
     results: Vec<ResultEntry>,
+    /// The form of the graph in the reply.
+    #[serde(default = "GraphForm::none")]
+    graph: GraphForm,
 }
 
 /// The result of one node.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
-struct ResultEntry {
+pub(super) struct ResultEntry {
     /// A pending node.
     #[schemars(extend("examples" = ["R2.A1"]))]
     node_id: String,
@@ -78,13 +81,15 @@ struct Output {
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending_explore: Option<Vec<IncompleteNode>>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 /// One stored node.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-struct Committed {
+pub(super) struct Committed {
     /// The node.
     node_id: String,
     /// The state it has now.
@@ -96,7 +101,7 @@ struct Committed {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, committed: None, transitions: None, pending_explore: None }
+        Output { shared, committed: None, transitions: None, pending_explore: None, graph: Graph::default() }
     }
 }
 
@@ -106,19 +111,8 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let results: Vec<Finding> = input
-        .results
-        .into_iter()
-        .map(|result| Finding {
-            node_id: result.node_id,
-            state: result.state,
-            findings: result.findings,
-            agent_id: result.agent_id,
-            evidence: result.evidence,
-            verification_method: result.verification_method,
-            alternatives_considered: result.alternatives_considered,
-        })
-        .collect();
+    let graph = input.graph;
+    let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
     let written = service.write(&input.session_id, |investigation, terms, now| {
         commit(investigation, terms, results.clone(), now)
     })?;
@@ -130,10 +124,26 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         output.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
         output.transitions = Some(transitions.iter().map(Into::into).collect());
     }
+    output.graph = graph_of(standing, graph);
     Ok(output)
 }
 
-fn committed(node: &Node) -> Option<Committed> {
+impl From<ResultEntry> for Finding {
+    fn from(result: ResultEntry) -> Self {
+        Finding {
+            node_id: result.node_id,
+            state: result.state,
+            findings: result.findings,
+            agent_id: result.agent_id,
+            evidence: result.evidence,
+            verification_method: result.verification_method,
+            alternatives_considered: result.alternatives_considered,
+        }
+    }
+}
+
+/// A node as it was stored.
+pub(super) fn committed(node: &Node) -> Option<Committed> {
     let classification = node.classification.as_ref()?;
     Some(Committed {
         node_id: node.id.to_string(),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{GraphForm, QualityFigures, ReferenceEntry, Shared, summary};
-use super::{answer, graph};
+use super::super::wire::{Graph, GraphForm, QualityFigures, ReferenceEntry, Shared, summary};
+use super::{answer, graph_of};
 use crate::decide::end::{End, end};
 use crate::decide::quality::quality;
 use crate::decide::results::results;
@@ -66,12 +66,11 @@ struct Output {
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
-    /// The graph.
+    /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
     final_dot: Option<String>,
-    /// Why the graph was left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    graph_note: Option<String>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 /// One answer.
@@ -119,7 +118,7 @@ impl From<Shared> for Output {
             quality: None,
             tag: None,
             final_dot: None,
-            graph_note: None,
+            graph: Graph::default(),
         }
     }
 }
@@ -139,7 +138,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let tag = service.tag_end(standing, written.at)?;
     let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
     let found = results(investigation, &terms);
-    let (final_dot, graph_note) = graph(investigation, &terms, input.graph);
+    let mut graph = graph_of(standing, input.graph);
     let findings =
         |node: &Node| node.classification.as_ref().map(|it| summary(&it.findings)).unwrap_or_default();
     Ok(Output {
@@ -173,8 +172,8 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         references: Some(found.references.into_iter().map(Into::into).collect()),
         quality: Some(quality(investigation, &terms).into()),
         tag: Some(tag),
-        final_dot,
-        graph_note,
+        final_dot: graph.dot.take(),
+        graph,
         ..Output::from(Shared::done(standing, commit, &written.decision.warnings))
     })
 }

@@ -2,19 +2,21 @@
 
 mod commit;
 mod end;
+mod next;
 mod propose;
 mod reclassify;
 mod start;
 mod status;
+mod step;
 
 use std::sync::Arc;
 
 use super::server::{Answer, Tool};
-use super::service::{Refusal, Service};
-use super::wire::{GraphForm, Shared};
-use crate::domain::Investigation;
+use super::service::{Refusal, Service, Standing};
+use super::wire::{Graph, GraphForm, GraphNode, Shared};
+use crate::domain::Node;
 use crate::graph;
-use crate::ruleset::{Terms, builtin, terms};
+use crate::ruleset::{builtin, terms};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\
@@ -25,6 +27,10 @@ The loop: tot_start gives a sessionId and the method's instructions. tot_propose
 child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
 findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
 until `canEnd` is true; then tot_end with a conclusion.
+
+tot_next plans for you: tasks with fresh ids, a prompt for each research agent, and in `nextCall` the one call that is \
+legal now and leads on. tot_step is a whole turn in one call: it commits `results`, proposes what comes next, and \
+returns the tasks.
 
 Every reply says in `message` what to do next, in `blockers` what keeps the end away, and in `nextRoundInfo` which \
 children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
@@ -60,6 +66,8 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
+        next::tool(Arc::clone(service)),
+        step::tool(Arc::clone(service)),
         end::tool(Arc::clone(service)),
     ]
 }
@@ -72,17 +80,29 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
     }
 }
 
-/// The graph in the form that was asked for, and a word where it was left out.
-fn graph(investigation: &Investigation, terms: &Terms, form: GraphForm) -> (Option<String>, Option<String>) {
+/// The graph in the form that was asked for, or a word where it was left out.
+fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
+    let (investigation, terms) = (standing.investigation(), standing.terms());
     let nodes = investigation.nodes().count();
+    let mut fields = Graph::default();
     match form {
-        GraphForm::None => (None, None),
+        GraphForm::None => {}
         GraphForm::Auto if nodes > GRAPH_NODES => {
             let note =
                 format!("The graph has {nodes} nodes and is left out; `graph: dot` sends it all the same.");
-            (None, Some(note))
+            fields.graph_note = Some(note);
         }
-        GraphForm::Auto | GraphForm::Dot => (Some(graph::dot(investigation, terms.ruleset())), None),
-        GraphForm::Mermaid => (Some(graph::mermaid(investigation, terms.ruleset())), None),
+        GraphForm::Auto | GraphForm::Dot => fields.dot = Some(graph::dot(investigation, terms.ruleset())),
+        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, terms.ruleset())),
+        GraphForm::Json => {
+            let node = |node: &Arc<Node>| GraphNode {
+                node_id: node.id.to_string(),
+                parent: node.parent.as_ref().map(ToString::to_string),
+                state: node.state().map(ToString::to_string),
+                title: node.title.clone(),
+            };
+            fields.graph = Some(investigation.nodes().map(node).collect());
+        }
     }
+    fields
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Shared, pending};
-use super::answer;
+use super::super::wire::{Graph, GraphForm, Shared, pending};
+use super::{answer, graph_of};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::domain::Event;
 
@@ -30,6 +30,9 @@ const ABOUT: About = About {
 /// A batch of proposals.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodes": [{
+    "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
+}]}]))]
 struct Input {
     /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
     session_id: String,
@@ -39,13 +42,16 @@ struct Input {
     /// Ids of pending proposals to take back.
     #[serde(default)]
     withdraw: Vec<String>,
+    /// The form of the graph in the reply.
+    #[serde(default = "GraphForm::none")]
+    graph: GraphForm,
 }
 
 /// One node to research.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
-struct Node {
+pub(super) struct Node {
     /// Its id: R<round>.<suffix>, the suffix extending the parent's.
     #[schemars(extend("examples" = ["R2.A1"]))]
     id: String,
@@ -75,11 +81,13 @@ struct Output {
     /// All proposals that are not committed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Vec<String>>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, approved_nodes: None, withdrawn: None, pending: None }
+        Output { shared, approved_nodes: None, withdrawn: None, pending: None, graph: Graph::default() }
     }
 }
 
@@ -89,20 +97,9 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let request = Propose {
-        nodes: input
-            .nodes
-            .into_iter()
-            .map(|node| NewNode {
-                id: node.id,
-                // An agent that means no parent writes it in one of these ways.
-                parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
-                title: node.title,
-                planned_action: node.planned_action,
-            })
-            .collect(),
-        withdraw: input.withdraw,
-    };
+    let graph = input.graph;
+    let request =
+        Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
     let written = service.write(&input.session_id, |investigation, terms, now| {
         propose(investigation, terms, request.clone(), now)
     })?;
@@ -113,5 +110,18 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         output.approved_nodes = Some(nodes.iter().map(|node| node.id.to_string()).collect());
         output.withdrawn = Some(withdrawn.iter().map(ToString::to_string).collect());
     }
+    output.graph = graph_of(&written.standing, graph);
     Ok(output)
+}
+
+impl From<Node> for NewNode {
+    fn from(node: Node) -> Self {
+        NewNode {
+            id: node.id,
+            // An agent that means no parent writes it in one of these ways.
+            parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
+            title: node.title,
+            planned_action: node.planned_action,
+        }
+    }
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Shared, TransitionEntry};
-use super::answer;
+use super::super::wire::{Graph, GraphForm, Shared, TransitionEntry};
+use super::{answer, graph_of};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::domain::{Event, NodeId};
 
@@ -47,6 +47,9 @@ struct Input {
     /// What else was considered.
     #[serde(default)]
     alternatives_considered: Vec<String>,
+    /// The form of the graph in the reply.
+    #[serde(default = "GraphForm::none")]
+    graph: GraphForm,
 }
 
 /// The change.
@@ -67,11 +70,20 @@ struct Output {
     /// Parents whose state this changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     transitions: Option<Vec<TransitionEntry>>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, node_id: None, previous_state: None, new_state: None, transitions: None }
+        Output {
+            shared,
+            node_id: None,
+            previous_state: None,
+            new_state: None,
+            transitions: None,
+            graph: Graph::default(),
+        }
     }
 }
 
@@ -81,6 +93,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let graph = input.graph;
     let request = Reclassify {
         node_id: input.node_id,
         new_state: input.new_state,
@@ -114,5 +127,6 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
             output.new_state = state;
         }
     }
+    output.graph = graph_of(standing, graph);
     Ok(output)
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service, Standing, Unjudged};
-use super::super::wire::{GraphForm, IncompleteNode, QualityFigures, Shared, incomplete, pending};
-use super::{answer, graph};
+use super::super::wire::{Graph, GraphForm, IncompleteNode, QualityFigures, Shared, incomplete, pending};
+use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
 use crate::domain::{Diagnostic, Investigation};
@@ -114,12 +114,8 @@ struct Output {
     /// Files of the investigation that can't be read, and nodes that its rules do not allow as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<Vec<String>>,
-    /// The graph.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dot: Option<String>,
-    /// Why the graph was left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    graph_note: Option<String>,
+    #[serde(flatten)]
+    graph: Graph,
 }
 
 /// One node of the list.
@@ -156,8 +152,7 @@ impl From<Shared> for Output {
             quality: None,
             next_action: None,
             faults: None,
-            dot: None,
-            graph_note: None,
+            graph: Graph::default(),
         }
     }
 }
@@ -192,7 +187,6 @@ fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
     let terminal = investigation.committed().filter(|(_, state)| terms.is_terminal(state)).count();
     let all_incomplete = incomplete(investigation, &terms);
     let concise_has_more = input.detail == Detail::Concise && more(all_incomplete.len(), start);
-    let (dot, graph_note) = graph(investigation, &terms, input.graph);
     let mut faults = facts.faults.unwrap_or_default();
     faults.extend(at_odds(investigation, &terms).iter().map(ToString::to_string));
     Output {
@@ -206,8 +200,7 @@ fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
         next_cursor: if concise_has_more { Some((start + PAGE).to_string()) } else { facts.next_cursor },
         quality: Some(quality(investigation, &terms).into()),
         next_action: Some(facts.shared.message.clone()),
-        dot,
-        graph_note,
+        graph: graph_of(standing, input.graph),
         ..facts
     }
 }

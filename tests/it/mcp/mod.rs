@@ -1,5 +1,6 @@
 //! The server, over real stdio.
 
 mod life;
+mod next;
 mod secrets;
 mod tools;

@@ -25,13 +25,33 @@ fn the_list_of_tools_is_complete_and_small() {
         let name = tool["name"].as_str().unwrap();
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
-        assert_eq!(tool["annotations"]["readOnlyHint"], json!(name == "tot_status"), "{name}");
+        assert_eq!(
+            tool["annotations"]["readOnlyHint"],
+            json!(matches!(name, "tot_status" | "tot_next")),
+            "{name}"
+        );
         assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");
         assert_eq!(tool["annotations"]["openWorldHint"], false, "{name}");
         assert!(!tool["title"].as_str().unwrap().is_empty(), "{name}");
     }
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["tot_start", "tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_end"]);
+    let work =
+        ["tot_start", "tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_next", "tot_step"];
+    assert_eq!(names, work.into_iter().chain(["tot_end"]).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_graph_comes_in_the_form_that_was_asked_for() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    let silent = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    assert!(["dot", "mermaid", "graph"].iter().all(|field| silent[field].is_null()), "{silent}");
+    for (form, field) in [("dot", "dot"), ("auto", "dot"), ("mermaid", "mermaid"), ("json", "graph")] {
+        let reply = session.ok("tot_status", json!({"graph": form}));
+        assert!(reply[field].is_string() || reply[field].is_array(), "{form}: {reply}");
+    }
+    let reply = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)], "graph": "json"}));
+    assert_eq!(reply["graph"], json!([{"nodeId": "R1.A", "title": "Title of R1.A"}]));
 }
 
 #[test]
@@ -50,6 +70,8 @@ fn every_reply_fits_its_output_schema() {
     let result = json!({"results": [{"nodeId": "R1.A", "state": "FOUND", "findings": findings}]});
     replies.push(("tot_commit", session.ok("tot_commit", result)));
     replies.push(("tot_status", session.ok("tot_status", json!({"detail": "full"}))));
+    replies.push(("tot_next", session.ok("tot_next", json!({"dimensions": {"os": ["linux", "mac"]}}))));
+    replies.push(("tot_step", session.ok("tot_step", json!({"nodes": []}))));
     session.grow(&[("R2.A1", Some("R1.A"))], "VERIFY");
     replies.push(("tot_end", session.call("tot_end", json!({"conclusion": "It is so."}))));
     replies.push((

@@ -1,0 +1,701 @@
+//! `tot_next`: tasks to research, and the next call that is really legal now. It writes nothing and decides nothing: a
+//! plan is advice, and what it proposes is judged like any other proposal.
+//!
+//! 1. What is wanted is collected: children that open nodes owe, checks of answers, breadth, missing combinations.
+//! 2. The strategy orders it; as many as one proposal may hold become tasks with fresh ids (`ids`).
+//! 3. Each task gets a state that leads to the end (`suggest`), words from the ruleset, and a prompt (`brief`).
+//! 4. The next call follows: withdraw what can't be committed, commit what is pending, change a state where no proposal
+//!    helps, propose the tasks, or end.
+//!
+//! Guarantee: while the investigation can still end, the next call is legal, and following it comes to an end, whatever
+//! was committed before (the property test in `next/tests.rs`). Limit: a ruleset may be written so that no end can be
+//! reached by any call, which [`validity`](crate::ruleset::validity) finds only in part; then there is no next call.
+
+mod brief;
+mod coverage;
+mod ids;
+mod suggest;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
+
+use super::Rejection;
+use super::propose::{NewNode, Propose};
+use super::standing::blockers;
+use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::ruleset::schema::Confirmation;
+use crate::ruleset::terms::list;
+use crate::ruleset::{Role, State, Terms};
+use coverage::Grid;
+pub use coverage::{Combination, Coverage, Dimension};
+use ids::Ids;
+use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
+
+/// How many tasks may be asked for, and how many there are unasked.
+pub const TASKS: RangeInclusive<u32> = 1..=20;
+/// See [`TASKS`].
+pub const TASKS_DEFAULT: u32 = 8;
+
+/// Children that the exhaustive strategy asks for under every open node.
+const EXHAUSTIVE_CHILDREN: usize = 3;
+
+/// Roots that are proposed where the ruleset lets there be any number.
+const ROOTS: usize = 3;
+
+/// Tasks that are proposed at once only to raise the quality.
+const QUALITY_TASKS: usize = 5;
+
+/// How many proposals one call withdraws.
+const WITHDRAWN: usize = 50;
+
+/// In which order what is wanted becomes tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// The lowest round first, spread over its parents.
+    #[default]
+    Balanced,
+    /// The same, and at least three children under every open node; where a ruleset limits how much a commit may close,
+    /// only while few branches are open and until the end's depth is reached.
+    Exhaustive,
+    /// Answers that no child confirms, and nodes that await confirmation; where there are none, as balanced.
+    Verify,
+    /// The deepest branch first, answers before open work. Where nothing is owed, still a step deeper.
+    Deepen,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Next {
+    /// The order.
+    pub strategy: Strategy,
+    /// The most tasks; absent for [`TASKS_DEFAULT`].
+    pub max_tasks: Option<u32>,
+    /// What varies, where combinations shall be covered.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The next call; `None` for an ended investigation.
+    pub next_call: Option<NextCall>,
+    /// Nodes to propose and research: a batch that is legal as it stands, also beside what is pending.
+    pub tasks: Vec<Task>,
+    /// How far the combinations are covered, where dimensions were given.
+    pub coverage: Option<Coverage>,
+}
+
+/// One node to research.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its id: fresh, or that of the proposal.
+    pub id: NodeId,
+    /// The node it extends; `None` for a root.
+    pub parent: Option<NodeId>,
+    /// One line.
+    pub title: String,
+    /// What is to be done.
+    pub planned_action: String,
+    /// The whole brief for a research agent.
+    pub prompt: String,
+    /// A state that is legal there and leads to the end, if all of the batch is committed together.
+    pub suggested_state: StateName,
+}
+
+/// A call with its arguments, and why it is the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NextCall {
+    /// The call.
+    pub call: Call,
+    /// Why, in one sentence or two.
+    pub reason: String,
+}
+
+/// A call that is legal now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `tot_propose` with all tasks of the plan.
+    Propose,
+    /// `tot_propose` that only withdraws.
+    Withdraw(Vec<NodeId>),
+    /// `tot_commit` of pending nodes; findings and evidence are still to be filled in.
+    Commit(Vec<Step>),
+    /// `tot_reclassify`.
+    Reclassify(Step),
+    /// `tot_end`.
+    End,
+}
+
+/// A node with the state it would get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The node.
+    pub node: NodeId,
+    /// The state.
+    pub state: StateName,
+    /// How many characters of evidence the state needs; `None` for none.
+    pub evidence: Option<u32>,
+}
+
+impl Plan {
+    /// The tasks as a proposal.
+    pub fn proposal(&self) -> Propose {
+        let nodes = self.tasks.iter().map(|task| NewNode {
+            id: task.id.to_string(),
+            parent: task.parent.as_ref().map(ToString::to_string),
+            title: task.title.clone(),
+            planned_action: task.planned_action.clone(),
+        });
+        Propose { nodes: nodes.collect(), withdraw: Vec::new() }
+    }
+}
+
+/// What to do next.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT`: a number of tasks out of its range, or dimensions that are empty or too many.
+pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Result<Plan, Rejection> {
+    let most = number_of_tasks(request.max_tasks)?;
+    let grid = Grid::new(investigation, &request.dimensions)?;
+    let coverage = grid.as_ref().map(Grid::coverage);
+    if investigation.conclusion().is_some() {
+        return Ok(Plan { next_call: None, tasks: Vec::new(), coverage });
+    }
+    let planner = Planner {
+        investigation,
+        terms,
+        advisor: Advisor::new(investigation, terms),
+        strategy: request.strategy,
+        most: most as usize,
+        limit: (most as usize).min(terms.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
+    };
+    let (next_call, tasks) = planner.plan(grid);
+    Ok(Plan { next_call, tasks, coverage })
+}
+
+/// How many tasks there may be.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` for a number outside [`TASKS`].
+pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
+    let most = asked.unwrap_or(TASKS_DEFAULT);
+    if TASKS.contains(&most) {
+        return Ok(most);
+    }
+    Err(Diagnostic::new("INVALID_ARGUMENT", format!("maxTasks is {most}."))
+        .suggest(format!("Ask for {} to {} tasks.", TASKS.start(), TASKS.end()))
+        .into())
+}
+
+/// The briefs of proposals that are pending, with states for a commit of them all.
+pub fn briefs(investigation: &Investigation, terms: &Terms, pending: &[NodeId]) -> Vec<Task> {
+    let advisor = Advisor::new(investigation, terms);
+    let nodes: Vec<&Node> = pending
+        .iter()
+        .filter_map(|id| investigation.node(id))
+        .map(AsRef::as_ref)
+        .filter(|node| node.is_pending())
+        .collect();
+    let suggested = advisor.suggest(&places(investigation, &nodes));
+    let length = brief::prompt_length(nodes.len());
+    nodes
+        .iter()
+        .zip(suggested)
+        .filter_map(|(node, suggestion)| {
+            let parent =
+                node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
+            let words = (&node.id, parent, node.title.as_str(), node.planned_action.as_str());
+            Some(Task {
+                id: node.id.clone(),
+                parent: node.parent.clone(),
+                title: node.title.clone(),
+                planned_action: node.planned_action.clone(),
+                prompt: brief::prompt(investigation, terms, &advisor, words, length),
+                suggested_state: suggestion?.state,
+            })
+        })
+        .collect()
+}
+
+struct Planner<'a> {
+    investigation: &'a Investigation,
+    terms: &'a Terms<'a>,
+    advisor: Advisor<'a>,
+    strategy: Strategy,
+    /// The most tasks that were asked for.
+    most: usize,
+    /// The most nodes of one proposal: that, and the ruleset's batch limit.
+    limit: usize,
+}
+
+/// A node that shall be proposed.
+struct Slot<'a> {
+    id: NodeId,
+    parent: Option<&'a Node>,
+    keep_open: bool,
+    /// Whether it may stand for a combination of values; a check of an answer does not.
+    explores: bool,
+}
+
+/// Children that are wanted under a node.
+struct Want<'a> {
+    parent: &'a Node,
+    number: usize,
+    /// Whether they check an answer.
+    checks: bool,
+}
+
+impl<'a> Planner<'a> {
+    fn plan(&self, mut grid: Option<Grid>) -> (Option<NextCall>, Vec<Task>) {
+        let mut ids = Ids::new(self.investigation);
+        let pending: Vec<&Node> = self.investigation.pending().map(AsRef::as_ref).collect();
+        let idle = pending.is_empty();
+        let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
+        let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
+        slots.extend(self.spread(&wants, &mut ids));
+        if idle && let Some(call) = self.instead_of_children(&slots) {
+            return (Some(call), Vec::new());
+        }
+        let mut suggested = self.suggest(&slots);
+        let leaves = self.leaves_to_close(&slots, &suggested);
+        if idle && let Some(call) = leaves.first().and_then(|leaf| self.close(leaf)) {
+            return (Some(call), Vec::new());
+        }
+        if !leaves.is_empty() {
+            // They wait for the pending ones: then their states are changed, and no child is asked for.
+            slots.retain(|slot| {
+                slot.parent.is_none_or(|parent| !leaves.iter().any(|leaf| leaf.id == parent.id))
+            });
+            suggested = self.suggest(&slots);
+        }
+        let blockers = blockers(self.investigation, self.terms);
+        if idle && slots.is_empty() {
+            if blockers.is_empty() {
+                let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
+                let wanted = self.strategy == Strategy::Deepen && !deeper.is_empty();
+                let reason = if wanted {
+                    "Nothing is owed: end with your conclusion; the tasks are for going deeper all the same."
+                } else {
+                    "Nothing is owed: end with your conclusion."
+                };
+                let slots = if wanted { deeper } else { Vec::new() };
+                let suggested = self.suggest(&slots);
+                let call = NextCall { call: Call::End, reason: reason.to_owned() };
+                return (Some(call), self.tasks(slots, suggested, &mut grid));
+            }
+            match self.gate(&mut ids, &blockers) {
+                Gate::Propose(more) => {
+                    suggested = self.suggest(&more);
+                    slots = more;
+                }
+                Gate::Call(call) => return (call, Vec::new()),
+            }
+        }
+        let reason = self.why(&slots, &blockers);
+        let tasks = self.tasks(slots, suggested, &mut grid);
+        let call = if idle {
+            (!tasks.is_empty()).then_some(NextCall { call: Call::Propose, reason })
+        } else {
+            Some(self.settle(&pending))
+        };
+        (call, tasks)
+    }
+
+    /// The call that settles pending proposals: withdraw those that no commit could accept, then commit the others.
+    fn settle(&self, pending: &[&Node]) -> NextCall {
+        let lost: Vec<NodeId> =
+            pending.iter().filter(|node| self.is_lost(node)).map(|node| node.id.clone()).collect();
+        if !lost.is_empty() {
+            let reason = format!(
+                "{} can't be committed any more: no state is allowed there now.",
+                list(lost.iter().take(5))
+            );
+            let lost = lost.into_iter().take(WITHDRAWN).collect();
+            return NextCall { call: Call::Withdraw(lost), reason };
+        }
+        let batch: Vec<&Node> = pending.iter().copied().take(self.most).collect();
+        let suggested = self.advisor.suggest(&places(self.investigation, &batch));
+        let steps: Vec<Step> = batch
+            .iter()
+            .zip(suggested)
+            .filter_map(|(node, suggestion)| Some(self.step(&node.id, &suggestion?.state)))
+            .collect();
+        let more = pending.len() - batch.len();
+        let more = if more > 0 { format!(" {more} more are pending after them.") } else { String::new() };
+        let reason = format!(
+            "{} proposed and not committed: research each, then commit them together; the states are suggestions, the \
+             findings decide.{more}",
+            if steps.len() == 1 { "This node is" } else { "These nodes are" }
+        );
+        NextCall { call: Call::Commit(steps), reason }
+    }
+
+    /// Whether no commit could accept a pending node.
+    fn is_lost(&self, node: &Node) -> bool {
+        let parent =
+            node.parent.as_ref().and_then(|parent| self.investigation.node(parent)).map(AsRef::as_ref);
+        let closed = parent.and_then(Node::state).is_some_and(|state| self.terms.is_terminal(state));
+        closed || self.advisor.committable(parent).is_empty()
+    }
+
+    /// Roots that are wanted: the first batch, or one more where nothing else could go on.
+    fn roots(&self, ids: &mut Ids, combinations: usize) -> Vec<Slot<'a>> {
+        let investigation = self.investigation;
+        if investigation.roots().any(|root| root.is_pending()) {
+            return Vec::new();
+        }
+        let rules = &self.terms.ruleset().roots;
+        let recovery = self.terms.recovery_required(investigation);
+        let existing = investigation.roots().count();
+        let least = (self.terms.min_roots() as usize).saturating_sub(existing);
+        let most = rules.max.map_or(usize::MAX, |max| max as usize);
+        let number = if recovery {
+            let room = most.max(existing + 1) - existing;
+            Some(least.max(1)).filter(|number| *number <= room)
+        } else if existing == 0 {
+            // A batch of roots is proposed at once, however few tasks were asked for.
+            Some(ROOTS.max(combinations).min(self.limit).max(least).min(most))
+        } else {
+            None
+        };
+        let allowed = rules.ids.as_deref().filter(|_| !recovery);
+        let ids: Vec<NodeId> = (0..number.unwrap_or(0)).map_while(|_| ids.root(allowed)).collect();
+        if ids.len() < least {
+            return Vec::new();
+        }
+        let slot = |id| Slot { id, parent: None, keep_open: recovery, explores: true };
+        let several = ids.len() > 1;
+        ids.into_iter().map(|id| Slot { explores: several, ..slot(id) }).collect()
+    }
+
+    /// Children that are wanted under open nodes, in the order of the strategy.
+    fn wants(&self, combinations: usize) -> Vec<Want<'a>> {
+        let (investigation, terms) = (self.investigation, self.terms);
+        let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
+        let asked = asked.max(terms.children_asked() as usize);
+        let open = self.advisor.open_by_round();
+        let mut wants: Vec<Want<'a>> = Vec::new();
+        for (node, state) in investigation.committed() {
+            if terms.is_terminal(state) || !self.advisor.can_be_completed(node) {
+                continue;
+            }
+            let children = investigation.children(&node.id).count();
+            let pending = children - investigation.committed_children(&node.id).count();
+            let missing =
+                terms.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
+            // Where a limit keeps some of all children open, asking for more than is owed would let the tree grow with
+            // every round: there it is asked for only while few branches are open, and not below the end's depth.
+            let below = node.round().saturating_add(1);
+            let limited = terms.closing_limit(below).is_some_and(|percent| percent < 100);
+            let many = open.get(&below).is_some_and(|open| *open >= KEPT_OPEN);
+            let endless = limited && (node.round() >= self.advisor.goal || many);
+            let asked = if endless { 0 } else { asked };
+            let mut number = (missing as usize).saturating_sub(pending).max(asked.saturating_sub(children));
+            let checks = match terms.role(state) {
+                Role::AwaitingConfirmation => true,
+                Role::Solution => {
+                    terms.verified_by(investigation, node).is_empty()
+                        && self
+                            .advisor
+                            .committable(Some(node))
+                            .iter()
+                            .any(|state| state.role == Role::Confirmation)
+                }
+                _ => false,
+            };
+            let awaits = terms.role(state) == Role::AwaitingConfirmation || self.strategy == Strategy::Verify;
+            if checks && awaits && pending == 0 {
+                number = number.max(1);
+            }
+            wants.push(Want { parent: node, number, checks });
+        }
+        if self.strategy == Strategy::Verify && wants.iter().any(|want| want.checks && want.number > 0) {
+            wants.retain(|want| want.checks);
+        }
+        self.widen(&mut wants, combinations);
+        wants.retain(|want| want.number > 0);
+        let promise = |want: &Want<'_>| match want.parent.state().map(|state| terms.role(state)) {
+            Some(Role::AwaitingConfirmation) => 0,
+            Some(Role::Solution) => 1,
+            Some(Role::Open) => 2,
+            _ => 3,
+        };
+        match self.strategy {
+            Strategy::Deepen => {
+                wants.sort_by_key(|want| (std::cmp::Reverse(want.parent.round()), promise(want)))
+            }
+            Strategy::Verify => wants.sort_by_key(|want| (promise(want), want.parent.round())),
+            Strategy::Balanced | Strategy::Exhaustive => {}
+        }
+        wants
+    }
+
+    /// Raises the numbers for the recommended breadth, while its round is the frontier, and for missing combinations.
+    fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
+        let breadth = self.terms.breadth().filter(|(round, _)| self.investigation.current_round() <= *round);
+        if let Some((round, recommended)) = breadth {
+            let there = self.investigation.nodes().filter(|node| node.round() == round).count();
+            let lacking = (recommended as usize).saturating_sub(there);
+            self.raise(wants, lacking, |want| want.parent.round() + 1 == round);
+        }
+        self.raise(wants, combinations.min(self.limit), |want| self.explores(want.parent));
+    }
+
+    /// Raises the numbers of the fitting ones to a sum, where the fewest children are first.
+    fn raise(&self, wants: &mut [Want<'a>], sum: usize, fits: impl Fn(&Want<'a>) -> bool) {
+        let planned: usize = wants.iter().filter(|want| fits(want)).map(|want| want.number).sum();
+        for _ in planned..sum {
+            let fewest = wants
+                .iter_mut()
+                .filter(|want| fits(want))
+                .min_by_key(|want| self.investigation.children(&want.parent.id).count() + want.number);
+            let Some(want) = fewest else { return };
+            want.number += 1;
+        }
+    }
+
+    /// Whether the children of a node explore further, rather than check it.
+    fn explores(&self, parent: &Node) -> bool {
+        parent.state().is_some_and(|state| self.terms.role(state) == Role::Open)
+    }
+
+    /// As many of the wanted children as fit: branch after branch, or in turn under each parent.
+    fn spread(&self, wants: &[Want<'a>], ids: &mut Ids) -> Vec<Slot<'a>> {
+        let mut slots = Vec::new();
+        let mut rest: Vec<(&'a Node, usize)> = wants.iter().map(|want| (want.parent, want.number)).collect();
+        while slots.len() < self.limit && !rest.is_empty() {
+            // One pass: a child for each parent of the first round that wants some, or all for the first parent.
+            let first = rest[0].0.round();
+            let in_turn = self.strategy != Strategy::Deepen;
+            let members =
+                rest.iter().take_while(|(parent, _)| in_turn && parent.round() == first).count().max(1);
+            for (parent, number) in &mut rest[..members] {
+                if slots.len() == self.limit {
+                    break;
+                }
+                let id = ids.child(&parent.id);
+                *number = if id.is_some() { *number - 1 } else { 0 };
+                slots.extend(id.map(|id| self.slot(id, parent, false)));
+            }
+            rest.retain(|(_, number)| *number > 0);
+        }
+        slots
+    }
+
+    fn slot(&self, id: NodeId, parent: &'a Node, keep_open: bool) -> Slot<'a> {
+        Slot { id, parent: Some(parent), keep_open, explores: self.explores(parent) }
+    }
+
+    fn suggest(&self, slots: &[Slot<'a>]) -> Vec<Option<Suggestion>> {
+        let places: Vec<Place<'_>> =
+            slots.iter().map(|slot| Place { parent: slot.parent, keep_open: slot.keep_open }).collect();
+        self.advisor.suggest(&places)
+    }
+
+    /// A change of state where a node waits for children that no commit could give it.
+    fn instead_of_children(&self, slots: &[Slot<'a>]) -> Option<NextCall> {
+        let served: HashSet<&NodeId> = slots.iter().filter_map(|slot| Some(&slot.parent?.id)).collect();
+        self.investigation.committed().find_map(|(node, state)| {
+            let lacks = self
+                .terms
+                .requirement(self.investigation, node)
+                .is_some_and(|requirement| requirement.missing() > 0);
+            let waits = self.terms.role(state) == Role::AwaitingConfirmation;
+            let decided = |confirmation: &Confirmation| {
+                self.advisor
+                    .committable(Some(node))
+                    .iter()
+                    .any(|state| confirmation.outcomes.iter().any(|outcome| outcome.child == state.name))
+            };
+            let hopeless = (lacks && !self.advisor.can_be_completed(node))
+                || (waits && !self.terms.confirmation(state).is_some_and(decided));
+            let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.child("1").is_none();
+            let other = match no_id_left {
+                true if self.investigation.children(&node.id).next().is_none() => self.advisor.closing(node)?,
+                _ if hopeless => self.advisor.instead(node, false)?,
+                _ => return None,
+            };
+            let reason = format!(
+                "{} is {state}, but no child that it needs can be committed in round {}; as {} the investigation can go on.",
+                node.id,
+                node.round().saturating_add(1),
+                other.name
+            );
+            Some(NextCall { call: Call::Reclassify(self.step(&node.id, &other.name)), reason })
+        })
+    }
+
+    /// Open leaves, deep enough, of whose children none could be closed in one commit: the limit on closing would keep
+    /// such a branch open for ever.
+    fn leaves_to_close(&self, slots: &[Slot<'a>], suggested: &[Option<Suggestion>]) -> Vec<&'a Node> {
+        // By round: whether any task closes. By parent: whether all its tasks are held open.
+        let mut closes: BTreeMap<u32, bool> = BTreeMap::new();
+        let mut held: BTreeMap<&NodeId, (&'a Node, bool)> = BTreeMap::new();
+        for (slot, suggestion) in slots.iter().zip(suggested) {
+            let (Some(parent), Some(suggestion)) = (slot.parent, suggestion) else { continue };
+            *closes.entry(slot.id.round()).or_default() |= self.advisor.closes(suggestion);
+            held.entry(&parent.id).or_insert((parent, true)).1 &= suggestion.held_open;
+        }
+        held.into_values()
+            .filter(|(parent, all_held)| {
+                *all_held
+                    && parent.round() >= self.advisor.goal
+                    && !closes.get(&(parent.round() + 1)).copied().unwrap_or_default()
+                    && self.investigation.children(&parent.id).next().is_none()
+                    && self.advisor.closing(parent).is_some()
+            })
+            .map(|(parent, _)| parent)
+            .collect()
+    }
+
+    fn close(&self, leaf: &Node) -> Option<NextCall> {
+        let closed = self.advisor.closing(leaf)?;
+        let reason = format!(
+            "{} is an open leaf, and the limit on closing keeps every child of it open: give it a closed state by hand,              {} or what its findings say.",
+            leaf.id, closed.name
+        );
+        Some(NextCall { call: Call::Reclassify(self.step(&leaf.id, &closed.name)), reason })
+    }
+
+    /// What helps where nothing is pending and no node lacks a child, but the end is still refused.
+    fn gate(&self, ids: &mut Ids, blockers: &[Diagnostic]) -> Gate<'a> {
+        let investigation = self.investigation;
+        let shallow = investigation.current_round() < self.advisor.goal;
+        let slots: Vec<Slot<'a>> =
+            if shallow { self.deeper(ids).into_iter().collect() } else { self.broader(ids) };
+        if !slots.is_empty() {
+            return Gate::Propose(slots);
+        }
+        // Every node is closed: one of them is revived, the one with children or the deepest.
+        let mut closed: Vec<&Node> = investigation.committed().map(|(node, _)| node.as_ref()).collect();
+        closed.sort_by_key(|node| {
+            (
+                investigation.children(&node.id).next().is_some(),
+                node.round(),
+                std::cmp::Reverse(node.id.clone()),
+            )
+        });
+        let revived = closed.into_iter().rev().find_map(|node| {
+            let open = self.advisor.instead(node, true)?;
+            let why = blockers.first().map_or("", |blocker| blocker.message.as_str());
+            let reason = format!("{why} No open node is left: {} is the one to go on from.", node.id);
+            Some(NextCall { call: Call::Reclassify(self.step(&node.id, &open.name)), reason })
+        });
+        Gate::Call(revived)
+    }
+
+    /// A child of the deepest open node that can have one.
+    fn deeper(&self, ids: &mut Ids) -> Option<Slot<'a>> {
+        self.investigation
+            .committed()
+            .rev()
+            .filter(|(_, state)| !self.terms.is_terminal(state))
+            .map(|(node, _)| node.as_ref())
+            .find_map(|node| {
+                let keep_open = node.round().saturating_add(1) < self.advisor.goal;
+                let fits = |state: &&State| !keep_open || !state.terminal;
+                self.advisor.committable(Some(node)).iter().find(|state| fits(state))?;
+                let id = ids.child(&node.id)?;
+                Some(self.slot(id, node, keep_open))
+            })
+    }
+
+    /// Children that are to be closed, for the quality: below the open node that is deep enough and nearest to the root,
+    /// so that they raise the branching and need little below them.
+    fn broader(&self, ids: &mut Ids) -> Vec<Slot<'a>> {
+        let deep_enough = |node: &Node| node.round().saturating_add(1) >= self.advisor.goal;
+        let parent = self
+            .investigation
+            .committed()
+            .filter(|(_, state)| !self.terms.is_terminal(state))
+            .map(|(node, _)| node.as_ref())
+            .filter(|node| self.advisor.committable(Some(node)).iter().any(|state| state.terminal))
+            .min_by_key(|node| match deep_enough(node) {
+                true => (false, node.round()),
+                false => (true, u32::MAX - node.round()),
+            });
+        let Some(parent) = parent else { return Vec::new() };
+        (0..self.limit.min(QUALITY_TASKS))
+            .map_while(|_| ids.child(&parent.id))
+            .map(|id| self.slot(id, parent, false))
+            .collect()
+    }
+
+    fn why(&self, slots: &[Slot<'a>], blockers: &[Diagnostic]) -> String {
+        let about = |blocker: &&Diagnostic| {
+            slots.iter().any(|slot| {
+                slot.parent.is_some_and(|parent| blocker.node.as_deref() == Some(parent.id.as_str()))
+            })
+        };
+        let others = blockers.len().saturating_sub(1);
+        let others = if others > 0 { format!(" {others} more things block the end.") } else { String::new() };
+        match blockers.iter().find(about).or_else(|| blockers.first()) {
+            Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
+            None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),
+        }
+    }
+
+    fn step(&self, node: &NodeId, state: &StateName) -> Step {
+        Step { node: node.clone(), state: state.clone(), evidence: self.terms.evidence(state) }
+    }
+
+    fn tasks(
+        &self,
+        slots: Vec<Slot<'a>>,
+        suggested: Vec<Option<Suggestion>>,
+        grid: &mut Option<Grid>,
+    ) -> Vec<Task> {
+        let length = brief::prompt_length(slots.len());
+        let roots = slots.iter().filter(|slot| slot.parent.is_none()).count();
+        let mut numbers: BTreeMap<Option<&NodeId>, usize> = BTreeMap::new();
+        let mut tasks = Vec::with_capacity(slots.len());
+        for (slot, suggestion) in slots.into_iter().zip(suggested) {
+            let Some(suggestion) = suggestion else { continue };
+            let parent = slot.parent.map(|parent| &parent.id);
+            let number = numbers.entry(parent).or_insert_with(|| match parent {
+                Some(parent) => self.investigation.children(parent).count(),
+                None => self.investigation.roots().count(),
+            });
+            *number += 1;
+            let combination = grid.as_mut().filter(|_| slot.explores).and_then(Grid::take);
+            let (title, planned_action) = brief::title_and_action(
+                self.investigation,
+                self.terms,
+                slot.parent,
+                *number,
+                roots.max(*number),
+                combination.as_ref(),
+            );
+            let words = (&slot.id, slot.parent, title.as_str(), planned_action.as_str());
+            tasks.push(Task {
+                prompt: brief::prompt(self.investigation, self.terms, &self.advisor, words, length),
+                parent: parent.cloned(),
+                id: slot.id,
+                title,
+                planned_action,
+                suggested_state: suggestion.state,
+            });
+        }
+        tasks
+    }
+}
+
+enum Gate<'a> {
+    Propose(Vec<Slot<'a>>),
+    Call(Option<NextCall>),
+}
+
+/// Where pending nodes are.
+fn places<'a>(investigation: &'a Investigation, nodes: &[&'a Node]) -> Vec<Place<'a>> {
+    nodes
+        .iter()
+        .map(|node| Place {
+            parent: node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref),
+            keep_open: false,
+        })
+        .collect()
+}

@@ -1,0 +1,185 @@
+//! The words of a task: its title, what is to be done, and the prompt for the agent that does it.
+//!
+//! All words about states come from the ruleset. A prompt is bounded: the query, the path and the findings are cut, the
+//! rules and the way to report never are.
+
+use super::coverage::Combination;
+use super::suggest::Advisor;
+use crate::decide::TITLE_MAX;
+use crate::domain::{Investigation, Node, NodeId};
+use crate::markdown;
+use crate::ruleset::instructions::needs;
+use crate::ruleset::terms::{children, list};
+use crate::ruleset::{Role, State, Terms};
+
+/// The most characters of a prompt, and the least that it is cut to when there are many.
+const PROMPT_MAX: usize = 1_200;
+const PROMPT_LEAST: usize = 500;
+
+/// What all prompts of one plan may take together.
+const PROMPTS_MAX: usize = 7_000;
+
+/// The most characters of the part of a title that is taken over from the parent.
+const BASE_MAX: usize = 80;
+
+/// Of a title, how many characters a combination may take.
+const COMBINATION_MAX: usize = 120;
+
+/// How many characters each prompt of a plan may have.
+pub(super) fn prompt_length(tasks: usize) -> usize {
+    (PROMPTS_MAX / tasks.max(1)).clamp(PROMPT_LEAST, PROMPT_MAX)
+}
+
+/// A title and a planned action. `number` is the task's place among its siblings, from 1.
+pub(super) fn title_and_action(
+    investigation: &Investigation,
+    terms: &Terms,
+    parent: Option<&Node>,
+    number: usize,
+    of_roots: usize,
+    combination: Option<&Combination>,
+) -> (String, String) {
+    let meta = investigation.meta();
+    let (mut title, mut action) = match parent.and_then(|parent| Some((parent, parent.state()?))) {
+        None if of_roots < 2 => (meta.title.clone(), "Take the question apart: what is known, which directions are open, and which of them look promising.".to_owned()),
+        None => (
+            format!("{} ({number})", clip(&meta.title, BASE_MAX)),
+            "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
+        ),
+        Some((parent, state)) => {
+            let meaning = terms.ruleset().state(state).map_or("", |state| state.meaning.as_str());
+            let (base, path) = base(terms, &parent.title);
+            let path = path.map_or(number.to_string(), |path| format!("{path}.{number}"));
+            let owed = terms.owed(state, parent.round());
+            let owed = owed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
+            let todo = match terms.role(state) {
+                Role::Solution | Role::AwaitingConfirmation => "Try to break what it says; confirm it only if it holds.",
+                Role::Exhausted => "Make sure that nothing is left to try there.",
+                _ if number > 1 => "Take a direction that its other children do not take.",
+                _ => "Take the most promising direction from its findings.",
+            };
+            (
+                format!("{meaning}: {} ({path})", clip(base, BASE_MAX)),
+                format!("Continue {} ({state}{owed}). {todo}", parent.id),
+            )
+        }
+    };
+    if let Some(combination) = combination {
+        let values = combination.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>();
+        title = format!("{} – {title}", clip(&values.join(", "), COMBINATION_MAX));
+        action = format!("Only this combination: {}. {action}", values.join("; "));
+    }
+    (clip(&title, TITLE_MAX), action)
+}
+
+/// The full brief for an agent that knows nothing yet.
+pub(super) fn prompt(
+    investigation: &Investigation,
+    terms: &Terms,
+    advisor: &Advisor<'_>,
+    task: (&NodeId, Option<&Node>, &str, &str),
+    length: usize,
+) -> String {
+    let (id, parent, title, action) = task;
+    let options = advisor.committable(parent);
+    let full: Vec<String> = options
+        .iter()
+        .map(|state| {
+            format!("{} ({})", state.name, said(terms, state)).replace(". )", ")").replace(".)", ")")
+        })
+        .collect();
+    let mut rules = format!("States in round {}: {}.", id.round(), full.join("; "));
+    if rules.chars().count() > length / 3 {
+        rules = format!("States in round {}: {}.", id.round(), list(options.iter().map(|state| &state.name)));
+    }
+    if let Some(parent) = parent
+        && let Some(requirement) = terms.requirement(investigation, parent)
+        && requirement.of.is_some()
+    {
+        rules.push_str(&format!(" {} needs {}.", parent.id, requirement.describe()));
+    }
+    let proven: Vec<_> = options.iter().filter(|state| terms.evidence(&state.name).is_some()).collect();
+    if let Some(least) = proven.iter().filter_map(|state| terms.evidence(&state.name)).max() {
+        rules.push_str(&format!(
+            " `evidence` of {least} characters or more: {}.",
+            list(proven.iter().map(|state| &state.name))
+        ));
+    }
+    let report = "Report in Markdown: what you tried, what you found, how sure it is; sources under `## References`, \
+                  one per line as `- path:line - what it is` or a URL. Commit with your own agentId.";
+    let room = length.saturating_sub(rules.chars().count() + report.chars().count() + 30);
+    let head = format!("Research {id}: {}", clip(title, room / 5));
+    let query = format!("Question: {}", clip(&fold(&investigation.meta().query), room / 5));
+    let todo = format!("Do: {}", clip(&fold(action), room / 4));
+    let used = head.chars().count() + query.chars().count() + todo.chars().count() + 4;
+    let path = parent.map(|parent| path(investigation, parent, room.saturating_sub(used)));
+    let parts = [Some(head), Some(query), path, Some(todo), Some(rules), Some(report.to_owned())];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// From the root to the parent: ids, states and titles, and the beginning of the parent's findings.
+fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
+    let nodes = investigation.path(&parent.id);
+    let step = |node: &Node| {
+        let state = node.state().map(ToString::to_string).unwrap_or_default();
+        format!("{} {state} “{}”", node.id, clip(&node.title, 60))
+    };
+    // The parent and the root say most; those between go in as far as there is room.
+    let mut text = step(parent);
+    let mut left_out = false;
+    for (above, node) in nodes.iter().rev().skip(1).enumerate() {
+        let longer = format!("{} > {text}", step(node));
+        if longer.chars().count() > room / 2 && above > 0 {
+            left_out = true;
+            break;
+        }
+        text = longer;
+    }
+    let mut text = format!("Path: {}{text}", if left_out { "… > " } else { "" });
+    if text.chars().count() + 2 > room {
+        return clip(&text, room);
+    }
+    let findings =
+        parent.classification.as_ref().map_or("", |classification| classification.findings.as_str());
+    let rest = room.saturating_sub(text.chars().count() + 20);
+    if rest > 20 && !findings.trim().is_empty() {
+        text.push_str(&format!("\n{} found: {}", parent.id, markdown::excerpt(findings, rest)));
+    }
+    text
+}
+
+fn said(terms: &Terms, state: &State) -> String {
+    format!("{}. {}", state.meaning, needs(terms, state)).trim_end().to_owned()
+}
+
+/// A title without what a former task's title put around it, and the number that stood at its end.
+fn base<'t>(terms: &Terms, title: &'t str) -> (&'t str, Option<&'t str>) {
+    let mut base = title;
+    for state in &terms.ruleset().states {
+        if let Some(rest) = base.strip_prefix(state.meaning.as_str()).and_then(|rest| rest.strip_prefix(": "))
+        {
+            base = rest;
+            break;
+        }
+    }
+    let numbered = base.strip_suffix(')').and_then(|base| base.rsplit_once(" ("));
+    match numbered {
+        Some((base, path)) if path.bytes().all(|b| b.is_ascii_digit() || b == b'.') && path.len() < 30 => {
+            (base, Some(path))
+        }
+        _ => (base, None),
+    }
+}
+
+fn fold(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text, cut with an ellipsis to at most `length` characters.
+pub(super) fn clip(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(length.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}

@@ -1,0 +1,120 @@
+//! Fresh ids for tasks.
+//!
+//! A suffix alternates letters and digits by depth: `A`, `A1`, `A1a`, `A1a1`. A step may have several letters or several
+//! digits (`A10`, `A1aa`), so there is no last child, and a glob still tells descendants apart: those of `A1` continue
+//! with a letter (`R*.A1[a-z]*`), so `A12` is none of them.
+
+use std::collections::HashSet;
+
+use crate::domain::{Investigation, NodeId};
+
+/// The ids in use, committed and pending, and those given out meanwhile; compared without letter case.
+pub(super) struct Ids {
+    in_use: HashSet<String>,
+}
+
+impl Ids {
+    pub(super) fn new(investigation: &Investigation) -> Self {
+        Ids { in_use: investigation.nodes().map(|node| node.id.as_str().to_ascii_lowercase()).collect() }
+    }
+
+    /// A fresh id below `parent`; `None` where none would fit into the length of an id.
+    pub(super) fn child(&mut self, parent: &NodeId) -> Option<NodeId> {
+        let digits = parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic());
+        self.fresh(|number| {
+            parent.child(&if digits { number.to_string() } else { letters(number).to_ascii_lowercase() })
+        })
+    }
+
+    /// A fresh id of a root: one of `allowed`, or any where that is `None`.
+    pub(super) fn root(&mut self, allowed: Option<&[NodeId]>) -> Option<NodeId> {
+        match allowed {
+            Some(ids) => self.fresh(|number| ids.get(number as usize - 1).cloned()),
+            None => self.fresh(|number| format!("R1.{}", letters(number)).parse().ok()),
+        }
+    }
+
+    /// The first of the candidates (from 1) that is free, which it then no longer is.
+    fn fresh(&mut self, candidate: impl Fn(u32) -> Option<NodeId>) -> Option<NodeId> {
+        (1..).map(candidate).find(|id| match id {
+            Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
+            // The candidates only get longer: there is no more.
+            None => true,
+        })?
+    }
+}
+
+/// 1 is `A`, 26 is `Z`, 27 is `AA`.
+fn letters(mut number: u32) -> String {
+    let mut letters = Vec::new();
+    while number > 0 {
+        number -= 1;
+        letters.push(b'A' + (number % 26) as u8);
+        number /= 26;
+    }
+    letters.iter().rev().map(|letter| char::from(*letter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(in_use: &[&str]) -> Ids {
+        Ids { in_use: in_use.iter().map(|id| id.to_ascii_lowercase()).collect() }
+    }
+
+    fn children(ids: &mut Ids, parent: &str, number: usize) -> Vec<String> {
+        let parent = parent.parse().unwrap();
+        (0..number).map(|_| ids.child(&parent).unwrap().to_string()).collect()
+    }
+
+    #[test]
+    fn letters_and_digits_alternate() {
+        let mut ids = ids(&[]);
+        assert_eq!(ids.root(None).unwrap().as_str(), "R1.A");
+        assert_eq!(children(&mut ids, "R1.A", 2), ["R2.A1", "R2.A2"]);
+        assert_eq!(children(&mut ids, "R2.A12", 2), ["R3.A12a", "R3.A12b"]);
+        assert_eq!(children(&mut ids, "R3.A12aa", 1), ["R4.A12aa1"]);
+    }
+
+    #[test]
+    fn there_is_no_last_child() {
+        let mut ids = ids(&[]);
+        let letters = children(&mut ids, "R2.A1", 100);
+        assert_eq!((letters[25].as_str(), letters[26].as_str()), ("R3.A1z", "R3.A1aa"));
+        assert_eq!(letters[99], "R3.A1cv");
+        let digits = children(&mut ids, "R1.B", 100);
+        assert_eq!((digits[9].as_str(), digits[99].as_str()), ("R2.B10", "R2.B100"));
+        let roots: Vec<String> = (0..27).map(|_| ids.root(None).unwrap().to_string()).collect();
+        assert_eq!((roots[25].as_str(), roots[26].as_str()), ("R1.Z", "R1.AA"));
+        let all: HashSet<&String> = letters.iter().chain(&digits).chain(&roots).collect();
+        assert_eq!(all.len(), 227);
+    }
+
+    #[test]
+    fn ids_that_differ_only_in_letter_case_are_not_given() {
+        let mut ids = ids(&["R3.A1A", "R3.A1c", "R1.a"]);
+        assert_eq!(children(&mut ids, "R2.A1", 2), ["R3.A1b", "R3.A1d"]);
+        assert_eq!(ids.root(None).unwrap().as_str(), "R1.B");
+    }
+
+    #[test]
+    fn an_id_never_gets_too_long() {
+        let mut ids = ids(&[]);
+        // One character is left: nine digits, and no tenth.
+        let parent: NodeId = format!("R1.{}", "A".repeat(196)).parse().unwrap();
+        let given: Vec<_> = (0..10).map(|_| ids.child(&parent)).collect();
+        assert_eq!(given.iter().filter(|id| id.is_some()).count(), 9);
+        assert!(given[9].is_none());
+        let full: NodeId = format!("R1.{}", "A".repeat(197)).parse().unwrap();
+        assert_eq!(ids.child(&full), None);
+    }
+
+    #[test]
+    fn only_allowed_roots_are_given() {
+        let mut ids = ids(&[]);
+        let allowed = ["R1.A".parse().unwrap()];
+        assert_eq!(ids.root(Some(&allowed)).unwrap().as_str(), "R1.A");
+        assert_eq!(ids.root(Some(&allowed)), None);
+    }
+}

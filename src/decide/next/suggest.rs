@@ -1,0 +1,355 @@
+//! States that lead to the end: which states a node may have in its place, and which of them a plan counts on.
+//!
+//! [`Advisor::suggest`] looks at a batch that would be committed together, since a ruleset may limit how much of one
+//! commit is closed. A node gets
+//!
+//! 1. what its parent owes or waits for, where that is open;
+//! 2. else an open state, while the depth that the end asks for is not reached and few branches are kept open;
+//! 3. else the state from which the fewest further nodes are needed: a closed one, if it may.
+//!
+//! The numbers of further nodes ([`Costs`]) come from the ruleset alone, so every suggestion is a step towards an end.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::domain::{Investigation, Node, NodeId, StateName};
+use crate::ruleset::{Role, State, Terms};
+
+/// How many branches are kept open for depth, in each round. More would let a plan grow with every round.
+pub(super) const KEPT_OPEN: usize = 5;
+
+/// Rounds beyond which no rule of a ruleset is expected to change: no id is that deep.
+const ROUNDS_MAX: u32 = 200;
+
+/// Where a node would be.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The committed parent; `None` for a root.
+    pub(super) parent: Option<&'a Node>,
+    /// Whether it shall be open, whatever else is open.
+    pub(super) keep_open: bool,
+}
+
+impl Place<'_> {
+    fn round(&self) -> u32 {
+        self.parent.map_or(1, |parent| parent.round().saturating_add(1))
+    }
+}
+
+/// A state for a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Suggestion {
+    /// The state.
+    pub(super) state: StateName,
+    /// Whether it is open only because no more of the batch may be closed.
+    pub(super) held_open: bool,
+}
+
+/// What is known for all suggestions on one investigation.
+pub(super) struct Advisor<'a> {
+    investigation: &'a Investigation,
+    terms: &'a Terms<'a>,
+    costs: Costs<'a>,
+    /// The round that the end asks for.
+    pub(super) goal: u32,
+}
+
+impl<'a> Advisor<'a> {
+    pub(super) fn new(investigation: &'a Investigation, terms: &'a Terms<'a>) -> Self {
+        let goal = terms.min_rounds().max(terms.min_depth().unwrap_or(1));
+        Advisor { investigation, terms, costs: Costs::new(terms), goal }
+    }
+
+    /// The states that a commit could give a child of `parent` (or a root), in the order of the ruleset.
+    pub(super) fn committable(&self, parent: Option<&Node>) -> Vec<&'a State> {
+        let round = parent.map_or(1, |parent| parent.round().saturating_add(1));
+        let parent = parent.and_then(Node::state);
+        committable(self.terms, parent, round).collect()
+    }
+
+    /// Whether the children that an open node lacks could be committed in a state that counts.
+    pub(super) fn can_be_completed(&self, node: &Node) -> bool {
+        let of = self.terms.requirement(self.investigation, node).and_then(|requirement| requirement.of);
+        self.committable(Some(node)).iter().any(|state| of.as_ref().is_none_or(|of| of.contains(&state.name)))
+    }
+
+    /// The closed state that a leaf could be given by hand.
+    pub(super) fn closing(&self, node: &Node) -> Option<&'a State> {
+        let parent = node.parent.as_ref().and_then(|parent| self.investigation.node(parent)?.state());
+        self.terms
+            .ruleset()
+            .states
+            .iter()
+            .filter(|state| state.terminal)
+            .filter(|state| parent.is_none_or(|parent| self.terms.allows_child(parent, &state.name)))
+            .min_by_key(|state| rank(state.role, false))
+    }
+
+    /// Another state in which a node would lead to the end: where it is open, one whose children can be committed.
+    /// First what the ruleset itself would have stored, then open work, then any other.
+    pub(super) fn instead(&self, node: &Node, only_open: bool) -> Option<&'a State> {
+        let current = node.state()?;
+        let (terms, investigation) = (self.terms, self.investigation);
+        let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());
+        let has_children = investigation.children(&node.id).next().is_some();
+        let stored_as = terms.early_rule(current, node.round()).and_then(|rule| rule.store_as.as_ref());
+        terms
+            .ruleset()
+            .states
+            .iter()
+            .filter(|state| &state.name != current && state.role != Role::AwaitingConfirmation)
+            .filter(|state| !(state.terminal && (has_children || only_open)))
+            .filter(|state| parent.is_none_or(|parent| terms.allows_child(parent, &state.name)))
+            .filter(|state| {
+                investigation
+                    .committed_children(&node.id)
+                    .all(|(_, child)| terms.allows_child(&state.name, child))
+            })
+            .filter(|state| self.costs.of(&state.name, node.round()) < NEVER)
+            .min_by_key(|state| {
+                (
+                    Some(&state.name) != stored_as,
+                    state.role != Role::Open,
+                    state.terminal,
+                    rank(state.role, false),
+                )
+            })
+    }
+
+    /// A state for each node of a batch that is committed together; `None` where no commit could be accepted.
+    pub(super) fn suggest(&self, places: &[Place<'_>]) -> Vec<Option<Suggestion>> {
+        let mut kept_open = self.open_by_round();
+        let mut continued: Vec<&NodeId> = Vec::new();
+        // What each parent still lacks of the states that count, and whether it still waits.
+        let mut lacks: HashMap<&NodeId, u32> = HashMap::new();
+        let mut answered: Vec<&NodeId> = Vec::new();
+        let mut chosen: Vec<Option<Choice<'_>>> = Vec::with_capacity(places.len());
+        for place in places {
+            let round = place.round();
+            let mut options = self.committable(place.parent);
+            let mut bound = false;
+            let mut narrow = |options: &mut Vec<&'a State>, wanted: &dyn Fn(&State) -> bool| {
+                if options.iter().any(|state| wanted(state)) {
+                    options.retain(|state| wanted(state));
+                    bound = true;
+                }
+            };
+            let parent_state = place.parent.and_then(Node::state);
+            if let (Some(parent), Some(state)) = (place.parent, parent_state) {
+                let requirement = self.terms.requirement(self.investigation, parent);
+                let missing = requirement.as_ref().map_or(0, |requirement| requirement.missing());
+                let missing = lacks.entry(&parent.id).or_insert(missing);
+                if let Some(of) = requirement.and_then(|requirement| requirement.of).filter(|_| *missing > 0)
+                {
+                    narrow(&mut options, &|option| of.contains(&option.name));
+                }
+                *missing = missing.saturating_sub(1);
+                if let Some(confirmation) = self.terms.confirmation(state)
+                    && !answered.contains(&&parent.id)
+                {
+                    let closes = |option: &State| {
+                        confirmation.outcomes.iter().any(|outcome| {
+                            outcome.child == option.name && self.terms.is_terminal(&outcome.becomes)
+                        })
+                    };
+                    let decides = |option: &State| {
+                        confirmation.outcomes.iter().any(|outcome| outcome.child == option.name)
+                    };
+                    narrow(&mut options, &decides);
+                    narrow(&mut options, &closes);
+                    answered.push(&parent.id);
+                }
+            }
+            let solution = parent_state.is_some_and(|state| {
+                matches!(self.terms.role(state), Role::Solution | Role::AwaitingConfirmation)
+            });
+            let has_open_child = place.parent.is_some_and(|parent| {
+                continued.contains(&&parent.id)
+                    || self
+                        .investigation
+                        .committed_children(&parent.id)
+                        .any(|(_, state)| !self.terms.is_terminal(state))
+            });
+            let kept = kept_open.entry(round).or_default();
+            let goes_on = place.keep_open || (round < self.goal && !has_open_child && *kept < KEPT_OPEN);
+            let open = options
+                .iter()
+                .find(|state| state.role == Role::Open && self.costs.of(&state.name, round) < NEVER);
+            let state = match open.filter(|_| goes_on) {
+                Some(open) => Some(*open),
+                None => options
+                    .into_iter()
+                    .min_by_key(|state| (self.costs.of(&state.name, round), rank(state.role, solution))),
+            };
+            if state.is_some_and(|state| !state.terminal) {
+                *kept += 1;
+                continued.extend(place.parent.map(|parent| &parent.id));
+            }
+            chosen.push(state.map(|state| Choice { state, bound, held_open: false, place: *place }));
+        }
+        self.hold_open(&mut chosen);
+        chosen
+            .into_iter()
+            .map(|choice| {
+                choice.map(|choice| Suggestion {
+                    state: choice.state.name.clone(),
+                    held_open: choice.held_open,
+                })
+            })
+            .collect()
+    }
+
+    /// Whether any of these suggestions closes its node.
+    pub(super) fn closes(&self, suggestion: &Suggestion) -> bool {
+        self.terms.is_terminal(&suggestion.state)
+    }
+
+    /// How many committed nodes are open, by round.
+    pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
+        let mut open = HashMap::new();
+        for (node, state) in self.investigation.committed() {
+            if !self.terms.is_terminal(state) {
+                *open.entry(node.round()).or_default() += 1;
+            }
+        }
+        open
+    }
+
+    /// Opens choices until each round keeps the limit on what one commit closes: the last first, and those that a
+    /// parent counts on only when there is no other.
+    fn hold_open(&self, chosen: &mut [Option<Choice<'a>>]) {
+        let mut rounds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, choice) in chosen.iter().enumerate() {
+            if let Some(choice) = choice {
+                rounds.entry(choice.place.round()).or_default().push(at);
+            }
+        }
+        for (round, members) in rounds {
+            let Some(percent) = self.terms.closing_limit(round).map(|percent| percent as usize) else {
+                continue;
+            };
+            let counts = |choice: &Choice<'_>| {
+                let parent = choice.place.parent.and_then(Node::state);
+                self.terms.counts_as_closed(&choice.state.name, round, parent)
+            };
+            loop {
+                let verdicts: Vec<(usize, bool)> =
+                    members.iter().filter_map(|at| Some((*at, counts(chosen[*at].as_ref()?)?))).collect();
+                let closed = verdicts.iter().filter(|(_, closed)| *closed).count();
+                if closed * 100 <= verdicts.len() * percent {
+                    break;
+                }
+                let next = verdicts
+                    .iter()
+                    .rev()
+                    .filter(|(_, closed)| *closed)
+                    .filter_map(|(at, _)| Some((*at, self.open_instead(chosen[*at].as_ref()?)?)))
+                    .min_by_key(|(at, _)| chosen[*at].as_ref().is_some_and(|choice| choice.bound));
+                let Some((at, open)) = next else { break };
+                chosen[at] = Some(open);
+            }
+        }
+    }
+
+    /// The same place in the cheapest state that does not count as closed.
+    fn open_instead(&self, choice: &Choice<'a>) -> Option<Choice<'a>> {
+        let (place, round) = (choice.place, choice.place.round());
+        let parent = place.parent.and_then(Node::state);
+        let state = self
+            .committable(place.parent)
+            .into_iter()
+            .filter(|state| self.terms.counts_as_closed(&state.name, round, parent) != Some(true))
+            .min_by_key(|state| self.costs.of(&state.name, round))?;
+        Some(Choice { state, bound: choice.bound, held_open: true, place })
+    }
+}
+
+struct Choice<'a> {
+    state: &'a State,
+    /// Whether the parent counts on it.
+    bound: bool,
+    held_open: bool,
+    place: Place<'a>,
+}
+
+/// The order among closed states, where nothing was found yet: claim as little as possible. Below an answer, what
+/// confirms it comes first.
+fn rank(role: Role, below_a_solution: bool) -> u8 {
+    match role {
+        Role::Confirmation if below_a_solution => 0,
+        Role::DeadEnd => 1,
+        Role::Open => 2,
+        Role::Exhausted => 3,
+        Role::Theory => 4,
+        Role::Solution => 5,
+        Role::Confirmation => 6,
+        Role::AwaitingConfirmation => 7,
+    }
+}
+
+/// The states that a commit could give a child under that state (or a root), in the order of the ruleset.
+fn committable<'r>(
+    terms: &Terms<'r>,
+    parent: Option<&StateName>,
+    round: u32,
+) -> impl Iterator<Item = &'r State> {
+    terms
+        .ruleset()
+        .states
+        .iter()
+        .filter(move |state| terms.early_rule(&state.name, round).is_none())
+        .filter(move |state| parent.is_none_or(|parent| terms.allows_child(parent, &state.name)))
+}
+
+/// The cost of a state from which no end is reached by commits alone.
+const NEVER: u32 = u32::MAX;
+
+/// How many further nodes a node needs below it before all is closed, by state and round.
+struct Costs<'a> {
+    /// By round, from 1; the last entry holds for all later ones.
+    rounds: Vec<HashMap<&'a StateName, u32>>,
+}
+
+impl<'a> Costs<'a> {
+    fn new(terms: &'a Terms<'a>) -> Self {
+        let ruleset = terms.ruleset();
+        let early = ruleset.early_states.iter().map(|rule| rule.to_round);
+        let children = ruleset.states.iter().flat_map(|state| &state.children);
+        let changes = children.flat_map(|rule| [rule.from_round, rule.to_round]).flatten();
+        let last = early.chain(changes).max().unwrap_or(0).saturating_add(1).min(ROUNDS_MAX);
+        // In the last round a state's cost hangs on others of the same table: as many passes as there are states.
+        let mut below: HashMap<&StateName, u32> = HashMap::new();
+        for _ in 0..=ruleset.states.len() {
+            below = Costs::of_round(terms, last, &below);
+        }
+        let mut rounds = vec![below];
+        for round in (1..last).rev() {
+            let above = Costs::of_round(terms, round, &rounds[rounds.len() - 1]);
+            rounds.push(above);
+        }
+        rounds.reverse();
+        Costs { rounds }
+    }
+
+    fn of_round(
+        terms: &'a Terms<'a>,
+        round: u32,
+        below: &HashMap<&'a StateName, u32>,
+    ) -> HashMap<&'a StateName, u32> {
+        let cost = |state: &State| {
+            let Some((least, of)) = terms.owed(&state.name, round).filter(|(least, _)| *least > 0) else {
+                return 0;
+            };
+            let cheapest = committable(terms, Some(&state.name), round.saturating_add(1))
+                .filter(|child| of.is_none_or(|of| of.contains(&child.name)))
+                .filter_map(|child| below.get(&child.name).copied().filter(|cost| *cost < NEVER))
+                .min();
+            cheapest.map_or(NEVER, |cost| least.saturating_mul(cost.saturating_add(1)).min(NEVER - 1))
+        };
+        terms.ruleset().states.iter().map(|state| (&state.name, cost(state))).collect()
+    }
+
+    fn of(&self, state: &StateName, round: u32) -> u32 {
+        let at = (round.max(1) as usize - 1).min(self.rounds.len() - 1);
+        self.rounds[at].get(state).copied().unwrap_or(NEVER)
+    }
+}

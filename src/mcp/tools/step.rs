@@ -1,0 +1,210 @@
+//! `tot_step`: a whole turn of the loop. It is `tot_commit`, then `tot_propose`, then `tot_next`, in this order, and the
+//! one tool that may write two commits: what was committed stands, whatever becomes of the proposal.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Answer, Tool};
+use super::super::service::{Refusal, Service, Written};
+use super::super::wire::{IncompleteNode, Shared, TransitionEntry, incomplete, notices, pending};
+use super::commit::{Committed, ResultEntry, committed};
+use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call};
+use super::propose::Node;
+use crate::decide::commit::{Finding, commit};
+use crate::decide::next::{Call, Next, briefs, next, number_of_tasks};
+use crate::decide::propose::{NewNode, Propose, propose};
+use crate::decide::{Decision, Rejection};
+use crate::domain::{Event, Investigation, NodeId, Timestamp};
+use crate::ruleset::Terms;
+
+const ABOUT: About = About {
+    name: "tot_step",
+    title: "Do a turn of the loop",
+    description: "A turn in one call: commits `results` (as tot_commit), proposes `nodes` (as tot_propose), and returns \
+                  the proposed nodes as `tasks` with a prompt each, and `nextCall`. Without `nodes` it proposes the \
+                  tasks that tot_next would give, but nothing once tot_end would be accepted; `nodes: []` proposes \
+                  nothing. It may write two commits (`commits`). If the results are rejected, nothing is written; if \
+                  only the proposal is, status is REJECTED, but the results stand: `commit` and `committed` say so. \
+                  Codes: those of tot_commit and tot_propose, INVALID_ARGUMENT.",
+    read_only: false,
+    idempotent: false,
+};
+
+/// A turn.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    session_id: String,
+    /// Results of pending nodes.
+    #[serde(default)]
+    results: Vec<ResultEntry>,
+    /// The nodes to propose next; absent for the tasks that tot_next would give, empty for none.
+    nodes: Option<Vec<Node>>,
+    /// What comes first in the tasks.
+    #[serde(default)]
+    strategy: StrategyName,
+    /// The most tasks, 1 to 20; 8 where it is absent.
+    #[schemars(range(min = 1, max = 20))]
+    max_tasks: Option<u32>,
+}
+
+/// What was done, and what is next.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// All git commits that were written, in their order; `commit` is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<Vec<String>>,
+    /// The nodes as they were stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    committed: Option<Vec<Committed>>,
+    /// Parents whose state the results changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transitions: Option<Vec<TransitionEntry>>,
+    /// Open nodes that lack children.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_explore: Option<Vec<IncompleteNode>>,
+    /// The ids that were proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approved_nodes: Option<Vec<String>>,
+    /// All proposals that are not committed yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Vec<String>>,
+    /// The one call that is legal now and makes progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_call: Option<NextCallEntry>,
+    /// The proposed nodes, each with a brief for the agent that researches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Vec<TaskEntry>>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output {
+            shared,
+            commits: None,
+            committed: None,
+            transitions: None,
+            pending_explore: None,
+            approved_nodes: None,
+            pending: None,
+            next_call: None,
+            tasks: None,
+        }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| match run(&service, input) {
+        Ok(answer) => answer,
+        Err(refusal) => Answer::Rejected(Output::from(Shared::refused(&refusal))),
+    })
+}
+
+fn run(service: &Service, input: Input) -> Result<Answer<Output>, Refusal> {
+    // Before anything is written.
+    number_of_tasks(input.max_tasks)?;
+    let plan = Next { strategy: input.strategy.into(), max_tasks: input.max_tasks, dimensions: Vec::new() };
+    let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
+    let nodes = input.nodes.map(|nodes| nodes.into_iter().map(NewNode::from).collect::<Vec<_>>());
+    let first = if results.is_empty() {
+        None
+    } else {
+        Some(service.write(&input.session_id, |investigation, terms, now| {
+            commit(investigation, terms, results.clone(), now)
+        })?)
+    };
+    let second = service.write(&input.session_id, |investigation, terms, now| {
+        what_is_next(investigation, terms, &plan, nodes.as_deref(), now)
+    });
+    match (first, second) {
+        (first, Ok(second)) => done(first.as_ref(), &second, &plan).map(Answer::Done),
+        (None, Err(refusal)) => Err(refusal),
+        (Some(first), Err(refusal)) => Ok(Answer::Rejected(half_done(&first, &refusal))),
+    }
+}
+
+/// The proposal of a turn: the given nodes, or the tasks of a plan on this very state.
+fn what_is_next(
+    investigation: &Investigation,
+    terms: &Terms,
+    plan: &Next,
+    nodes: Option<&[NewNode]>,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let request = match nodes {
+        Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
+        None => {
+            let plan = next(investigation, terms, plan)?;
+            // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
+            let may_end = plan.next_call.as_ref().is_some_and(|next| next.call == Call::End);
+            if may_end { Propose::default() } else { plan.proposal() }
+        }
+    };
+    if request.nodes.is_empty() {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    propose(investigation, terms, request, now)
+}
+
+fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Output, Refusal> {
+    let standing = &second.standing;
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let commits: Vec<_> = first.into_iter().chain([second]).filter_map(commit_of).collect();
+    let warnings: Vec<_> =
+        first.into_iter().chain([second]).flat_map(|written| written.decision.warnings.clone()).collect();
+    let mut output = Output::from(Shared::done(standing, None, &warnings));
+    output.shared.commit = commits.last().cloned();
+    output.commits = Some(commits);
+    output.pending = Some(pending(investigation));
+    if let Some(first) = first {
+        output.add_results(first);
+        output.pending_explore = Some(incomplete(investigation, &terms));
+    }
+    let approved: Vec<NodeId> = match &second.decision.event {
+        Some(Event::Proposed { nodes, .. }) => nodes.iter().map(|node| node.id.clone()).collect(),
+        _ => Vec::new(),
+    };
+    output.approved_nodes = Some(approved.iter().map(ToString::to_string).collect());
+    output.tasks = Some(briefs(investigation, &terms, &approved).into_iter().map(Into::into).collect());
+    output.next_call = next_call(investigation, &next(investigation, &terms, plan)?);
+    if let Some(call) = &output.next_call {
+        output.shared.message = call.message();
+    }
+    Ok(output)
+}
+
+/// The results were committed and the proposal was refused.
+fn half_done(first: &Written, refusal: &Refusal) -> Output {
+    let mut shared = Shared::refused(refusal);
+    let why = shared.message.trim_start_matches("Nothing was written. ");
+    shared.message = format!("The results were committed and stand; only the proposal was refused. {why}");
+    shared.warnings = notices(&first.decision.warnings);
+    let mut output = Output::from(shared);
+    output.shared.commit = commit_of(first);
+    output.commits = Some(output.shared.commit.iter().cloned().collect());
+    let standing = &first.standing;
+    output.pending_explore = Some(incomplete(standing.investigation(), &standing.terms()));
+    output.add_results(first);
+    output
+}
+
+impl Output {
+    fn add_results(&mut self, written: &Written) {
+        if let Some(Event::Committed { nodes, transitions }) = &written.decision.event {
+            self.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
+            self.transitions = Some(transitions.iter().map(Into::into).collect());
+        }
+    }
+}
+
+/// The commit that a write made, if it made one.
+fn commit_of(written: &Written) -> Option<String> {
+    written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string())
+}

@@ -1,0 +1,426 @@
+//! A commit from its objects to the moved head, and a tag.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::bstr::BStr;
+use gix::objs::tree::EntryKind;
+use gix::objs::{Kind, Write as _, WriteTo};
+use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
+use gix::refs::transaction::{PreviousValue, RefEdit};
+use gix::refs::{FullName, Target};
+
+use super::durability::unconfirmed;
+use super::error::{Result, io_error};
+use super::journal::Journal;
+use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
+use super::paths::check_changes;
+use super::tree::{Leaf, TreeCache};
+use super::worktree::optional_metadata;
+use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
+
+/// How often to try again after a race with git that cannot last.
+pub(super) const RACE_RETRIES: usize = 5;
+
+/// Writing.
+impl Git {
+    /// Commits `changes` on top of `expected` and moves the head there, on whatever branch it is.
+    ///
+    /// The module describes the steps. `at` is in seconds since 1970.
+    pub fn commit(
+        &self,
+        expected: CommitId,
+        changes: &[FileChange],
+        message: &str,
+        at: i64,
+    ) -> Result<CommitId> {
+        check_changes(changes)?;
+        let repository = self.local();
+        let _turn = self.take_turn()?;
+        self.recover_in(&repository)?;
+        let head = self.head_in(&repository)?;
+        if head.commit != Some(expected) {
+            return Err(GitError::HeadMoved { path: self.shown(), expected, actual: head.commit });
+        }
+        let draft = self.draft(&repository, Some(expected.0), changes, message, at)?;
+        let mut journal = Journal::begin(&self.git_dir, draft.commit, &head_references(&head), &draft.steps)?;
+        let lock = match self.work_dir.as_ref().map(|_| IndexLock::take(&self.git_dir)).transpose() {
+            Ok(lock) => lock,
+            Err(error) => {
+                journal.finish();
+                return Err(error);
+            }
+        };
+        match self.publish(&repository, &draft, lock, Some(&mut journal)) {
+            Ok(is_complete) => {
+                let touched: Vec<PathBuf> = self.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
+                let synced = self.sync_names(&head_references(&head), &touched);
+                // A step after publication that failed is the next recovery's, not the caller's.
+                if is_complete {
+                    journal.finish();
+                }
+                synced.map_err(unconfirmed(&self.shown().0, format!("the commit {}", draft.commit)))?;
+            }
+            Err(error) => {
+                // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
+                if self.bring_to_head(&repository, draft.paths(), &mut journal).is_ok() {
+                    journal.finish();
+                }
+                return Err(error);
+            }
+        }
+        Ok(CommitId(draft.commit))
+    }
+
+    /// Creates the annotated tag `name` on the commit `target`.
+    pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
+        let invalid = || GitError::InvalidTagName { name: name.to_owned() };
+        let full_name = FullName::try_from(format!("refs/tags/{name}")).map_err(|_| invalid())?;
+        if name.starts_with('-') {
+            return Err(invalid());
+        }
+        let repository = self.local();
+        let _turn = self.take_turn()?;
+        self.recover_in(&repository)?;
+        self.object(&repository, target.0, Kind::Commit)?;
+        let exists = || GitError::TagExists { path: self.shown(), name: name.to_owned() };
+        if repository.try_find_reference(&full_name).map_err(self.library("look up a tag"))?.is_some() {
+            return Err(exists());
+        }
+        let time = raw_time(at);
+        let tagger = self.committer.signature(&time);
+        let tag = gix::objs::Tag {
+            target: target.0,
+            target_kind: Kind::Commit,
+            name: name.into(),
+            tagger: Some(tagger.to_owned().map_err(self.library("write a tag"))?),
+            message: clean_message(message).into(),
+            signature: None,
+        };
+        let id = self.write_object(&repository, &tag)?;
+        let references = [full_name.as_bstr().to_string()];
+        self.sync_objects(&[id])?;
+        let journal = Journal::begin(&self.git_dir, id, &references, &[])?;
+        let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
+        let outcome = self.edit_reference(&repository, edit, tagger, &references[0], &[]);
+        let failure = match outcome {
+            Ok(edited) => {
+                edited.err().map(|source| self.reference_error("create a tag", &references, source))
+            }
+            Err(error) => Some(error),
+        };
+        journal.finish();
+        match failure {
+            None => self
+                .sync_names(&references, &[])
+                .map_err(unconfirmed(&self.shown().0, format!("the tag {name:?}"))),
+            Some(GitError::Library { source, .. }) if source.is_conflict() => Err(exists()),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
+    /// was anything. The next write does the same by itself.
+    pub fn recover(&self) -> Result<bool> {
+        if optional_metadata(&self.git_dir.join(JOURNAL_FILE))?.is_none_or(|metadata| metadata.len() == 0) {
+            return Ok(false);
+        }
+        let _turn = self.take_turn()?;
+        self.recover_in(&self.local())
+    }
+}
+
+/// A commit whose objects are written, and what it means for the index and the work tree.
+pub(super) struct Draft {
+    pub(super) commit: ObjectId,
+    pub(super) parent: Option<ObjectId>,
+    pub(super) parent_tree: ObjectId,
+    /// All objects of it.
+    pub(super) written: Vec<ObjectId>,
+    pub(super) steps: Vec<Step>,
+    pub(super) subject: String,
+    pub(super) time: String,
+}
+
+/// How one path of the index and the work tree gets from a known state to another.
+pub(super) struct Step {
+    pub(super) path: String,
+    /// States in which the path is not the user's: it is taken from any of them to `to`.
+    pub(super) from: Vec<Option<Leaf>>,
+    pub(super) to: Option<Leaf>,
+    /// The bytes of `to`, where it is a file.
+    pub(super) content: Option<Vec<u8>>,
+    /// Whether a file that is absent in the work tree was deleted by the user, though it is a state of `from`.
+    pub(super) is_absence_kept: bool,
+}
+
+/// A path, its entry in the old commit and in the new one.
+pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
+
+impl Draft {
+    pub(super) fn paths(&self) -> Vec<TouchedPath> {
+        let steps = self.steps.iter();
+        steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
+    }
+
+    /// Where its files are in the work tree.
+    fn files(&self, work_dir: &Path) -> impl Iterator<Item = PathBuf> {
+        self.steps.iter().map(|step| work_dir.join(&step.path))
+    }
+}
+
+/// Syncing, as far as it is wanted; see `durability`.
+impl Git {
+    /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
+    fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
+        if !self.disk.objects() {
+            return Ok(());
+        }
+        let folder = self.git_dir.join("objects");
+        let mut files: Vec<PathBuf> = objects
+            .iter()
+            .map(|id| {
+                let name = id.to_string();
+                folder.join(&name[..2]).join(&name[2..])
+            })
+            .collect();
+        // Equal contents are one object.
+        files.sort();
+        files.dedup();
+        if self.disk.everything() {
+            files.push(self.git_dir.join(JOURNAL_FILE));
+        }
+        self.disk.sync(&files)?;
+        if self.disk.everything() { self.disk.sync_folders(&self.git_dir, &files) } else { Ok(()) }
+    }
+
+    /// With everything, waits for the names of references and files, and for the lines of the reflogs.
+    fn sync_names(&self, references: &[String], files: &[PathBuf]) -> Result<()> {
+        if !self.disk.everything() {
+            return Ok(());
+        }
+        let logs = references.iter().map(|name| self.git_dir.join("logs").join(name));
+        let logs: Vec<PathBuf> = logs.filter(|log| log.exists()).collect();
+        self.disk.sync(&logs)?;
+        let names = references.iter().map(|name| self.git_dir.join(name));
+        let top = self.work_dir.as_ref().unwrap_or(&self.git_dir);
+        self.disk.sync_folders(top, &names.chain(logs).chain(files.iter().cloned()).collect::<Vec<_>>())
+    }
+
+    /// Changes the reference `name`, through HEAD or not, as gix does; its new value and `files` are on the disk
+    /// before it takes effect. An outer error is one of the disk: nothing has changed then.
+    fn edit_reference(
+        &self,
+        repository: &gix::Repository,
+        edit: RefEdit,
+        committer: gix::actor::SignatureRef<'_>,
+        name: &str,
+        files: &[PathBuf],
+    ) -> Result<std::result::Result<(), gix::Error>> {
+        let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
+        let prepared = match repository.refs.transaction().prepare(Some(edit), wait, wait) {
+            Ok(prepared) => prepared,
+            Err(source) => return Ok(Err(source)),
+        };
+        let mut files = files.to_vec();
+        if self.disk.references() {
+            let lock = self.git_dir.join(format!("{name}.lock"));
+            files.extend(lock.exists().then_some(lock));
+        }
+        self.disk.sync(&files)?;
+        Ok(prepared.commit(Some(committer)).map(drop))
+    }
+}
+
+/// The steps of a commit, in the order of the module's description.
+impl Git {
+    /// Step 4: writes blobs, trees and the commit, and plans the steps of its paths.
+    pub(super) fn draft(
+        &self,
+        repository: &gix::Repository,
+        parent: Option<ObjectId>,
+        changes: &[FileChange],
+        message: &str,
+        at: i64,
+    ) -> Result<Draft> {
+        let parent_tree = match parent {
+            Some(parent) => self.tree_of(repository, parent)?,
+            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
+        };
+        let mut trees = TreeCache::new(self, repository);
+        let mut steps = Vec::with_capacity(changes.len());
+        for change in changes {
+            let old = trees.leaf(parent_tree, &change.path)?;
+            let to = match &change.content {
+                None => None,
+                Some(content) => {
+                    let executable = old.is_some_and(|old| old.kind == EntryKind::BlobExecutable);
+                    let kind = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
+                    Some(Leaf { kind, id: trees.write(Kind::Blob, content)? })
+                }
+            };
+            let content = change.content.clone();
+            steps.push(Step {
+                path: change.path.clone(),
+                from: vec![old],
+                to,
+                content,
+                is_absence_kept: false,
+            });
+        }
+        let mut changed: Vec<_> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
+        let changed: Vec<_> = changed.into_iter().map(|step| (step.path.as_str(), step.to)).collect();
+        let tree = match changed.as_slice() {
+            [] if parent.is_some() => parent_tree,
+            changed => self.write_tree(&mut trees, Some(parent_tree), 0, changed)?.unwrap_or(parent_tree),
+        };
+        let message = clean_message(message);
+        let time = raw_time(at);
+        let commit = gix::objs::Commit {
+            tree,
+            parents: parent.into_iter().collect(),
+            author: self.author.signature(&time).into(),
+            committer: self.committer.signature(&time).into(),
+            encoding: None,
+            message: message.as_str().into(),
+            extra_headers: Vec::new(),
+        };
+        let commit = self.write_object(repository, &commit)?;
+        let mut written = trees.written;
+        written.push(commit);
+        Ok(Draft { commit, parent, parent_tree, written, steps, subject: message, time })
+    }
+
+    pub(super) fn write_object(
+        &self,
+        repository: &gix::Repository,
+        object: &dyn WriteTo,
+    ) -> Result<ObjectId> {
+        let mut bytes = Vec::with_capacity(1024);
+        let written = object.write_to(&mut bytes);
+        written.map_err(|source| io_error("write an object to", &self.git_dir)(io::Error::other(source)))?;
+        self.write_bytes(repository, object.kind(), &bytes)
+    }
+
+    /// Writes without asking whether the object exists: a handle from before a `git gc` still sees objects of packs
+    /// that are gone, and would leave out one that the new commit needs.
+    pub(super) fn write_bytes(
+        &self,
+        repository: &gix::Repository,
+        kind: Kind,
+        bytes: &[u8],
+    ) -> Result<ObjectId> {
+        let mut attempts = 0;
+        loop {
+            match repository.objects.write_buf(kind, bytes) {
+                Ok(id) => return Ok(id),
+                // A `git gc` has removed the empty folder between its creation and the object's.
+                Err(_) if attempts < RACE_RETRIES => attempts += 1,
+                Err(source) => return Err(self.library("write an object")(source)),
+            }
+        }
+    }
+
+    /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it
+    /// has, but the index was not put into place.
+    pub(super) fn publish(
+        &self,
+        repository: &gix::Repository,
+        draft: &Draft,
+        lock: Option<IndexLock>,
+        mut journal: Option<&mut Journal>,
+    ) -> Result<bool> {
+        let mut lock = lock;
+        if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
+            journal.note(lock)?;
+        }
+        self.sync_objects(&draft.written)?;
+        // Files that must be on the disk before the head moves.
+        let mut files = Vec::new();
+        if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
+            self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)?;
+            if self.disk.index() {
+                files.push(lock.path.clone());
+            }
+            if self.disk.everything() {
+                files.extend(draft.files(work_dir).filter(|file| file.exists()));
+            }
+        }
+        if let Some(journal) = journal {
+            // The journal's time is what tells our empty lock files from those of others.
+            journal.add("publish")?;
+        }
+        self.move_head(repository, draft, files)?;
+        Ok(lock.is_none_or(|lock| lock.put_into_place().is_ok()))
+    }
+
+    /// Step 9, once `files` are on the disk.
+    pub(super) fn move_head(
+        &self,
+        repository: &gix::Repository,
+        draft: &Draft,
+        files: Vec<PathBuf>,
+    ) -> Result<()> {
+        let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {
+            action: "name the head",
+            path: self.shown(),
+            source: Box::new(gix::Error::from_error(source)),
+        })?;
+        let expected = match draft.parent {
+            Some(parent) => PreviousValue::MustExistAndMatch(Target::Object(parent)),
+            None => PreviousValue::MustNotExist,
+        };
+        let parents = usize::from(draft.parent.is_some());
+        let log = gix::reference::log::message("commit", BStr::new(&draft.subject), parents);
+        // Through HEAD and not by the branch's name, so that both get their line in the reflog.
+        let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
+        let signature = self.committer.signature(&draft.time);
+        let mut attempts = 0;
+        loop {
+            let branch = if self.disk.references() { self.head_in(repository)?.branch } else { None };
+            let name = branch.as_deref().unwrap_or("HEAD");
+            let moved = self.edit_reference(repository, edit.clone(), signature, name, &files)?;
+            let Err(source) = moved else { return Ok(()) };
+            let head = self.head_in(repository)?;
+            let now = head.commit.map(|commit| commit.0);
+            if now == Some(draft.commit) {
+                return Ok(());
+            }
+            if let Some(parent) = draft.parent.filter(|parent| now != Some(*parent)) {
+                return Err(GitError::HeadMoved {
+                    path: self.shown(),
+                    expected: CommitId(parent),
+                    actual: head.commit,
+                });
+            }
+            // The head is what it should be, and gix saw another: see `head_in`.
+            let saw_older =
+                source.downcast_any_ref::<ReferenceOutOfDate>().is_some() || source.is_not_found();
+            attempts += 1;
+            if !saw_older || attempts > RACE_RETRIES {
+                return Err(self.reference_error("move the head", &head_references(&head), source));
+            }
+        }
+    }
+}
+
+/// A message as git stores it: without the zero byte, which `git fsck` rejects, and with a line feed at its end.
+pub(super) fn clean_message(message: &str) -> String {
+    let mut message = message.replace('\0', "\u{fffd}");
+    if !message.ends_with('\n') {
+        message.push('\n');
+    }
+    message
+}
+
+/// git has no times before 1970.
+pub(super) fn raw_time(at: i64) -> String {
+    format!("{} +0000", at.max(0))
+}
+
+/// The references that a commit locks.
+pub(super) fn head_references(head: &Head) -> Vec<String> {
+    ["HEAD".to_owned()].into_iter().chain(head.branch.clone()).collect()
+}

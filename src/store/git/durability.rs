@@ -1,0 +1,216 @@
+//! What has reached the disk, and not only the system's memory, before a call returns.
+//!
+//! A killed process loses nothing either way. What a power cut can take is what the system has not written yet:
+//! usually the last seconds.
+//!
+//! git's settings are read as git reads them, from the repository, the user and the machine. Of the components of
+//! `core.fsync`, these concern a commit: `loose-object` (and `objects`), `index`, `reference`, and the groups
+//! `committed` (objects, references), `added` (these and the index), `all`; `pack`, `pack-metadata`, `commit-graph` and
+//! `derived-metadata` name files that are never written here. `none` and `default` are the same for what is: nothing.
+//! A component with `-` before it takes away from what is synced by default, so from nothing; git too takes
+//! `committed,-loose-object` as `committed`. `core.fsyncObjectFiles` is git's
+//! older name for `loose-object`. `core.fsyncMethod` is not needed: `batch` and `writeout-only` promise less than the
+//! fsync that is done.
+//!
+//! git syncs files and never folders, so even with `core.fsync=all` a file system may forget the name of an object
+//! or a moved branch that git has reported. [`Durability::Full`] does both.
+//!
+//! Files are synced side by side: a file system that keeps a log writes it once for those that wait together. On ext4
+//! that makes the ten files of a commit cost about as much as two. `syncfs` would be one call, but waits for what all
+//! other programs have written as well.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use super::GitError;
+use super::error::{Result, io_error};
+
+/// What is on the disk before a call that writes returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// What git's own settings ask for; without any, nothing, as with git itself.
+    #[default]
+    Configured,
+    /// Everything: objects, index, work tree files, references, and the folders they are in.
+    Full,
+}
+
+/// How many files are synced at once.
+const AT_ONCE: usize = 16;
+
+const OBJECTS: u8 = 1;
+const INDEX: u8 = 2;
+const REFERENCES: u8 = 4;
+const EVERYTHING: u8 = 8;
+
+/// Which files are synced, and the hand that does it.
+pub(super) struct Disk {
+    wanted: u8,
+    /// What was synced, for tests.
+    #[cfg(test)]
+    pub(super) synced: std::sync::Mutex<Vec<PathBuf>>,
+}
+
+impl Disk {
+    pub(super) fn new(durability: Durability, config: &gix::config::Snapshot<'_>) -> Disk {
+        let wanted = match durability {
+            Durability::Full => OBJECTS | INDEX | REFERENCES | EVERYTHING,
+            Durability::Configured => {
+                let components = config.string("core.fsync").map(|value| components(&value.to_string()));
+                let object_files = config.boolean("core.fsyncObjectFiles").unwrap_or(false);
+                components.unwrap_or(0) | if object_files { OBJECTS } else { 0 }
+            }
+        };
+        Disk {
+            wanted,
+            #[cfg(test)]
+            synced: Default::default(),
+        }
+    }
+
+    /// Whether loose objects are synced before a reference leads to them.
+    pub(super) fn objects(&self) -> bool {
+        self.wanted & OBJECTS != 0
+    }
+
+    /// Whether the index is synced before it is put into place.
+    pub(super) fn index(&self) -> bool {
+        self.wanted & INDEX != 0
+    }
+
+    /// Whether a reference is synced before it moves.
+    pub(super) fn references(&self) -> bool {
+        self.wanted & REFERENCES != 0
+    }
+
+    /// Whether all files and their folders are synced.
+    pub(super) fn everything(&self) -> bool {
+        self.wanted & EVERYTHING != 0
+    }
+
+    /// Waits until these files and folders are on the disk.
+    pub(super) fn sync(&self, paths: &[PathBuf]) -> Result<()> {
+        #[cfg(test)]
+        if let Ok(mut synced) = self.synced.lock() {
+            synced.extend(paths.iter().cloned());
+        }
+        match paths {
+            [] => Ok(()),
+            [path] => sync(path),
+            paths => paths.chunks(AT_ONCE).try_for_each(|paths| {
+                thread::scope(|scope| {
+                    let waits: Vec<_> = paths.iter().map(|path| scope.spawn(|| sync(path))).collect();
+                    waits.into_iter().try_for_each(|wait| {
+                        wait.join().unwrap_or_else(|_| {
+                            Err(io_error("sync", &paths[0])(io::Error::other("a thread panicked")))
+                        })
+                    })
+                })
+            }),
+        }
+    }
+
+    /// Waits until the names of these files are on the disk: the folders from theirs up to, and with, `top`.
+    pub(super) fn sync_folders<'a>(
+        &self,
+        top: &Path,
+        files: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Result<()> {
+        let mut folders = BTreeSet::new();
+        for file in files {
+            let above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
+            folders.extend(above.filter(|folder| folder.is_dir()).map(Path::to_owned));
+        }
+        self.sync(&folders.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Waits until a whole folder is on the disk, with its name.
+    pub(super) fn sync_tree(&self, top: &Path) -> Result<()> {
+        let (mut files, mut folders) = (Vec::new(), vec![top.to_owned()]);
+        let mut next = 0;
+        while let Some(folder) = folders.get(next).cloned() {
+            next += 1;
+            for entry in std::fs::read_dir(&folder).map_err(io_error("list", &folder))? {
+                let entry = entry.map_err(io_error("list", &folder))?;
+                let kind = entry.file_type().map_err(io_error("list", &folder))?;
+                match kind.is_dir() {
+                    true => folders.push(entry.path()),
+                    false => files.push(entry.path()),
+                }
+            }
+        }
+        self.sync(&files)?;
+        self.sync(&folders)
+    }
+}
+
+/// The components of `core.fsync` that concern us, as git reads them: what is named counts even where a group that holds
+/// it is left out.
+fn components(value: &str) -> u8 {
+    // What git begins with concerns nothing of ours, so there is nothing that could be left out.
+    value.split(',').map(str::trim).fold(0, |named, name| {
+        named
+            | match name {
+                "loose-object" | "objects" => OBJECTS,
+                "index" => INDEX,
+                "reference" => REFERENCES,
+                "committed" => OBJECTS | REFERENCES,
+                "added" | "all" => OBJECTS | REFERENCES | INDEX,
+                // `none` and `default` begin anew, `-name` takes away from that; git warns of an unknown name.
+                _ => 0,
+            }
+    })
+}
+
+fn sync(path: &Path) -> Result<()> {
+    let failed = io_error("sync", path);
+    let mut options = OpenOptions::new();
+    // Unix syncs what is open for reading, folders too. Windows wants to write, and has no call for folders.
+    if cfg!(unix) {
+        options.read(true);
+    } else if path.is_dir() {
+        return Ok(());
+    } else {
+        options.write(true);
+    }
+    options.open(path).and_then(|file: File| file.sync_all()).map_err(failed)
+}
+
+/// An error after the head has moved: the commit is there, but perhaps not on the disk.
+pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
+    let path = path.to_owned();
+    move |error| GitError::Unconfirmed { path: super::Shown(path), what, source: Box::new(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which files `git add` and `git commit` sync with these settings, as git 2.47 does it (seen with strace).
+    #[test]
+    fn components_are_read_as_git_reads_them() {
+        for (value, expected) in [
+            ("", 0),
+            ("none", 0),
+            ("default", 0),
+            ("committed", OBJECTS | REFERENCES),
+            ("added", OBJECTS | REFERENCES | INDEX),
+            ("all", OBJECTS | REFERENCES | INDEX),
+            ("reference", REFERENCES),
+            ("index", INDEX),
+            ("loose-object", OBJECTS),
+            ("objects", OBJECTS),
+            ("committed,-loose-object", OBJECTS | REFERENCES),
+            ("-reference", 0),
+            ("none,reference", REFERENCES),
+            ("loose-object,none", OBJECTS),
+            ("pack, pack-metadata,commit-graph", 0),
+            ("nonsense, index", INDEX),
+        ] {
+            assert_eq!(components(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Why something could not be done with a repository, in words that say what to do.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use gix::ObjectId;
+use gix::objs::Kind;
+
+use super::{BlobId, CommitId, Git};
+
+pub(super) type Result<T> = std::result::Result<T, GitError>;
+
+/// Why something could not be done with a repository.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GitError {
+    /// There is no repository.
+    #[error(
+        "{path} is not a git repository that can be opened. Check the path, and look at it with `git -C {path} status`"
+    )]
+    NotARepository {
+        /// The folder that was to be opened.
+        path: Shown,
+        /// What is missing.
+        #[source]
+        source: Option<Box<gix::Error>>,
+    },
+    /// The repository is laid out so that it would read or write somewhere else.
+    #[error("the repository is not opened: {path} {reason}. {hint}")]
+    Refused {
+        /// The file or folder in question.
+        path: Shown,
+        /// What is wrong with it.
+        reason: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// The repository uses a format that cannot be read.
+    #[error("the repository {path} cannot be used: {reason}. {hint}")]
+    Unsupported {
+        /// The repository.
+        path: Shown,
+        /// The format.
+        reason: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A new repository's place is taken.
+    #[error("{path} exists already. Choose another name, or remove it first")]
+    AlreadyExists {
+        /// The place.
+        path: Shown,
+    },
+    /// A path that is not written.
+    #[error("the path {path:?} cannot be committed: {reason}. Use plain names with '/' between them")]
+    InvalidPath {
+        /// The path as given.
+        path: String,
+        /// The rule it breaks.
+        reason: String,
+    },
+    /// A file is to be where the commit has a folder, or the other way round.
+    #[error(
+        "the path {path:?} cannot be committed: {blocker:?} is {is} in the commit. Move one of them with git"
+    )]
+    PathConflict {
+        /// The path as given.
+        path: String,
+        /// What is in its way.
+        blocker: String,
+        /// `a folder` or `a file`.
+        is: &'static str,
+    },
+    /// Someone else has committed, or the head was set elsewhere.
+    #[error("the head of {path} is {} and no longer {expected}. Load the new head and decide again", shown_head(.actual))]
+    HeadMoved {
+        /// The repository.
+        path: Shown,
+        /// The commit that the caller had loaded.
+        expected: CommitId,
+        /// The commit that the head is now.
+        actual: Option<CommitId>,
+    },
+    /// A lock of another process.
+    #[error(
+        "{path} is held by another process. Try again; if no git process is running there, delete this file"
+    )]
+    Locked {
+        /// The lock file.
+        path: Shown,
+    },
+    /// The tag is there already.
+    #[error("the tag {name:?} exists in {path}. Choose another name")]
+    TagExists {
+        /// The repository.
+        path: Shown,
+        /// The tag without `refs/tags/`.
+        name: String,
+    },
+    /// The name is none that git accepts.
+    #[error("{name:?} is no name for a tag. See `git check-ref-format --help`")]
+    InvalidTagName {
+        /// The name as given.
+        name: String,
+    },
+    /// More than one object has an id that begins so.
+    #[error("{rev:?} is the beginning of several ids in {path}. Give more digits")]
+    Ambiguous {
+        /// The repository.
+        path: Shown,
+        /// The revision as given.
+        rev: String,
+    },
+    /// An object is not there or is not what it should be.
+    #[error(
+        "{path} has no {wanted} {id}. Run `git fsck` there; in a partial or shallow clone, fetch the rest"
+    )]
+    Missing {
+        /// The repository.
+        path: Shown,
+        /// `commit`, `tree`, `file` or `tag`.
+        wanted: &'static str,
+        /// The id.
+        id: String,
+    },
+    /// A file is larger than the caller wants.
+    #[error("the file {blob} in {path} has {size} bytes and at most {limit} are read. Make it smaller")]
+    TooLarge {
+        /// The repository.
+        path: Shown,
+        /// The file.
+        blob: BlobId,
+        /// Its size.
+        size: u64,
+        /// The caller's limit.
+        limit: u64,
+    },
+    /// A tree with more than any investigation has.
+    #[error("{what} in {path} has more than {limit}. It is not read; look at it with `git ls-tree`")]
+    TooMuch {
+        /// The repository.
+        path: Shown,
+        /// The commit or tree.
+        what: String,
+        /// The limit that was met.
+        limit: String,
+    },
+    /// A tree that breaks git's rules.
+    #[error("the tree {id} in {path} is damaged: {reason}. Run `git fsck` there")]
+    Damaged {
+        /// The repository.
+        path: Shown,
+        /// The tree.
+        id: String,
+        /// The rule it breaks.
+        reason: String,
+    },
+    /// The change is made and seen by all, but the disk did not confirm it: a power cut may take it back.
+    #[error(
+        "{what} in {path} is made, but the disk did not confirm it. Check the disk, and load the new head"
+    )]
+    Unconfirmed {
+        /// The repository.
+        path: Shown,
+        /// What is made.
+        what: String,
+        /// Why it is not confirmed.
+        #[source]
+        source: Box<GitError>,
+    },
+    /// git's index cannot be read.
+    #[error("git's index {path} cannot be read. Delete it and run `git reset` there, which keeps your files")]
+    Index {
+        /// The index.
+        path: Shown,
+        /// What is wrong with it.
+        #[source]
+        source: Box<gix::Error>,
+    },
+    /// The file system refused.
+    #[error("could not {action} {path}. Check that the folder is there, writable and not full")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: Shown,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// The git library refused.
+    #[error("could not {action} in {path}. Run `git fsck` there")]
+    Library {
+        /// What was tried.
+        action: &'static str,
+        /// The repository.
+        path: Shown,
+        /// Why it failed.
+        #[source]
+        source: Box<gix::Error>,
+    },
+}
+
+/// A path that prints itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown(pub PathBuf);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+impl Git {
+    pub(super) fn missing(&self, kind: Kind, id: ObjectId) -> GitError {
+        let wanted = match kind {
+            Kind::Blob => "file",
+            Kind::Tree => "tree",
+            Kind::Commit => "commit",
+            Kind::Tag => "tag",
+        };
+        GitError::Missing { path: self.shown(), wanted, id: id.to_string() }
+    }
+
+    pub(super) fn library(&self, action: &'static str) -> impl Fn(gix::Error) -> GitError + '_ {
+        move |source| GitError::Library { action, path: self.shown(), source: Box::new(source) }
+    }
+
+    /// Tells a lock from other failures of changing a reference.
+    pub(super) fn reference_error(
+        &self,
+        action: &'static str,
+        references: &[String],
+        source: gix::Error,
+    ) -> GitError {
+        if source.is_retryable() {
+            let names = references.iter().map(String::as_str).chain(["packed-refs"]);
+            let locks = names.map(|name| self.git_dir.join(format!("{name}.lock")));
+            let held = locks.into_iter().find(|lock| fs::symlink_metadata(lock).is_ok());
+            return GitError::Locked { path: Shown(held.unwrap_or_else(|| self.git_dir.join("HEAD.lock"))) };
+        }
+        self.library(action)(source)
+    }
+}
+
+pub(super) fn io_error<'a>(action: &'static str, path: &'a Path) -> impl Fn(io::Error) -> GitError + 'a {
+    move |source| GitError::Io { action, path: shown(path), source }
+}
+
+pub(super) fn shown(path: &Path) -> Shown {
+    Shown(path.to_owned())
+}
+
+pub(super) fn shown_head(head: &Option<CommitId>) -> String {
+    head.map_or_else(|| "without a commit".to_owned(), |commit| commit.to_string())
+}

@@ -1,0 +1,42 @@
+//! Who makes a commit.
+
+use gix::bstr::{BStr, BString, ByteSlice};
+
+pub(super) const FALLBACK_NAME: &str = "Tree of Thoughts";
+pub(super) const FALLBACK_EMAIL: &str = "tot@localhost";
+
+/// A person as commits name them.
+pub(super) struct Identity {
+    name: String,
+    email: String,
+}
+
+impl Identity {
+    pub(super) fn signature<'a>(&'a self, time: &'a str) -> gix::actor::SignatureRef<'a> {
+        gix::actor::SignatureRef { name: BStr::new(&self.name), email: BStr::new(&self.email), time }
+    }
+}
+
+/// Who `role` (`author` or `committer`) is: the environment, then the configuration for the role, then the user's.
+pub(super) fn identity(repository: &gix::Repository, role: &str) -> Identity {
+    let snapshot = repository.config_snapshot();
+    let value = |key: &str| {
+        // A stranger's repository does not say who we are.
+        let value = snapshot.plumbing().string_filter(key, gix::config::section::is_trusted)?;
+        Some(clean_name(&value)).filter(|value| !value.is_empty())
+    };
+    let either = |part: &str| value(&format!("{role}.{part}")).or_else(|| value(&format!("user.{part}")));
+    let email = either("email").or_else(|| value("gitoxide.user.emailFallback"));
+    Identity {
+        name: either("name").unwrap_or_else(|| FALLBACK_NAME.to_owned()),
+        email: email.unwrap_or_else(|| FALLBACK_EMAIL.to_owned()),
+    }
+}
+
+/// A name without what would end it in a commit, and without the same characters at its ends as git.
+pub(super) fn clean_name(value: &BString) -> String {
+    let text = value.to_str_lossy();
+    let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
+    kept.trim_matches(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | ':' | ';' | '"' | '\\' | '\''))
+        .to_owned()
+}

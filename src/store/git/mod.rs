@@ -1,0 +1,269 @@
+//! The wall behind which gix lives: a git repository as paths, bytes, ids and commits.
+//!
+//! Nothing here knows what the files mean, and no type of gix is seen outside.
+//!
+//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
+//!
+//! # Guarantees
+//!
+//! - A commit's tree is the old head's tree plus the given changes. It never comes from git's index, so nothing
+//!   that the user has staged or left in the work tree is swept in.
+//! - The head moves by compare-and-swap and as the last act that can fail: an error means that nothing was
+//!   published, and the work tree is put back.
+//! - A process killed at any instant leaves a repository that git calls sound. What it left behind (lock files, an
+//!   index or work tree files one step ahead or behind) is put right by the next [`Git::commit`], [`Git::tag`] or
+//!   [`Git::recover`].
+//! - Threads and processes writing at once take turns by an advisory lock that the kernel releases when its holder
+//!   dies. The loser of a race gets [`GitError::HeadMoved`].
+//! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
+//!   an index entry only where it is the old commit's. Nothing is written through a symbolic link.
+//! - Nothing is executed: no hook, no filter, no signing program, no credential helper, whatever a repository's
+//!   configuration says. Objects come from the repository's own object folder alone.
+//! - No tree, however hostile, can exhaust the memory: entries, depth and bytes are capped.
+//!
+//! # Limits
+//!
+//! - By default, as with git, a commit survives a killed process and not a power cut in the seconds after it. See
+//!   [`Durability`] for git's settings and for ours.
+//! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
+//!   and a hostile process of the same machine can put a link where a folder was.
+//! - `git gc --prune=now` may collect the objects of a commit that is being made in that instant, as it may with
+//!   git's own.
+//! - Work tree files are written as they are committed; a repository whose attributes convert line endings sees
+//!   its files as the user's own and leaves them alone. `core.sharedRepository` is not applied.
+//! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
+//!   are ignored.
+//!
+//! # The steps of a commit
+//!
+//! 1. Take the lock `tot-lock` in the git folder.
+//! 2. Recover what a killed predecessor left, by its journal.
+//! 3. Compare the head with the expected one.
+//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
+//! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
+//! 6. Take git's `index.lock` and note in the journal which file it is.
+mod commit;
+mod durability;
+mod error;
+mod identity;
+mod index;
+mod journal;
+mod lock;
+mod open;
+mod paths;
+mod read;
+mod splice;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod worktree;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use gix::ObjectId;
+
+use durability::Disk;
+pub use durability::Durability;
+use error::shown;
+pub use error::{GitError, Shown};
+use identity::Identity;
+
+/// A git repository, shared by any number of threads.
+pub struct Git {
+    repository: gix::ThreadSafeRepository,
+    git_dir: PathBuf,
+    /// Absent in a bare repository.
+    work_dir: Option<PathBuf>,
+    author: Identity,
+    committer: Identity,
+    disk: Disk,
+}
+
+/// Where a repository's settings and the name of its user come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Configuration {
+    /// As git itself does: the machine's, the user's and the repository's files, and the environment.
+    User,
+    /// The repository's own file alone, so that the outcome depends on nothing else.
+    Isolated,
+}
+
+/// How a repository is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where settings come from.
+    pub configuration: Configuration,
+    /// What is on the disk before a call returns.
+    pub durability: Durability,
+}
+
+impl From<Configuration> for Options {
+    fn from(configuration: Configuration) -> Self {
+        Options { configuration, durability: Durability::Configured }
+    }
+}
+
+impl From<Durability> for Options {
+    fn from(durability: Durability) -> Self {
+        Options { configuration: Configuration::User, durability }
+    }
+}
+
+/// One file of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The path from the root of the work tree, with `/` between its parts.
+    pub path: String,
+    /// The new bytes, or `None` to remove the file; removing an absent file changes nothing.
+    pub content: Option<Vec<u8>>,
+}
+
+/// What `HEAD` is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The full name of the branch, such as `refs/heads/main`; absent when the head is detached.
+    pub branch: Option<String>,
+    /// Absent while the branch is unborn.
+    pub commit: Option<CommitId>,
+}
+
+/// A commit without its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// The commit itself.
+    pub id: CommitId,
+    /// All parents; [`Git::log`] follows the first.
+    pub parents: Vec<CommitId>,
+    /// Who made the change.
+    pub author: Signature,
+    /// Who made the commit.
+    pub committer: Signature,
+    /// The whole message. Bytes that are not UTF-8 are replaced.
+    pub message: String,
+}
+
+/// A name and a time in a commit. Bytes that are not UTF-8 are replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The person's name.
+    pub name: String,
+    /// The person's address.
+    pub email: String,
+    /// Seconds since 1970, or 0 where the commit has no readable time.
+    pub seconds: i64,
+    /// The person's distance from UTC in seconds.
+    pub offset: i32,
+}
+
+/// One file of a commit's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFile {
+    /// The path from the root, with `/` between its parts.
+    pub path: String,
+    /// The content; for a [`FileKind::Submodule`] the other repository's commit, which is not in this one.
+    pub blob: BlobId,
+    /// What the entry is.
+    pub kind: FileKind,
+}
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// An ordinary file.
+    File,
+    /// A file with the executable bit.
+    Executable,
+    /// A symbolic link; the blob is its target.
+    Symlink,
+    /// Another repository.
+    Submodule,
+    /// An entry that no checkout accepts, such as `..` or `.git/config`, or whose name is not UTF-8. Its path is for
+    /// messages only: it may be altered, and equal to that of another entry.
+    Unsafe,
+}
+
+/// A file that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathChange {
+    /// The path from the root. Bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// The old content; absent where there was no file.
+    pub before: Option<BlobId>,
+    /// The new content; absent where there is no file any more.
+    pub after: Option<BlobId>,
+}
+
+/// A text that is no object id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no object id. It has 40 hexadecimal digits")]
+pub struct ParseIdError(String);
+
+/// The id of a commit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CommitId(ObjectId);
+
+/// The id of a file's content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobId(ObjectId);
+
+/// What the git folder holds beside git's own files, under names that git does not use.
+const LOCK_FILE: &str = "tot-lock";
+const JOURNAL_FILE: &str = "tot-journal";
+const STAGING_FILE: &str = "tot-file";
+
+/// Where it is.
+impl Git {
+    /// The folder that holds git's own files.
+    pub fn path(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The root of the work tree; absent in a bare repository.
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.work_dir.as_deref()
+    }
+
+    /// A handle for this thread.
+    fn local(&self) -> gix::Repository {
+        let mut repository = self.repository.to_thread_local();
+        // A namespace from the environment or the configuration would hide the branch that git shows.
+        repository.clear_namespace();
+        repository
+    }
+
+    fn shown(&self) -> Shown {
+        shown(self.work_dir.as_ref().unwrap_or(&self.git_dir))
+    }
+}
+
+macro_rules! id {
+    ($name:ident) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            fn from_str(text: &str) -> std::result::Result<Self, ParseIdError> {
+                let id =
+                    ObjectId::from_hex(text.as_bytes()).ok().filter(|id| id.kind() == gix::hash::Kind::Sha1);
+                id.map($name).ok_or_else(|| ParseIdError(text.to_owned()))
+            }
+        }
+    };
+}
+
+id!(CommitId);
+id!(BlobId);

@@ -1,0 +1,295 @@
+//! Creating and opening a repository, and what is refused then.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+
+use super::durability::Disk;
+use super::error::{Result, Shown, io_error, shown};
+use super::identity::identity;
+use super::lock::IndexLock;
+use super::paths::check_changes;
+use super::worktree::{optional_metadata, refuse_link};
+use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
+
+/// The largest object that is decompressed at all, for gix.
+pub(super) const ALLOCATION_LIMIT: &str = "gitoxide.objects.allocLimit=268435456";
+
+/// Creating and opening.
+impl Git {
+    /// Creates the repository `dir` on branch `main`, with `files` as its first commit.
+    ///
+    /// It is built aside, in `.tmp-<suffix>` next to it, and renamed into place, so that it is there whole or not at
+    /// all. `at` is the commit's time in seconds since 1970.
+    pub fn init(
+        dir: &Path,
+        suffix: &str,
+        files: &[FileChange],
+        message: &str,
+        at: i64,
+    ) -> Result<(Git, CommitId)> {
+        Git::init_with(Durability::Configured, dir, suffix, files, message, at)
+    }
+
+    /// Like [`Git::init`], as `options` say.
+    pub fn init_with(
+        options: impl Into<Options>,
+        dir: &Path,
+        suffix: &str,
+        files: &[FileChange],
+        message: &str,
+        at: i64,
+    ) -> Result<(Git, CommitId)> {
+        let options = options.into();
+        check_changes(files)?;
+        if fs::symlink_metadata(dir).is_ok() {
+            return Err(GitError::AlreadyExists { path: shown(dir) });
+        }
+        let parent = match dir.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+        let aside = parent.join(format!(".tmp-{suffix}"));
+        fs::create_dir(&aside).map_err(io_error("create", &aside))?;
+        let built = build_aside(options, &aside, files, message, at).and_then(|commit| {
+            fs::rename(&aside, dir).map_err(|source| match fs::symlink_metadata(dir) {
+                Ok(_) => GitError::AlreadyExists { path: shown(dir) },
+                Err(_) => GitError::Io { action: "rename the new repository to", path: shown(dir), source },
+            })?;
+            Ok(commit)
+        });
+        let opened = built.and_then(|commit| Ok((Git::open_with(options, dir)?, CommitId(commit))));
+        match opened {
+            Ok((git, commit)) => {
+                if git.disk.everything() {
+                    git.disk.sync(&[parent.to_owned()])?;
+                }
+                Ok((git, commit))
+            }
+            Err(error) => {
+                // The error to report is the first one; what remains is a hidden folder that nothing reads.
+                let _ = fs::remove_dir_all(&aside);
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens the repository `dir`, which has a work tree or is bare. Parents of `dir` are not searched.
+    ///
+    /// Whoever owns it, it can be read; what would lead out of it is refused.
+    pub fn open(dir: &Path) -> Result<Git> {
+        Git::open_with(Durability::Configured, dir)
+    }
+
+    /// Like [`Git::open`], as `options` say.
+    pub fn open_with(options: impl Into<Options>, dir: &Path) -> Result<Git> {
+        let options = options.into();
+        let (git_dir, has_work_tree) = locate(dir)?;
+        check_layout(&git_dir)?;
+        let repository = open_options(options.configuration)
+            .open_path_as_is(true)
+            .open(git_dir.clone())
+            .map_err(|source| open_error(dir, &git_dir, source))?;
+        let local = repository.to_thread_local();
+        check_where_it_leads(&local, dir, &git_dir, has_work_tree)?;
+        let work_dir = (has_work_tree && local.workdir().is_some()).then(|| dir.to_owned());
+        let author = identity(&local, "author");
+        let committer = identity(&local, "committer");
+        let disk = Disk::new(options.durability, &local.config_snapshot());
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk })
+    }
+}
+
+/// Builds a repository in the empty folder `aside`.
+pub(super) fn build_aside(
+    options: Options,
+    aside: &Path,
+    files: &[FileChange],
+    message: &str,
+    at: i64,
+) -> Result<ObjectId> {
+    let created = gix::ThreadSafeRepository::init_opts(
+        aside,
+        gix::create::Kind::WithWorktree,
+        gix::create::Options::default(),
+        open_options(options.configuration),
+    );
+    created.map_err(|source| GitError::Library {
+        action: "create a repository",
+        path: shown(aside),
+        source: Box::new(source),
+    })?;
+    // Sample hooks are only in the way of a reader.
+    let hooks = aside.join(".git").join("hooks");
+    fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
+    // The folder is synced as a whole at its end.
+    let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
+    let repository = git.local();
+    let draft = git.draft(&repository, None, files, message, at)?;
+    // No journal: a kill leaves a hidden folder that is no repository yet.
+    let lock = IndexLock::take(&git.git_dir)?;
+    match git.publish(&repository, &draft, Some(lock), None)? {
+        true => {
+            let disk = Disk::new(options.durability, &repository.config_snapshot());
+            if disk.everything() {
+                disk.sync_tree(aside)?;
+            }
+            Ok(draft.commit)
+        }
+        false => Err(GitError::Io {
+            action: "replace",
+            path: shown(&git.git_dir.join("index")),
+            source: io::Error::other("the index could not be renamed"),
+        }),
+    }
+}
+
+pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
+    use gix::open::permissions::{Attributes, Config, Environment};
+    use gix::sec::Permission::{Allow, Deny};
+
+    let permissions = match configuration {
+        Configuration::Isolated => gix::open::Permissions::isolated(),
+        Configuration::User => gix::open::Permissions {
+            config: Config::all(),
+            attributes: Attributes::isolated(),
+            // `git_prefix` holds GIT_CONFIG_GLOBAL and its like; what else it lets in is undone or refused.
+            env: Environment {
+                xdg_config_home: Allow,
+                home: Allow,
+                identity: Allow,
+                git_prefix: Allow,
+                objects: Deny,
+                http_transport: Deny,
+                ssh_prefix: Deny,
+                other: Deny,
+            },
+        },
+    };
+    gix::open::Options::default().permissions(permissions).lossy_config(true).config_overrides([
+        "init.defaultBranch=main",
+        // What an id names must be what is stored under it.
+        "core.useReplaceRefs=false",
+        // In milliseconds: as long as for git's index.
+        "core.filesRefLockTimeout=1000",
+        "core.packedRefsTimeout=1000",
+        ALLOCATION_LIMIT,
+    ])
+}
+
+/// The git folder of `dir`, and whether `dir` is its work tree.
+pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
+    let inner = dir.join(".git");
+    match optional_metadata(&inner)? {
+        Some(metadata) if metadata.is_dir() => Ok((inner, true)),
+        Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
+            path: Shown(inner),
+            reason: "is a symbolic link",
+            hint: "Open the repository it leads to, or make a clone",
+        }),
+        Some(_) => Err(GitError::Refused {
+            path: Shown(inner),
+            reason: "is a file that leads to another folder",
+            hint: "Open the main work tree, or make a clone",
+        }),
+        None if dir.join("HEAD").is_file() && dir.join("objects").is_dir() => Ok((dir.to_owned(), false)),
+        None => Err(GitError::NotARepository { path: shown(dir), source: None }),
+    }
+}
+
+/// Refuses what would make git read or write outside of `git_dir`, and what gix does not read.
+pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
+    for name in [
+        "HEAD",
+        "config",
+        "index",
+        "logs",
+        "objects",
+        "objects/info",
+        "objects/pack",
+        "packed-refs",
+        "refs",
+        "refs/heads",
+        "refs/tags",
+        "shallow",
+    ] {
+        refuse_link(&git_dir.join(name))?;
+    }
+    for (name, reason, hint) in [
+        ("commondir", "leads to another repository", "Open the main work tree, or make a clone"),
+        (
+            "objects/info/alternates",
+            "leads to the objects of another repository",
+            "Run `git repack -ad` and delete the file, or make a clone",
+        ),
+    ] {
+        let path = git_dir.join(name);
+        if optional_metadata(&path)?.is_some() {
+            return Err(GitError::Refused { path: Shown(path), reason, hint });
+        }
+    }
+    if optional_metadata(&git_dir.join("reftable"))?.is_some() {
+        return Err(unsupported_references(git_dir));
+    }
+    Ok(())
+}
+
+/// Compares where gix would read and write with where it should.
+pub(super) fn check_where_it_leads(
+    local: &gix::Repository,
+    dir: &Path,
+    git_dir: &Path,
+    has_work_tree: bool,
+) -> Result<()> {
+    let storage = local.config_snapshot().string("extensions.refStorage");
+    if storage.is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
+        return Err(unsupported_references(git_dir));
+    }
+    let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
+    let expected = real(git_dir)?;
+    if real(local.git_dir())? != expected || real(local.common_dir())? != expected {
+        return Err(GitError::Refused {
+            path: shown(git_dir),
+            reason: "leads to another repository",
+            hint: "Open that one, or make a clone",
+        });
+    }
+    let leads_out = match local.workdir() {
+        None => false,
+        // A work tree that does not even exist is not ours either.
+        Some(work_dir) => !has_work_tree || fs::canonicalize(work_dir).ok() != Some(real(dir)?),
+    };
+    if leads_out {
+        return Err(GitError::Refused {
+            path: shown(git_dir),
+            reason: "has its work tree in another folder",
+            hint: "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment",
+        });
+    }
+    Ok(())
+}
+
+pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
+    GitError::Unsupported {
+        path: shown(git_dir),
+        reason: "its references are stored in the reftable format",
+        hint: "Run `git refs migrate --ref-format=files` there",
+    }
+}
+
+pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitError {
+    // The format is looked up only now: most repositories open.
+    let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
+    let formats = config.lines().filter_map(|line| line.trim().strip_prefix("objectformat"));
+    if formats.into_iter().any(|value| value.contains("sha256")) {
+        return GitError::Unsupported {
+            path: shown(dir),
+            reason: "its object ids are sha256",
+            hint: "Make a repository with `git init --object-format=sha1` and copy the files",
+        };
+    }
+    GitError::NotARepository { path: shown(dir), source: Some(Box::new(source)) }
+}

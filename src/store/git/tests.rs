@@ -1,0 +1,1212 @@
+//! The wall, tested against git itself.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::HashSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gix::objs::Kind;
+use tempfile::TempDir;
+
+use super::commit::{Draft, head_references};
+use super::error::Result;
+use super::journal::{JOURNAL_FIRST_LINE, Journal};
+use super::lock::IndexLock;
+use super::*;
+
+const AT: i64 = 1_795_000_000;
+
+/// A repository in a folder that vanishes, and the `git` command on it.
+struct Bench {
+    folder: TempDir,
+    git: Git,
+    first: CommitId,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        Bench::with(&[change("investigation.yaml", "id: 1\n"), change("nodes/R1/R1.A.yaml", "one\n")])
+    }
+
+    fn with(files: &[FileChange]) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("it");
+        let (git, first) = Git::init_with(Configuration::Isolated, &dir, "x", files, "Start", AT).unwrap();
+        Bench { folder, git, first }
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.folder.path().join("it")
+    }
+
+    fn file(&self, path: &str) -> PathBuf {
+        self.dir().join(path)
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.file(path)).unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        run_in(&self.dir(), arguments)
+    }
+
+    fn status(&self) -> String {
+        self.run(&["status", "--porcelain"])
+    }
+
+    fn head(&self) -> CommitId {
+        self.git.head().unwrap().commit.unwrap()
+    }
+
+    fn commit(&self, changes: &[FileChange]) -> CommitId {
+        self.git.commit(self.head(), changes, "Change", AT + 1).unwrap()
+    }
+
+    /// git itself finds nothing wrong, and nothing of ours is left over.
+    fn assert_sound(&self) {
+        assert_eq!(self.run(&["fsck", "--strict", "--no-dangling"]), "");
+        let leftovers = fs::read_dir(self.git.path()).unwrap().filter_map(|entry| {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let is_journal = name == JOURNAL_FILE && entry.metadata().unwrap().len() > 0;
+            (name.ends_with(".lock") || is_journal || name == STAGING_FILE).then_some(name)
+        });
+        assert_eq!(leftovers.collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
+    fn assert_clean(&self) {
+        self.assert_sound();
+        assert_eq!(self.status(), "");
+    }
+
+    /// The journal of a commit that was killed before it touched anything but objects.
+    fn begin(&self, changes: &[FileChange]) -> (gix::Repository, Draft, Journal) {
+        let repository = self.git.local();
+        let head = self.git.head().unwrap();
+        let parent = head.commit.map(|commit| commit.0);
+        let draft = self.git.draft(&repository, parent, changes, "Killed", AT).unwrap();
+        let references = head_references(&head);
+        let journal = Journal::begin(self.git.path(), draft.commit, &references, &draft.steps).unwrap();
+        (repository, draft, journal)
+    }
+
+    fn prepare(&self, repository: &gix::Repository, draft: &Draft, journal: &mut Journal) -> IndexLock {
+        let mut lock = IndexLock::take(self.git.path()).unwrap();
+        let (dir, tree) = (self.dir(), draft.parent_tree);
+        journal.note(&lock).unwrap();
+        self.git.prepare_index(repository, &dir, tree, &draft.steps, &mut lock).unwrap();
+        lock
+    }
+}
+
+fn change(path: &str, content: &str) -> FileChange {
+    FileChange { path: path.to_owned(), content: Some(content.as_bytes().to_vec()) }
+}
+
+fn removal(path: &str) -> FileChange {
+    FileChange { path: path.to_owned(), content: None }
+}
+
+fn command(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        command.env_remove(name);
+    }
+    command
+        .env("HOME", dir)
+        .env("XDG_CONFIG_HOME", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("LC_ALL", "C")
+        .arg("-C")
+        .arg(dir)
+        .args(["-c", "user.name=A Person", "-c", "user.email=person@example.com", "-c", "gc.auto=0"])
+        .args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn run_in(dir: &Path, arguments: &[&str]) -> String {
+    let output = command(dir, arguments);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {text}");
+    text
+}
+
+fn open(dir: &Path) -> Result<Git> {
+    Git::open_with(Configuration::Isolated, dir)
+}
+
+#[test]
+fn a_new_repository_is_clean_and_whole() {
+    let bench = Bench::new();
+    bench.assert_clean();
+    assert_eq!(bench.run(&["branch", "--show-current"]), "main\n");
+    assert_eq!(bench.run(&["ls-files"]), "investigation.yaml\nnodes/R1/R1.A.yaml\n");
+    assert_eq!(
+        bench.run(&["log", "--format=%s %an <%ae> %cn <%ce> %ad", "--date=raw"]),
+        format!("Start Tree of Thoughts <tot@localhost> Tree of Thoughts <tot@localhost> {AT} +0000\n")
+    );
+    assert_eq!(bench.run(&["reflog", "--format=%gs"]), "commit (initial): Start\n");
+    assert!(!bench.file(".git/hooks").exists());
+    assert_eq!(
+        bench.git.head().unwrap(),
+        Head { branch: Some("refs/heads/main".to_owned()), commit: Some(bench.first) }
+    );
+    // Nothing is left beside it.
+    assert_eq!(fs::read_dir(bench.folder.path()).unwrap().count(), 1);
+    let again = Git::init_with(Configuration::Isolated, &bench.dir(), "y", &[], "Start", AT);
+    assert!(matches!(again, Err(GitError::AlreadyExists { .. })));
+}
+
+#[test]
+fn a_failed_init_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = [change("a", "1"), change("a/b", "2")];
+    let made = Git::init_with(Configuration::Isolated, &folder.path().join("it"), "x", &blocked, "Start", AT);
+    assert!(matches!(made, Err(GitError::PathConflict { .. })));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_commit_adds_modifies_and_removes() {
+    let bench = Bench::new();
+    let second =
+        bench.commit(&[change("nodes/R2/R2.A1.yaml", "two\n"), change("nodes/R1/R1.A.yaml", "one more\n")]);
+    bench.assert_clean();
+    assert_eq!(bench.text("nodes/R1/R1.A.yaml"), "one more\n");
+    let third = bench.commit(&[removal("nodes/R2/R2.A1.yaml"), change("conclusion.yaml", "done\n")]);
+    bench.assert_clean();
+    assert!(!bench.file("nodes/R2").exists(), "a folder without files is removed");
+    assert_eq!(
+        bench.run(&["log", "--format=%H %s", "--name-status"]),
+        format!(
+            "{third} Change\n\nA\tconclusion.yaml\nD\tnodes/R2/R2.A1.yaml\n{second} Change\n\nM\tnodes/R1/R1.A.yaml\n\
+             A\tnodes/R2/R2.A1.yaml\n{} Start\n\nA\tinvestigation.yaml\nA\tnodes/R1/R1.A.yaml\n",
+            bench.first
+        )
+    );
+    assert_eq!(
+        bench.run(&["reflog", "--format=%gs"]),
+        "commit: Change\ncommit: Change\ncommit (initial): Start\n"
+    );
+    assert_eq!(bench.run(&["reflog", "main", "--format=%gs"]).lines().count(), 3);
+    // The cached trees of the index are right: git builds the same tree from it.
+    assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+}
+
+#[test]
+fn the_cache_of_trees_that_git_made_is_kept_right() {
+    let bench = Bench::new();
+    bench.run(&["read-tree", "HEAD"]);
+    bench.run(&["status"]);
+    bench.commit(&[change("nodes/R1/R1.B.yaml", "b\n"), change("nodes/R7/x/y", "deep\n")]);
+    assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+    bench.commit(&[removal("nodes/R7/x/y")]);
+    bench.commit(&[change("nodes/R7/x", "now a file\n")]);
+    assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+    bench.assert_clean();
+}
+
+/// The index holds what git would put there.
+fn assert_index_is_gits(bench: &Bench) {
+    let staged = bench.run(&["ls-files", "--stage"]);
+    let tree = bench.run(&["ls-tree", "-r", "--format=%(objectmode) %(objectname) 0\t%(path)", "HEAD"]);
+    assert_eq!(staged, tree);
+    assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+    bench.assert_clean();
+}
+
+#[test]
+fn an_index_of_any_form_is_kept_in_step() {
+    let bench = Bench::with(&["a", "b/c", "b/d", "b-e/f", "g"].map(|name| change(name, name)));
+    let forms: [&[&str]; 7] = [
+        &["update-index", "--index-version", "2"],
+        &["update-index", "--index-version", "4"],
+        &["update-index", "--index-version", "3"],
+        // Extensions: a cache of trees, and one of untracked files.
+        &["read-tree", "HEAD"],
+        &["-c", "core.untrackedCache=true", "status"],
+        &["update-index", "--split-index"],
+        &["-c", "index.skipHash=true", "update-index", "--force-write-index"],
+    ];
+    for (n, form) in forms.iter().enumerate() {
+        bench.run(form);
+        let new = format!("b/new{n}");
+        bench.commit(&[change("b/c", &format!("{n}")), change(&new, "x"), change(&format!("n{n}/y"), "y")]);
+        assert_index_is_gits(&bench);
+        bench.run(form);
+        bench.commit(&[removal(&new), change("b-e/f", &format!("{n}"))]);
+        assert_index_is_gits(&bench);
+    }
+    // A version 3, whose announced file stays so.
+    fs::write(bench.file("announced"), "x").unwrap();
+    bench.run(&["add", "-N", "announced"]);
+    bench.commit(&[change("a", "again"), change("announced/not", "1")]);
+    assert_eq!(bench.status(), " A announced\nD  announced/not\n");
+    bench.run(&["reset", "-q"]);
+    bench.run(&["config", "index.skipHash", "true"]);
+    open(&bench.dir()).unwrap().commit(bench.head(), &[change("a", "without")], "Change", AT).unwrap();
+    let index = fs::read(bench.file(".git/index")).unwrap();
+    assert!(index.ends_with(&[0; 20]));
+    bench.assert_sound();
+}
+
+#[test]
+fn trees_are_the_ones_git_would_write() {
+    // Names around `/` in the order of bytes, folders that come and go, and a name that begins another.
+    let names = [
+        "a", "a-b", "a.b", "a0", "b/a", "b/a-b", "b-a/x", "b.a", "b0/x/y", "b0/x-y", "c/d/e", "c/d-e", "ü/ß",
+        "z",
+    ];
+    let bench = Bench::with(&names.map(|name| change(name, name)));
+    let all = names.len();
+    for round in 0..60 {
+        // The bits of a multiplied number: enough disorder, and the same each time.
+        let bits = (round + 1usize).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17;
+        let picked = (0..all).filter(|n| bits >> n & 1 == 1).map(|n| names[n]);
+        let changes: Vec<_> = picked
+            .map(|name| match bits >> 20 & 1 {
+                0 => removal(name),
+                _ => change(name, &format!("{round}")),
+            })
+            .collect();
+        bench.commit(&changes);
+        assert_eq!(bench.run(&["write-tree"]), bench.run(&["rev-parse", "HEAD^{tree}"]));
+        assert_eq!(bench.status(), "");
+    }
+    bench.assert_clean();
+    bench.commit(&names.map(removal));
+    assert_eq!(bench.git.files(bench.head()).unwrap(), []);
+    bench.commit(&[change("b/a", "back")]);
+    bench.assert_clean();
+}
+
+#[test]
+fn removing_an_absent_file_changes_nothing() {
+    let bench = Bench::new();
+    bench.commit(&[removal("nodes/R9/none.yaml")]);
+    assert_eq!(bench.run(&["diff", "--stat", "HEAD~1", "HEAD"]), "");
+    bench.assert_clean();
+}
+
+#[test]
+fn a_moved_head_is_told_and_nothing_is_written() {
+    let bench = Bench::new();
+    let second = bench.commit(&[change("a", "1\n")]);
+    let error = bench.git.commit(bench.first, &[change("b", "2\n")], "Late", AT).unwrap_err();
+    assert!(matches!(error, GitError::HeadMoved { expected, actual, .. }
+        if expected == bench.first && actual == Some(second)));
+    assert!(error.to_string().contains(&format!("is {second} and no longer {}", bench.first)), "{error}");
+    assert!(!bench.file("b").exists());
+    assert_eq!(bench.head(), second);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_head_that_moves_during_the_commit_puts_the_files_back() {
+    let bench = Bench::new();
+    let (repository, draft, mut journal) =
+        bench.begin(&[change("investigation.yaml", "id: 2\n"), change("new", "n\n")]);
+    bench.run(&["commit", "--allow-empty", "-m", "Meanwhile"]);
+    let error = {
+        let lock = IndexLock::take(bench.git.path()).unwrap();
+        bench.git.publish(&repository, &draft, Some(lock), Some(&mut journal)).unwrap_err()
+    };
+    assert!(matches!(error, GitError::HeadMoved { .. }), "{error}");
+    assert_eq!(bench.text("new"), "n\n");
+    assert!(bench.git.recover().unwrap());
+    assert_eq!(bench.text("investigation.yaml"), "id: 1\n");
+    bench.assert_clean();
+}
+
+#[test]
+fn the_users_changes_are_kept_and_not_committed() {
+    let bench = Bench::new();
+    bench.commit(&[change("b", "b\n"), change("gone", "g\n"), change("staged", "s\n")]);
+    fs::write(bench.file("investigation.yaml"), "mine\n").unwrap();
+    fs::write(bench.file("b"), "also mine\n").unwrap();
+    fs::write(bench.file("new"), "my new\n").unwrap();
+    fs::remove_file(bench.file("gone")).unwrap();
+    fs::write(bench.file("staged"), "staged by me\n").unwrap();
+    bench.run(&["add", "staged"]);
+    bench.commit(&[
+        change("b", "theirs\n"),
+        change("new", "their new\n"),
+        change("gone", "back?\n"),
+        change("staged", "theirs\n"),
+        change("c", "c\n"),
+    ]);
+    assert_eq!(bench.text("investigation.yaml"), "mine\n");
+    assert_eq!(bench.text("b"), "also mine\n");
+    assert_eq!(bench.text("new"), "my new\n");
+    assert_eq!(bench.text("staged"), "staged by me\n");
+    assert!(!bench.file("gone").exists());
+    assert_eq!(bench.run(&["show", ":staged"]), "staged by me\n");
+    assert_eq!(bench.run(&["show", "HEAD:b"]), "theirs\n");
+    assert_eq!(bench.run(&["show", "HEAD:investigation.yaml"]), "id: 1\n");
+    assert_eq!(bench.status(), " M b\n D gone\n M investigation.yaml\n M new\nM  staged\n");
+    bench.assert_sound();
+}
+
+#[test]
+fn an_edit_of_the_same_size_right_after_a_commit_is_seen() {
+    let bench = Bench::new();
+    for round in 0..20 {
+        bench.commit(&[change("a", &format!("{round:02}\n")), change("b", "b\n")]);
+        fs::write(bench.file("a"), "xx\n").unwrap();
+        bench.commit(&[change("c", &format!("{round:02}\n"))]);
+        assert_eq!(bench.status(), " M a\n");
+        bench.run(&["checkout", "a"]);
+        fs::write(bench.file("a"), format!("{round:02}\n")).unwrap();
+    }
+}
+
+#[test]
+fn a_staged_removal_and_a_conflict_stay_the_users() {
+    let bench = Bench::new();
+    bench.run(&["rm", "--cached", "-q", "investigation.yaml"]);
+    bench.commit(&[change("investigation.yaml", "id: 2\n")]);
+    assert_eq!(bench.run(&["ls-files", "investigation.yaml"]), "");
+    bench.run(&["reset", "-q", "--hard"]);
+    bench.run(&["checkout", "-q", "-b", "other"]);
+    bench.commit(&[change("investigation.yaml", "id: other\n")]);
+    bench.run(&["checkout", "-q", "main"]);
+    bench.commit(&[change("investigation.yaml", "id: main\n")]);
+    assert!(!command(&bench.dir(), &["merge", "other"]).status.success());
+    let conflict = bench.text("investigation.yaml");
+    bench.commit(&[change("investigation.yaml", "id: server\n"), change("z", "z\n")]);
+    assert_eq!(bench.text("investigation.yaml"), conflict);
+    assert_eq!(bench.run(&["ls-files", "-u"]).lines().count(), 3);
+    bench.assert_sound();
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link() {
+    use std::os::unix::fs::symlink;
+
+    let bench = Bench::new();
+    let outside = bench.folder.path().join("outside");
+    fs::create_dir_all(outside.join("R1")).unwrap();
+    fs::write(outside.join("R1/R1.A.yaml"), "one\n").unwrap();
+    fs::remove_dir_all(bench.file("nodes")).unwrap();
+    symlink(&outside, bench.file("nodes")).unwrap();
+    symlink(outside.join("made"), bench.file("link")).unwrap();
+    bench.commit(&[
+        change("nodes/R1/R1.A.yaml", "changed\n"),
+        change("nodes/R1/R1.B.yaml", "new\n"),
+        change("link", "x\n"),
+    ]);
+    bench.commit(&[removal("nodes/R1/R1.A.yaml")]);
+    assert_eq!(fs::read_to_string(outside.join("R1/R1.A.yaml")).unwrap(), "one\n");
+    assert!(!outside.join("R1/R1.B.yaml").exists() && !outside.join("made").exists());
+    assert!(fs::symlink_metadata(bench.file("link")).unwrap().is_symlink());
+    assert_eq!(bench.run(&["show", "HEAD:nodes/R1/R1.B.yaml"]), "new\n");
+    bench.assert_sound();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_executable_stays_one() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let bench = Bench::new();
+    fs::write(bench.file("run"), "1\n").unwrap();
+    fs::set_permissions(bench.file("run"), fs::Permissions::from_mode(0o755)).unwrap();
+    bench.run(&["add", "run"]);
+    bench.run(&["commit", "-q", "-m", "By hand"]);
+    bench.commit(&[change("run", "2\n")]);
+    bench.assert_clean();
+    assert_eq!(fs::metadata(bench.file("run")).unwrap().permissions().mode() & 0o111, 0o111);
+    let files = bench.git.files(bench.head()).unwrap();
+    assert_eq!(files.last().unwrap().kind, FileKind::Executable);
+}
+
+#[test]
+fn paths_that_lead_out_or_are_gits_own_are_refused() {
+    let bench = Bench::new();
+    for path in [
+        "",
+        "/etc/x",
+        "a//b",
+        "a/",
+        "../x",
+        "a/../b",
+        ".",
+        ".git/config",
+        "a/.GIT/x",
+        "a\\b",
+        "git~1/x",
+        "CON.yaml",
+        "a\nb",
+        "C:x",
+        ".g\u{200c}it/x",
+        "a\0b",
+    ] {
+        let error = bench.git.commit(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
+        assert!(matches!(error, GitError::InvalidPath { .. }), "{path:?}: {error}");
+    }
+    let twice = bench.git.commit(bench.first, &[change("a", "1"), change("a", "2")], "Bad", AT);
+    assert!(matches!(twice, Err(GitError::InvalidPath { .. })));
+    for path in ["nodes", "nodes/R1", "investigation.yaml/x"] {
+        let error = bench.git.commit(bench.first, &[change(path, "x")], "Bad", AT).unwrap_err();
+        assert!(matches!(error, GitError::PathConflict { .. }), "{path:?}: {error}");
+    }
+    bench.assert_clean();
+    assert_eq!(bench.head(), bench.first);
+}
+
+/// What a commit and a tag have synced, without the names of objects.
+fn synced(git: &Git) -> Vec<String> {
+    let paths = std::mem::take(&mut *git.disk.synced.lock().unwrap());
+    let root = git.work_dir().unwrap();
+    let mut names: Vec<String> = paths
+        .iter()
+        .map(|path| {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            match name.strip_prefix(".git/objects/") {
+                Some(object) if object.len() > 2 => "object".to_owned(),
+                Some(_) => "folder of objects".to_owned(),
+                None => name,
+            }
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn what_git_is_configured_to_sync_is_synced() {
+    let bench = Bench::new();
+    let changes = |n: usize| [change("a", &format!("{n}")), change("nodes/R2/b", &format!("b{n}"))];
+    let (objects, index, reference) = ("object", ".git/index.lock", ".git/refs/heads/main.lock");
+    let settings: [(&str, &[&str]); 6] = [
+        ("core.fsync=none", &[]),
+        ("core.fsync=loose-object", &[objects]),
+        ("core.fsync=reference", &[reference]),
+        ("core.fsync=committed", &[reference, objects]),
+        ("core.fsync=all", &[index, reference, objects]),
+        ("core.fsyncObjectFiles=true", &[objects]),
+    ];
+    for (n, (setting, expected)) in settings.into_iter().enumerate() {
+        let (name, value) = setting.split_once('=').unwrap();
+        bench.run(&["config", name, value]);
+        let git = open(&bench.dir()).unwrap();
+        git.commit(bench.head(), &changes(n), "Change", AT).unwrap();
+        assert_eq!(synced(&git), expected, "{setting}");
+        bench.run(&["config", "--unset", name]);
+    }
+    bench.assert_clean();
+}
+
+#[test]
+fn full_durability_syncs_all_files_and_their_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("it");
+    let options = Options { configuration: Configuration::Isolated, durability: Durability::Full };
+    let (git, first) = Git::init_with(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
+    assert_eq!(*git.disk.synced.lock().unwrap(), [folder.path()], "the new folder's name, after all in it");
+    git.disk.synced.lock().unwrap().clear();
+    let changes = [change("a", "2"), change("nodes/R2/b", "3"), removal("absent")];
+    let second = git.commit(first, &changes, "Change", AT).unwrap();
+    let names = synced(&git);
+    for wanted in [
+        "object",
+        "folder of objects",
+        ".git/tot-journal",
+        ".git/index.lock",
+        ".git/refs/heads/main.lock",
+        ".git/refs/heads",
+        ".git/logs/HEAD",
+        ".git/logs/refs/heads/main",
+        ".git",
+        "a",
+        "nodes/R2/b",
+        "nodes/R2",
+        "nodes",
+        "",
+    ] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted:?} is not in {names:?}");
+    }
+    git.tag("ended/1", second, "End", AT).unwrap();
+    let names = synced(&git);
+    for wanted in ["object", ".git/refs/tags/ended/1.lock", ".git/refs/tags/ended", ".git/refs/tags"] {
+        assert!(names.iter().any(|name| name == wanted), "{wanted:?} is not in {names:?}");
+    }
+    // A file that the user has deleted is theirs, and nothing to wait for.
+    fs::remove_file(dir.join("a")).unwrap();
+    git.commit(second, &[change("a", "4")], "Change", AT).unwrap();
+}
+
+#[test]
+fn threads_lose_no_commit() {
+    let bench = Bench::new();
+    let git = &bench.git;
+    let other = &open(&bench.dir()).unwrap();
+    thread::scope(|scope| {
+        for worker in 0..4 {
+            scope.spawn(move || {
+                let git = if worker % 2 == 0 { git } else { other };
+                for round in 0..25 {
+                    let path = format!("nodes/R{worker}/n{round}");
+                    loop {
+                        let head = git.head().unwrap().commit.unwrap();
+                        match git.commit(head, &[change(&path, "x\n"), change("shared", &path)], &path, AT) {
+                            Ok(_) => break,
+                            Err(GitError::HeadMoved { .. }) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(bench.git.log(bench.head(), None).unwrap().len(), 101);
+    assert_eq!(bench.git.files(bench.head()).unwrap().len(), 103);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_commit_killed_at_any_step_is_recovered() {
+    for step in 0..8 {
+        for by_commit in [true, false] {
+            let bench = Bench::new();
+            bench.commit(&[change("old", "old\n")]);
+            bench.run(&["pack-refs", "--all"]);
+            let head = bench.head();
+            let changes =
+                [change("investigation.yaml", "id: 2\n"), change("nodes/R5/n", "n\n"), removal("old")];
+            let (repository, draft, mut journal) = bench.begin(&changes);
+            let mut published = false;
+            let git_dir = bench.git.path();
+            if step == 1 {
+                // Killed before the index lock was noted.
+                std::mem::forget(IndexLock::take(git_dir).unwrap());
+            }
+            if step >= 2 {
+                let lock = bench.prepare(&repository, &draft, &mut journal);
+                if step == 3 {
+                    fs::write(git_dir.join("HEAD.lock"), format!("{}\n", draft.commit)).unwrap();
+                    fs::write(git_dir.join("refs/heads/main.lock"), format!("{}\n", draft.commit)).unwrap();
+                }
+                if step == 4 {
+                    fs::write(git_dir.join("packed-refs.lock"), "").unwrap();
+                }
+                if step >= 5 {
+                    bench.git.move_head(&repository, &draft, Vec::new()).unwrap();
+                    published = true;
+                }
+                match step {
+                    6.. => lock.put_into_place().unwrap(),
+                    _ => std::mem::forget(lock),
+                }
+            }
+            if step == 7 {
+                // The user removes what was published, before anyone recovers.
+                fs::remove_file(bench.file("nodes/R5/n")).unwrap();
+            }
+            drop(journal);
+            let expected = if published { CommitId(draft.commit) } else { head };
+            assert_eq!(bench.head(), expected);
+            if by_commit {
+                bench.git.commit(expected, &[change("after", "a\n")], "After", AT).unwrap();
+            } else {
+                assert!(bench.git.recover().unwrap());
+                assert!(!bench.git.recover().unwrap());
+            }
+            bench.assert_sound();
+            let status = if step == 7 { " D nodes/R5/n\n" } else { "" };
+            assert_eq!(bench.status(), status, "step {step}");
+            assert_eq!(bench.text("investigation.yaml"), if published { "id: 2\n" } else { "id: 1\n" });
+            assert_eq!(bench.file("old").exists(), !published);
+        }
+    }
+}
+
+#[test]
+fn recovery_keeps_what_the_user_did_since() {
+    let bench = Bench::new();
+    let (repository, draft, mut journal) =
+        bench.begin(&[change("investigation.yaml", "id: 2\n"), change("n", "n\n")]);
+    std::mem::forget(bench.prepare(&repository, &draft, &mut journal));
+    fs::write(bench.file("investigation.yaml"), "mine\n").unwrap();
+    bench.commit(&[change("after", "a\n")]);
+    assert_eq!(bench.text("investigation.yaml"), "mine\n");
+    assert_eq!(bench.status(), " M investigation.yaml\n");
+    bench.assert_sound();
+}
+
+#[test]
+fn a_journal_cut_short_or_forged_does_no_harm() {
+    let bench = Bench::new();
+    let outside = bench.folder.path().join("outside.lock");
+    fs::write(&outside, "").unwrap();
+    let id = bench.first;
+    for text in [
+        String::new(),
+        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference HEAD\n"),
+        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference refs/../../../outside\nready\n"),
+        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - - ../outside.lock\nready\n"),
+        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath 100644:{id} 100644:{id} .git/config\nready\n"),
+    ] {
+        fs::write(bench.file(".git").join(JOURNAL_FILE), text).unwrap();
+        bench.git.recover().unwrap();
+        bench.assert_clean();
+    }
+    assert!(outside.exists());
+}
+
+#[test]
+fn the_lock_of_a_living_git_is_respected() {
+    let bench = Bench::new();
+    for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        let lock = bench.git.path().join(name);
+        fs::write(&lock, "someone else").unwrap();
+        let error =
+            bench.git.commit(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err();
+        assert!(matches!(&error, GitError::Locked { path } if path.0 == lock), "{name}: {error}");
+        assert_eq!(fs::read_to_string(&lock).unwrap(), "someone else");
+        fs::remove_file(&lock).unwrap();
+        bench.assert_clean();
+    }
+    // One that goes away in time is only waited for.
+    let lock = bench.git.path().join("index.lock");
+    fs::write(&lock, "").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(100));
+            fs::remove_file(&lock).unwrap();
+        });
+        bench.commit(&[change("investigation.yaml", "2\n")]);
+    });
+    bench.assert_clean();
+}
+
+/// Not a test by itself: the process that [`a_killed_process_leaves_a_sound_repository`] kills.
+#[test]
+#[ignore]
+fn writes_until_killed() {
+    let Some(dir) = std::env::var_os("TOT_TEST_KILLED_DIR") else { return };
+    let git = open(Path::new(&dir)).unwrap();
+    let acknowledged = Path::new(&dir).with_extension("acknowledged");
+    let mut log = OpenOptions::new().append(true).create(true).open(acknowledged).unwrap();
+    for round in 0.. {
+        let head = git.head().unwrap().commit.unwrap();
+        let text = format!("{head}\n").repeat(50);
+        let path = format!("nodes/R{}/n{round}", round % 3);
+        let changes = [change(&path, &text), change("investigation.yaml", &text), removal("flip")];
+        let commit = git.commit(head, &changes, "Round", AT).unwrap();
+        let commit = git.commit(commit, &[change("flip", &text)], "Flip", AT).unwrap();
+        log.write_all(format!("{commit}\n").as_bytes()).unwrap();
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_a_sound_repository() {
+    let bench = Bench::new();
+    let kills: u64 = std::env::var("TOT_TEST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(12);
+    for kill in 0..kills {
+        if kill == kills / 2 {
+            bench.run(&["gc", "-q", "--prune=now"]);
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::git::tests::writes_until_killed", "--ignored", "--quiet"])
+            .env("TOT_TEST_KILLED_DIR", bench.dir())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_micros(30_000 + (kill * 7_919) % 20_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        bench.git.recover().unwrap();
+        bench.assert_clean();
+    }
+    let acknowledged = fs::read_to_string(bench.dir().with_extension("acknowledged")).unwrap();
+    let history = bench.git.log(bench.head(), None).unwrap();
+    let history: HashSet<String> = history.iter().map(|commit| commit.id.to_string()).collect();
+    assert!(acknowledged.lines().count() > 0);
+    // The last line may be cut off.
+    assert!(acknowledged.lines().filter(|line| line.len() == 40).all(|line| history.contains(line)));
+}
+
+#[test]
+fn commits_go_on_while_git_collects_garbage() {
+    let bench = Bench::new();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                bench.run(&["gc", "-q"]);
+                bench.run(&["pack-refs", "--all"]);
+            }
+        });
+        // A panic in here would leave the other thread going for ever.
+        let outcome: Result<Vec<_>> = (0..60)
+            .map(|round| {
+                let head = bench.git.head()?.commit.unwrap();
+                let path = format!("n{}", round % 7);
+                match bench.git.commit(head, &[change(&path, &format!("{round}\n"))], "x", AT) {
+                    Err(GitError::Locked { .. }) => Ok(head),
+                    other => other,
+                }
+            })
+            .collect();
+        done.store(true, Ordering::Relaxed);
+        outcome.unwrap();
+    });
+    bench.assert_clean();
+}
+
+#[test]
+fn an_object_that_git_has_pruned_is_written_again() {
+    let bench = Bench::new();
+    let lost = bench.commit(&[change("a", "the same\n")]);
+    bench.run(&["gc", "-q", "--prune=now"]);
+    // The handle knows the pack that holds the file.
+    let files = bench.git.files(lost).unwrap();
+    bench.git.read(files[0].blob, 100).unwrap();
+    bench.run(&["reset", "-q", "--hard", "HEAD~1"]);
+    bench.run(&["reflog", "expire", "--expire=now", "--all"]);
+    bench.run(&["gc", "-q", "--prune=now"]);
+    bench.commit(&[change("a", "the same\n")]);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_detached_head_and_another_branch_are_followed() {
+    let bench = Bench::new();
+    bench.run(&["checkout", "-q", "--detach"]);
+    let detached = bench.commit(&[change("a", "1\n")]);
+    assert_eq!(bench.git.head().unwrap(), Head { branch: None, commit: Some(detached) });
+    assert_eq!(bench.run(&["rev-parse", "main"]).trim(), bench.first.to_string());
+    bench.assert_clean();
+    bench.run(&["checkout", "-q", "-b", "side/branch"]);
+    let side = bench.commit(&[change("a", "2\n")]);
+    assert_eq!(bench.run(&["rev-parse", "side/branch"]).trim(), side.to_string());
+    bench.assert_clean();
+    bench.run(&["checkout", "-q", "--orphan", "unborn"]);
+    assert_eq!(
+        bench.git.head().unwrap(),
+        Head { branch: Some("refs/heads/unborn".to_owned()), commit: None }
+    );
+    let error = bench.git.commit(side, &[], "x", AT).unwrap_err();
+    assert!(matches!(error, GitError::HeadMoved { actual: None, .. }));
+}
+
+#[test]
+fn a_missing_index_is_made_again() {
+    let bench = Bench::new();
+    fs::remove_file(bench.file(".git/index")).unwrap();
+    bench.commit(&[change("a", "1\n")]);
+    bench.assert_clean();
+}
+
+#[test]
+fn revisions_are_resolved() {
+    let bench = Bench::new();
+    let second = bench.commit(&[change("a", "1\n")]);
+    bench.git.tag("ended/1", bench.first, "Ended", AT).unwrap();
+    bench.run(&["tag", "light", "HEAD"]);
+    let resolve = |rev: &str| bench.git.resolve(rev).unwrap();
+    for rev in ["HEAD", "main", "refs/heads/main", "light", &second.to_string(), &second.to_string()[..8]] {
+        assert_eq!(resolve(rev), Some(second), "{rev}");
+    }
+    assert_eq!(resolve("ended/1"), Some(bench.first));
+    let tag = bench.run(&["rev-parse", "refs/tags/ended/1"]);
+    assert_eq!(resolve(tag.trim()), Some(bench.first), "a tag object leads to its commit");
+    for rev in
+        ["", "none", "config", "../config", "HEAD~1", "0000000", &"0".repeat(40), "refs/heads", "-x", "a b"]
+    {
+        assert_eq!(resolve(rev), None, "{rev:?}");
+    }
+    let tree = bench.run(&["rev-parse", "HEAD^{tree}"]);
+    assert_eq!(resolve(tree.trim()), None, "a tree is no commit");
+}
+
+#[test]
+fn tags_are_made_once_and_listed() {
+    let bench = Bench::new();
+    let second = bench.commit(&[change("a", "1\n")]);
+    bench.git.tag("ended/1", bench.first, "It ended.", AT).unwrap();
+    bench.git.tag("ended/2", second, "It ended again.\n", AT + 5).unwrap();
+    bench.run(&["tag", "light"]);
+    bench.run(&["tag", "on-a-tree", "HEAD^{tree}"]);
+    let error = bench.git.tag("ended/1", second, "Again", AT).unwrap_err();
+    assert!(matches!(error, GitError::TagExists { .. }));
+    for name in ["", "a b", "a..b", "-x", "x.lock", "a//b", "x/"] {
+        assert!(
+            matches!(bench.git.tag(name, second, "x", AT), Err(GitError::InvalidTagName { .. })),
+            "{name:?}"
+        );
+    }
+    let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
+    assert!(matches!(bench.git.tag("x", unknown, "x", AT), Err(GitError::Missing { .. })));
+    let tags = [("ended/1", bench.first), ("ended/2", second), ("light", second)];
+    assert_eq!(bench.git.tags().unwrap(), tags.map(|(name, id)| (name.to_owned(), id)));
+    assert_eq!(bench.run(&["cat-file", "-t", "ended/1"]), "tag\n");
+    assert_eq!(
+        bench.run(&[
+            "for-each-ref",
+            "--format=%(taggername) %(taggerdate:raw) %(contents:subject)",
+            "refs/tags/ended"
+        ]),
+        format!("Tree of Thoughts {AT} +0000 It ended.\nTree of Thoughts {} +0000 It ended again.\n", AT + 5)
+    );
+    bench.assert_clean();
+}
+
+#[test]
+fn a_tag_killed_halfway_is_recovered() {
+    let bench = Bench::new();
+    let references = ["refs/tags/ended/1".to_owned()];
+    drop(Journal::begin(bench.git.path(), bench.first.0, &references, &[]).unwrap());
+    fs::create_dir_all(bench.file(".git/refs/tags/ended")).unwrap();
+    fs::write(bench.file(".git/refs/tags/ended/1.lock"), format!("{}\n", bench.first)).unwrap();
+    bench.git.tag("ended/1", bench.first, "Ended", AT).unwrap();
+    assert_eq!(bench.git.tags().unwrap().len(), 1);
+    assert!(!bench.file(".git/refs/tags/ended/1.lock").exists());
+    bench.assert_clean();
+}
+
+#[test]
+fn the_log_follows_first_parents() {
+    let bench = Bench::new();
+    bench.run(&["checkout", "-q", "-b", "side"]);
+    let side = bench.commit(&[change("side", "1\n")]);
+    bench.run(&["checkout", "-q", "main"]);
+    let main =
+        bench.git.commit(bench.first, &[change("main", "1\n")], "On main\n\nNode: R1.A", AT + 60).unwrap();
+    bench.run(&["merge", "-q", "-m", "Merge", "side"]);
+    let log = bench.git.log(bench.head(), None).unwrap();
+    assert_eq!(log.iter().map(|commit| commit.id).collect::<Vec<_>>(), [bench.head(), main, bench.first]);
+    assert_eq!(log[0].parents, [main, side]);
+    assert_eq!(log[0].author.email, "person@example.com");
+    assert_eq!(log[1].message, "On main\n\nNode: R1.A\n");
+    assert_eq!((log[1].author.seconds, log[1].author.offset), (AT + 60, 0));
+    assert_eq!(bench.git.log(bench.head(), Some(2)).unwrap().len(), 2);
+    let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
+    assert!(matches!(bench.git.log(unknown, None), Err(GitError::Missing { .. })));
+}
+
+#[test]
+fn a_shallow_clone_ends_quietly() {
+    let bench = Bench::new();
+    bench.commit(&[change("a", "1\n")]);
+    let url = format!("file://{}", bench.dir().display());
+    run_in(bench.folder.path(), &["clone", "-q", "--depth", "1", &url, "shallow"]);
+    let git = open(&bench.folder.path().join("shallow")).unwrap();
+    assert_eq!(git.log(bench.head(), None).unwrap().len(), 1);
+    git.commit(bench.head(), &[change("a", "2\n")], "x", AT).unwrap();
+    assert_eq!(run_in(&bench.folder.path().join("shallow"), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_diff_names_files_only() {
+    let bench = Bench::new();
+    let second = bench.commit(&[
+        change("nodes/R2/b", "b\n"),
+        change("nodes/R2/a", "a\n"),
+        removal("nodes/R1/R1.A.yaml"),
+        change("investigation.yaml", "id: 2\n"),
+    ]);
+    let shape = |before, after| -> Vec<(String, bool, bool)> {
+        let changes = bench.git.diff(before, after).unwrap();
+        changes.into_iter().map(|c| (c.path, c.before.is_some(), c.after.is_some())).collect()
+    };
+    assert_eq!(
+        shape(Some(bench.first), second),
+        [
+            ("investigation.yaml".to_owned(), true, true),
+            ("nodes/R1/R1.A.yaml".to_owned(), true, false),
+            ("nodes/R2/a".to_owned(), false, true),
+            ("nodes/R2/b".to_owned(), false, true),
+        ]
+    );
+    assert_eq!(
+        shape(None, bench.first),
+        [("investigation.yaml".to_owned(), false, true), ("nodes/R1/R1.A.yaml".to_owned(), false, true),]
+    );
+    assert_eq!(shape(Some(second), second), []);
+    let blob = bench.git.diff(None, second).unwrap()[0].after.unwrap();
+    assert_eq!(bench.git.read(blob, 6).unwrap(), b"id: 2\n");
+}
+
+#[test]
+fn a_file_over_the_limit_is_not_read() {
+    let bench = Bench::with(&[change("big", &"x".repeat(100_000))]);
+    let blob = bench.git.files(bench.first).unwrap()[0].blob;
+    let error = bench.git.read(blob, 99_999).unwrap_err();
+    assert!(matches!(error, GitError::TooLarge { size: 100_000, limit: 99_999, .. }));
+    assert_eq!(bench.git.read(blob, 100_000).unwrap().len(), 100_000);
+    assert!(matches!(bench.git.read(BlobId(bench.first.0), 10), Err(GitError::Missing { .. })));
+}
+
+#[test]
+fn a_bare_clone_is_read_and_written() {
+    let bench = Bench::new();
+    let second = bench.commit(&[change("a", "1\n")]);
+    run_in(bench.folder.path(), &["clone", "-q", "--bare", "it", "bare.git"]);
+    let dir = bench.folder.path().join("bare.git");
+    let git = open(&dir).unwrap();
+    assert_eq!(git.work_dir(), None);
+    assert_eq!(git.head().unwrap().commit, Some(second));
+    assert_eq!(git.files(second).unwrap(), bench.git.files(second).unwrap());
+    let third = git.commit(second, &[change("b", "2\n")], "Bare", AT).unwrap();
+    assert_eq!(run_in(&dir, &["log", "--format=%H", "-1"]).trim(), third.to_string());
+    assert!(!dir.join("index").exists());
+    assert_eq!(run_in(&dir, &["fsck", "--strict"]), "");
+}
+
+#[test]
+fn the_identity_is_the_repositorys_users() {
+    let bench = Bench::new();
+    bench.run(&["config", "user.name", " Ada <Lovelace>. "]);
+    bench.run(&["config", "user.email", "ada@example.com"]);
+    bench.run(&["config", "committer.name", "The Committer"]);
+    bench.run(&["config", "commit.gpgSign", "true"]);
+    bench.run(&["config", "gpg.program", "/bin/false"]);
+    let git = open(&bench.dir()).unwrap();
+    git.commit(bench.first, &[change("a", "1\n")], "x", AT).unwrap();
+    assert_eq!(
+        bench.run(&["log", "-1", "--format=%an <%ae>, %cn <%ce>"]),
+        "Ada Lovelace <ada@example.com>, The Committer <ada@example.com>\n"
+    );
+    bench.assert_clean();
+}
+
+#[test]
+fn the_identity_of_the_environment_and_the_user_is_taken() {
+    let bench = Bench::new();
+    // A process of its own, since its environment is the matter.
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "store::git::tests::commits_as_the_environment_says", "--ignored"])
+        .env("TOT_TEST_IDENTITY_DIR", bench.dir())
+        .env("HOME", bench.folder.path())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", bench.folder.path().join("config"))
+        .env("GIT_AUTHOR_NAME", "From the environment")
+        .env("GIT_AUTHOR_DATE", "2001-01-01T00:00:00Z")
+        .env("GIT_INDEX_FILE", bench.folder.path().join("elsewhere"))
+        .env("GIT_NAMESPACE", "space")
+        .env("GIT_OBJECT_DIRECTORY", bench.folder.path())
+        .output();
+    fs::write(bench.folder.path().join("config"), "").unwrap();
+    assert!(output.unwrap().status.success());
+    assert_eq!(
+        bench.run(&["log", "-1", "--format=%an <%ae>, %cn <%ce> %at"]),
+        format!("From the environment <tot@localhost>, Tree of Thoughts <tot@localhost> {AT}\n")
+    );
+    bench.assert_clean();
+    assert!(!bench.folder.path().join("elsewhere").exists());
+}
+
+/// Not a test by itself: see [`the_identity_of_the_environment_and_the_user_is_taken`].
+#[test]
+#[ignore]
+fn commits_as_the_environment_says() {
+    let Some(dir) = std::env::var_os("TOT_TEST_IDENTITY_DIR") else { return };
+    let git = Git::open(Path::new(&dir)).unwrap();
+    let head = git.head().unwrap().commit.unwrap();
+    git.commit(head, &[change("a", "1\n")], "x", AT).unwrap();
+}
+
+#[test]
+fn a_repository_that_leads_elsewhere_is_refused() {
+    let bench = Bench::new();
+    let refused = |dir: &Path| match open(dir).err() {
+        Some(GitError::Refused { reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    };
+    bench.run(&["config", "core.worktree", "/etc"]);
+    assert_eq!(refused(&bench.dir()), "has its work tree in another folder");
+    bench.run(&["config", "--unset", "core.worktree"]);
+    open(&bench.dir()).unwrap();
+
+    run_in(bench.folder.path(), &["clone", "-q", "--shared", "it", "shared"]);
+    assert_eq!(refused(&bench.folder.path().join("shared")), "leads to the objects of another repository");
+
+    bench.run(&["worktree", "add", "-q", "../linked"]);
+    assert_eq!(refused(&bench.folder.path().join("linked")), "is a file that leads to another folder");
+
+    let empty = bench.folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(matches!(open(&empty), Err(GitError::NotARepository { .. })));
+    assert!(matches!(open(&bench.file("nodes")), Err(GitError::NotARepository { .. })));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::symlink;
+        symlink(bench.file(".git"), empty.join(".git")).unwrap();
+        assert_eq!(refused(&empty), "is a symbolic link");
+        fs::rename(bench.file(".git/objects"), bench.folder.path().join("objects")).unwrap();
+        symlink(bench.folder.path().join("objects"), bench.file(".git/objects")).unwrap();
+        assert_eq!(refused(&bench.dir()), "is a symbolic link");
+    }
+}
+
+#[test]
+fn formats_that_cannot_be_read_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, reason) in [("--object-format=sha256", "sha256"), ("--ref-format=reftable", "reftable")] {
+        let name = option.split('=').next_back().unwrap();
+        run_in(folder.path(), &["init", "-q", option, name]);
+        let error = open(&folder.path().join(name)).err().unwrap();
+        assert!(matches!(error, GitError::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn hostile_trees_are_capped_and_marked() {
+    let bench = Bench::new();
+    let repository = bench.git.local();
+    let blob = bench.git.write_bytes(&repository, Kind::Blob, b"x\n").unwrap();
+    let raw = |entries: &[(&str, &str, ObjectId)]| {
+        let mut bytes = Vec::new();
+        for (mode, name, id) in entries {
+            bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            bytes.extend_from_slice(id.as_slice());
+        }
+        bench.git.write_bytes(&repository, Kind::Tree, &bytes).unwrap()
+    };
+    let commit_of = |tree: ObjectId| {
+        let id = run_in(&bench.dir(), &["commit-tree", &tree.to_string(), "-m", "x"]);
+        CommitId::from_str(id.trim()).unwrap()
+    };
+    // Ten folders in ten folders, twelve times over: 10^12 files.
+    let mut bomb = raw(&[("100644", "f", blob)]);
+    for _ in 0..12 {
+        let names: Vec<String> = (0..10).map(|n| n.to_string()).collect();
+        let entries: Vec<_> = names.iter().map(|name| ("40000", name.as_str(), bomb)).collect();
+        bomb = raw(&entries);
+    }
+    let bomb = commit_of(bomb);
+    assert!(matches!(bench.git.files(bomb), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.diff(None, bomb), Err(GitError::TooMuch { .. })));
+    let mut deep = raw(&[("100644", "f", blob)]);
+    for _ in 0..200 {
+        deep = raw(&[("40000", "d", deep)]);
+    }
+    let deep = commit_of(deep);
+    assert!(matches!(bench.git.files(deep), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.diff(None, deep), Err(GitError::TooMuch { .. })));
+
+    let inner = raw(&[("100644", "config", blob)]);
+    let odd = raw(&[
+        ("100644", "..", blob),
+        ("40000", ".GIT", inner),
+        ("120000", "link", blob),
+        ("160000", "module", blob),
+    ]);
+    let kinds = bench.git.files(commit_of(odd)).unwrap();
+    let kinds: Vec<_> = kinds.iter().map(|file| (file.path.as_str(), file.kind)).collect();
+    assert_eq!(
+        kinds,
+        [
+            ("..", FileKind::Unsafe),
+            (".GIT/config", FileKind::Unsafe),
+            ("link", FileKind::Symlink),
+            ("module", FileKind::Submodule)
+        ]
+    );
+
+    // Out of order: committing on it is an error and no panic.
+    let unsorted = raw(&[("100644", "z", blob), ("40000", "nodes", inner), ("100644", "a", blob)]);
+    let unsorted = commit_of(unsorted);
+    bench.run(&["update-ref", "HEAD", &unsorted.to_string()]);
+    for path in ["a", "nodes/x", "q"] {
+        let error = bench.git.commit(unsorted, &[change(path, "1")], "x", AT).unwrap_err();
+        assert!(matches!(error, GitError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
+fn ids_are_read_and_shown() {
+    let text = "0123456789abcdef0123456789abcdef01234567";
+    assert_eq!(CommitId::from_str(text).unwrap().to_string(), text);
+    assert_eq!(format!("{:?}", BlobId::from_str(text).unwrap()), format!("BlobId({text})"));
+    for bad in ["", "0123", "x123456789abcdef0123456789abcdef01234567", &text.repeat(2)] {
+        assert!(BlobId::from_str(bad).is_err());
+    }
+}
+
+#[test]
+fn a_handle_is_shared_between_threads() {
+    fn assert_shared<T: Send + Sync>() {}
+    assert_shared::<Git>();
+    assert_shared::<GitError>();
+}
+
+/// Run it with `--release -- --ignored --nocapture` and read the numbers.
+#[test]
+#[ignore]
+fn time_a_commit() {
+    for (nodes, in_a_round) in [(10, 100), (100, 100), (1_000, 100), (1_000, 1_000), (10_000, 1_000)] {
+        let text = "findings of a node, one line of many\n".repeat(80);
+        let files: Vec<_> = (0..nodes)
+            .map(|n| {
+                let round = n / in_a_round;
+                change(&format!("nodes/R{round}/R{round}.A{n}.yaml"), &format!("{n}\n{text}"))
+            })
+            .collect();
+        let bench = Bench::with(&files);
+        let mut head = bench.first;
+        let rounds = 40;
+        // Processor time, since the machine may be busy; Linux has it per thread.
+        let processor = || -> Duration {
+            let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+            Duration::from_nanos(text.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0))
+        };
+        let busy = processor();
+        let since = Instant::now();
+        for round in 0..rounds {
+            let changes = [
+                change(&format!("nodes/R0/R0.B{round}.yaml"), &format!("b{round}\n{text}")),
+                change(&format!("nodes/R0/R0.C{round}.yaml"), &format!("c{round}\n{text}")),
+                change(&format!("nodes/R0/R0.A{}.yaml", round % 10), &format!("again {round}\n{text}")),
+            ];
+            head = bench.git.commit(head, &changes, "Round", AT).unwrap();
+        }
+        let commit = since.elapsed() / rounds;
+        let busy = (processor() - busy) / rounds;
+        let since = Instant::now();
+        for _ in 0..10 {
+            open(&bench.dir()).unwrap();
+        }
+        let opened = since.elapsed() / 10;
+        let since = Instant::now();
+        for _ in 0..100 {
+            bench.git.local();
+        }
+        let local = since.elapsed() / 100;
+        let since = Instant::now();
+        let files = bench.git.files(head).unwrap();
+        let listed = since.elapsed();
+        let since = Instant::now();
+        for file in &files {
+            bench.git.read(file.blob, 1 << 20).unwrap();
+        }
+        let read = since.elapsed();
+        let since = Instant::now();
+        let log = bench.git.log(head, None).unwrap();
+        for pair in log.windows(2) {
+            bench.git.diff(Some(pair[1].id), pair[0].id).unwrap();
+        }
+        let history = since.elapsed();
+        eprintln!(
+            "{nodes} nodes, {in_a_round} a round: commit {commit:?} ({busy:?} of processor), open {opened:?}, local {local:?}, files {listed:?}, read all {read:?}, \
+             log and diff of 40 {history:?}"
+        );
+        bench.assert_clean();
+    }
+}

@@ -1,0 +1,202 @@
+//! Files of the work tree, written so that a kill leaves the old bytes or the new ones.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use gix::ObjectId;
+use gix::objs::Kind;
+use gix::objs::tree::EntryKind;
+
+use super::commit::Step;
+use super::error::{Result, io_error, shown};
+use super::tree::is_file;
+use super::{Git, GitError};
+
+/// What became of a path in the work tree.
+pub(super) enum Placed {
+    /// The file holds the new bytes, and this is its stat.
+    There(gix::index::entry::Stat),
+    /// There is no file, as there should not be.
+    Gone,
+    /// The user has something else there, and keeps it.
+    Kept,
+}
+
+impl Git {
+    /// Brings one path of the work tree to the step's end, if it is in one of the states the step starts from.
+    pub(super) fn place(
+        &self,
+        repository: &gix::Repository,
+        work_dir: &Path,
+        staging: &Path,
+        step: &Step,
+    ) -> Result<Placed> {
+        let target = work_dir.join(&step.path);
+        let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
+        let metadata = if missing_folders.is_empty() { optional_metadata(&target)? } else { None };
+        let is_there = match &metadata {
+            None => None,
+            Some(metadata) if metadata.is_file() => {
+                Some(self.file_state(repository, &target, metadata, step)?)
+            }
+            Some(_) => return Ok(Placed::Kept),
+        };
+        // `is_there` is None for no file, and otherwise the known state it is in, if any.
+        let already = match (is_there, step.to) {
+            (None, None) => true,
+            (Some(Some(id)), Some(to)) => is_file(to.kind) && id == to.id,
+            _ => false,
+        };
+        if !already {
+            let ours = step.from.iter().any(|from| match (is_there, from) {
+                (None, None) => !step.is_absence_kept,
+                (Some(Some(id)), Some(from)) => is_file(from.kind) && id == from.id,
+                _ => false,
+            });
+            match (&step.content, step.to) {
+                _ if !ours => return Ok(Placed::Kept),
+                (Some(content), Some(to)) if is_file(to.kind) => {
+                    for folder in &missing_folders {
+                        fs::create_dir(folder).map_err(io_error("create", folder))?;
+                    }
+                    write_file(staging, &target, content, metadata.as_ref(), to.kind)?;
+                }
+                (None, None) => {
+                    fs::remove_file(&target).map_err(io_error("remove", &target))?;
+                    remove_empty_folders(work_dir, &target);
+                }
+                // The head has a link or a submodule there, which is not ours to make.
+                _ => return Ok(Placed::Kept),
+            }
+        }
+        if step.to.is_none() {
+            return Ok(Placed::Gone);
+        }
+        let metadata =
+            gix::index::fs::Metadata::from_path_no_follow(&target).map_err(io_error("look at", &target))?;
+        Ok(match gix::index::entry::Stat::from_fs(&metadata) {
+            Ok(stat) => Placed::There(stat),
+            // A time before 1970: git looks at the content instead.
+            Err(_) => Placed::Kept,
+        })
+    }
+
+    /// The id of the file's bytes if they can be those of a state of `step`. A file of another length is not read.
+    pub(super) fn file_state(
+        &self,
+        repository: &gix::Repository,
+        target: &Path,
+        metadata: &fs::Metadata,
+        step: &Step,
+    ) -> Result<Option<ObjectId>> {
+        let mut possible =
+            step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
+        for leaf in step.from.iter().flatten().filter(|leaf| is_file(leaf.kind)) {
+            possible = possible || self.blob_size(repository, leaf.id)? == metadata.len();
+        }
+        if !possible {
+            return Ok(None);
+        }
+        let bytes = fs::read(target).map_err(io_error("read", target))?;
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, &bytes);
+        id.map(Some).map_err(self.library("hash a file"))
+    }
+}
+
+/// The folders on the way to `path` that are not there, outermost first; `None` when something that is no folder is
+/// in the way, above all a symbolic link.
+pub(super) fn missing_folders(work_dir: &Path, path: &str) -> Result<Option<Vec<PathBuf>>> {
+    let mut missing = Vec::new();
+    for (at, _) in path.match_indices('/') {
+        let folder = work_dir.join(&path[..at]);
+        match optional_metadata(&folder)? {
+            Some(metadata) if metadata.is_dir() => {}
+            Some(_) => return Ok(None),
+            None => missing.push(folder),
+        }
+    }
+    Ok(Some(missing))
+}
+
+/// Writes `content` aside and renames it to `target`, so that a kill leaves the old bytes or the new ones. A file
+/// that is replaced passes on its permissions.
+pub(super) fn write_file(
+    staging: &Path,
+    target: &Path,
+    content: &[u8],
+    replaced: Option<&fs::Metadata>,
+    kind: EntryKind,
+) -> Result<()> {
+    remove_if_there(staging)?;
+    let file = OpenOptions::new().write(true).create_new(true).open(staging);
+    let mut file = file.map_err(io_error("create", staging))?;
+    file.write_all(content).map_err(io_error("write", staging))?;
+    match replaced {
+        Some(replaced) => {
+            file.set_permissions(replaced.permissions())
+                .map_err(io_error("set the permissions of", staging))?;
+        }
+        None if kind == EntryKind::BlobExecutable => {
+            make_executable(&file).map_err(io_error("make executable", staging))?
+        }
+        None => {}
+    }
+    drop(file);
+    fs::rename(staging, target).map_err(io_error("replace", target))
+}
+
+/// Adds the executable bit for all who may read, as git does. Other platforms have none.
+pub(super) fn make_executable(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(mode | ((mode & 0o444) >> 2)))?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+/// As git does after removing the last file of a folder.
+pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
+    for folder in removed.ancestors().skip(1).take_while(|folder| *folder != work_dir) {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+pub(super) fn refuse_link(path: &Path) -> Result<()> {
+    match optional_metadata(path)? {
+        Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
+            path: shown(path),
+            reason: "is a symbolic link",
+            hint: "Make a clone, which has none",
+        }),
+        // To read a pipe is to wait for whoever may write into it.
+        Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
+            path: shown(path),
+            reason: "is neither a file nor a folder",
+            hint: "Make a clone, which has none",
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What is at `path`, without following a link.
+pub(super) fn optional_metadata(path: &Path) -> Result<Option<fs::Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(io_error("look at", path)(error)),
+    }
+}
+
+pub(super) fn remove_if_there(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io_error("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

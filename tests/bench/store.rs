@@ -1,0 +1,471 @@
+//! What a commit costs as an investigation grows: ours, git's command line and libgit2, in one run.
+//!
+//! Each has a repository of its own with the same files, of 10, 100, 1,000 and 10,000 nodes of 3 KB in rounds of up to
+//! 1,000, and commits the same three files to it (two new nodes and a changed one): first as each does it by default,
+//! without fsync, then with it (ours `--durable`, git `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take
+//! turns, each round in another order, so that noise hits all alike; a figure is the median of the rounds.
+//!
+//! - `ours` is the store alone: `Git::commit`, in a process that lives on.
+//! - `git` is `git add` of the three files and `git commit`, after writing them into the work tree.
+//! - `libgit2` is the same through the `git2` crate, in a process that lives on.
+//! - `call` is the whole of two calls: three nodes proposed, and three results of 3 KB committed, through `Service`:
+//!   finding, loading, deciding, writing the files' text and two commits.
+//! - `load` reads and parses all nodes in a process that has none in memory; `again` is a load that finds nothing new.
+//!
+//! ```text
+//! cargo bench --bench store              # all sizes, 31 rounds
+//! cargo bench --bench store -- 100 10000 # these sizes
+//! ```
+//!
+//! `ROUNDS=7` in the environment makes it shorter, `ONLY=ours` measures one of them, for a profiler.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench that can't go on has failed, and it prints"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tree_of_thoughts::decide::commit::{Finding, commit};
+use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
+use tree_of_thoughts::domain::{Classification, Event, Meta, Node, NodeId, Timestamp};
+use tree_of_thoughts::format::{self, layout, meta_file};
+use tree_of_thoughts::mcp::Service;
+use tree_of_thoughts::ruleset::builtin;
+use tree_of_thoughts::store::Store;
+use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, FileChange, Git, Options};
+use tree_of_thoughts::world::World;
+
+const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
+const AT: i64 = 1_795_000_000;
+
+fn main() {
+    let sizes: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if sizes.is_empty() { SIZES.to_vec() } else { sizes };
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(31);
+    let mut growth: Vec<(usize, [f64; 3])> = Vec::new();
+    for durable in [false, true] {
+        println!(
+            "{}, ms (median of {rounds}), and bytes of objects per commit",
+            if durable { "With fsync" } else { "Without fsync" }
+        );
+        println!(
+            "{:>6} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} {:>9} {:>8} {:>9} {:>8} {:>8}",
+            "nodes",
+            "ours",
+            "git",
+            "libgit2",
+            "git/ours",
+            "lg2/ours",
+            "bytes",
+            "git",
+            "libgit2",
+            "call",
+            "load",
+            "again"
+        );
+        for size in &sizes {
+            let figures = measure(*size, rounds, durable);
+            let [ours, git, libgit2, call] = figures.times.map(|time| time.as_secs_f64() * 1e3);
+            println!(
+                "{size:>6} {ours:>8.2} {git:>8.2} {libgit2:>8.2} {:>8.1} {:>9.1} {:>8} {:>9} {:>8} {call:>9.2} {:>8.1} {:>8.3}",
+                git / ours,
+                libgit2 / ours,
+                figures.bytes[0],
+                figures.bytes[1],
+                figures.bytes[2],
+                figures.load.as_secs_f64() * 1e3,
+                figures.again.as_secs_f64() * 1e3,
+            );
+            if !durable {
+                growth.push((*size, [ours, call, figures.bytes[0] as f64]));
+            }
+        }
+    }
+    if let [(_, _), (from, first), .., (to, last)] | [(from, first), (to, last)] = growth.as_slice() {
+        let [commit, call, bytes] = [0, 1, 2].map(|at| last[at] / first[at]);
+        println!(
+            "From {from} to {to}, without fsync: commit × {commit:.2}, call × {call:.2}, bytes × {bytes:.2}"
+        );
+    }
+}
+
+struct Figures {
+    /// Ours, git, libgit2, and the whole call.
+    times: [Duration; 4],
+    /// Of objects, per commit: ours, git, libgit2.
+    bytes: [u64; 3],
+    load: Duration,
+    again: Duration,
+}
+
+fn measure(size: usize, rounds: usize, durable: bool) -> Figures {
+    let folder = tempfile::tempdir().unwrap();
+    let seed = Seed::new(size);
+    let place = |name: &str| folder.path().join(name).join(seed.meta.id.to_string());
+    for name in ["ours", "git", "libgit2", "call"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        Git::init_with(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
+    }
+    // Files as young as the index are looked into again and again, by all of them.
+    std::thread::sleep(Duration::from_millis(1_100));
+    for name in ["ours", "git", "libgit2", "call"] {
+        git(&place(name), false, &["status", "--short"]);
+    }
+    let store = Store::new(folder.path().join("call"));
+    let since = Instant::now();
+    store.load(&place("call")).unwrap();
+    let load = since.elapsed();
+    let agains: Vec<Duration> =
+        (0..21).map(|_| timed(|| drop(store.load(&place("call")).unwrap()))).collect();
+
+    let mut ours = Ours::new(&place("ours"), durable);
+    let mut command_line = CommandLine { dir: place("git"), durable };
+    let mut libgit2 = Libgit2::new(&place("libgit2"), durable);
+    let mut call = Call::new(folder.path().join("call"), &seed, durable);
+    let all: [(&str, &mut dyn Contestant); 4] =
+        [("ours", &mut ours), ("git", &mut command_line), ("libgit2", &mut libgit2), ("call", &mut call)];
+    let only = std::env::var("ONLY").ok();
+    let before = ["ours", "git", "libgit2"].map(|name| object_bytes(&place(name)));
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    for round in 0..rounds {
+        let changes = seed.changes(round);
+        for turn in 0..all.len() {
+            let at = (round + turn) % all.len();
+            if only.as_deref().is_none_or(|only| only == all[at].0) {
+                times[at].push(all[at].1.commit(round, &changes));
+            }
+        }
+    }
+    let after = ["ours", "git", "libgit2"].map(|name| object_bytes(&place(name)));
+    for name in ["ours", "git", "libgit2", "call"] {
+        assert_eq!(git(&place(name), false, &["status", "--porcelain"]), "", "{name}");
+    }
+    Figures {
+        times: times.map(median),
+        bytes: [0, 1, 2].map(|at| (after[at] - before[at]) / rounds as u64),
+        load,
+        again: median(agains),
+    }
+}
+
+/// One who commits.
+trait Contestant {
+    fn commit(&mut self, round: usize, changes: &[FileChange]) -> Duration;
+}
+
+struct Ours {
+    git: Git,
+    head: CommitId,
+}
+
+impl Ours {
+    fn new(dir: &Path, durable: bool) -> Ours {
+        let options = Options { configuration: Configuration::Isolated, durability: durability(durable) };
+        let git = Git::open_with(options, dir).unwrap();
+        let head = git.head().unwrap().commit.unwrap();
+        Ours { git, head }
+    }
+}
+
+impl Contestant for Ours {
+    fn commit(&mut self, _: usize, changes: &[FileChange]) -> Duration {
+        timed(|| self.head = self.git.commit(self.head, changes, "Commit three nodes", AT).unwrap())
+    }
+}
+
+struct CommandLine {
+    dir: PathBuf,
+    durable: bool,
+}
+
+impl Contestant for CommandLine {
+    fn commit(&mut self, _: usize, changes: &[FileChange]) -> Duration {
+        timed(|| {
+            write_files(&self.dir, changes);
+            let mut add = vec!["add", "--"];
+            add.extend(changes.iter().map(|change| change.path.as_str()));
+            git(&self.dir, self.durable, &add);
+            git(&self.dir, self.durable, &["commit", "-q", "-m", "Commit three nodes"]);
+        })
+    }
+}
+
+struct Libgit2 {
+    dir: PathBuf,
+    repository: git2::Repository,
+}
+
+impl Libgit2 {
+    fn new(dir: &Path, durable: bool) -> Libgit2 {
+        let repository = git2::Repository::open(dir).unwrap();
+        repository.config().unwrap().set_bool("core.fsyncObjectFiles", durable).unwrap();
+        Libgit2 { dir: dir.to_owned(), repository }
+    }
+}
+
+impl Contestant for Libgit2 {
+    fn commit(&mut self, _: usize, changes: &[FileChange]) -> Duration {
+        timed(|| {
+            write_files(&self.dir, changes);
+            let mut index = self.repository.index().unwrap();
+            index.read(false).unwrap();
+            for change in changes {
+                index.add_path(Path::new(&change.path)).unwrap();
+            }
+            index.write().unwrap();
+            let tree = self.repository.find_tree(index.write_tree().unwrap()).unwrap();
+            let parent = self.repository.head().unwrap().peel_to_commit().unwrap();
+            let person = git2::Signature::now("Bench", "bench@localhost").unwrap();
+            let message = "Commit three nodes";
+            self.repository.commit(Some("HEAD"), &person, &person, message, &tree, &[&parent]).unwrap();
+        })
+    }
+}
+
+struct Call {
+    service: Service,
+    session: String,
+    parents: Vec<NodeId>,
+}
+
+impl Call {
+    fn new(root: PathBuf, seed: &Seed, durable: bool) -> Call {
+        let service = Service::new(root, World::Machine, None).with_durability(durability(durable));
+        let session = seed.meta.id.to_string();
+        assert!(service.read(&session).is_ok());
+        Call { service, session, parents: seed.parents.clone() }
+    }
+}
+
+impl Contestant for Call {
+    fn commit(&mut self, round: usize, _: &[FileChange]) -> Duration {
+        let parent = &self.parents[round % self.parents.len()];
+        let ids =
+            ["x", "y", "z"].map(|letter| parent.child(&format!("{letter}{round}")).unwrap().to_string());
+        let nodes = ids.iter().map(|id| NewNode {
+            id: id.clone(),
+            parent: Some(parent.to_string()),
+            title: "Look further".into(),
+            planned_action: "Read what is there.".into(),
+        });
+        let request = Propose { nodes: nodes.collect(), withdraw: Vec::new() };
+        let results: Vec<Finding> = ids
+            .iter()
+            .map(|id| Finding {
+                node_id: id.clone(),
+                state: "EXPLORE".into(),
+                findings: text(&format!("{id} of {round}")),
+                agent_id: Some(format!("agent-{id}")),
+                ..Finding::default()
+            })
+            .collect();
+        timed(|| {
+            let proposed = self
+                .service
+                .write(&self.session, |investigation, terms, now| {
+                    propose(investigation, terms, request.clone(), now)
+                })
+                .map_err(|refusal| refusal.errors)
+                .unwrap();
+            assert!(proposed.decision.event.is_some());
+            let committed = self
+                .service
+                .write(&self.session, |investigation, terms, now| {
+                    commit(investigation, terms, results.clone(), now)
+                })
+                .map_err(|refusal| refusal.errors)
+                .unwrap();
+            assert!(committed.decision.event.is_some());
+        })
+    }
+}
+
+/// An investigation of a size: one root, then pairs, then lines of single nodes side by side.
+struct Seed {
+    meta: Meta,
+    nodes: Vec<Arc<Node>>,
+    files: Vec<FileChange>,
+    /// Nodes in the last round but one, which may have more children.
+    parents: Vec<NodeId>,
+}
+
+impl Seed {
+    fn new(size: usize) -> Seed {
+        let at = Timestamp::from_milliseconds(AT * 1_000).unwrap();
+        let width = (size / 9).clamp(2, 1_000);
+        let mut rounds: Vec<Vec<NodeId>> = vec![vec!["R1.A".parse().unwrap()]];
+        let mut left = size - 1;
+        while left > 0 {
+            let next: Vec<NodeId> = match rounds.len() {
+                1 => (0..width / 2).map(|n| rounds[0][0].child(&format!("{n}a")).unwrap()).collect(),
+                2 => rounds[1].iter().flat_map(|id| ["1", "2"].map(|step| id.child(step).unwrap())).collect(),
+                last => rounds[last - 1].iter().map(|id| id.child("a").unwrap()).collect(),
+            };
+            let next: Vec<NodeId> = next.into_iter().take(left).collect();
+            left -= next.len();
+            rounds.push(next);
+        }
+        let mut nodes = Vec::with_capacity(size);
+        for (index, round) in rounds.iter().enumerate() {
+            for (place, id) in round.iter().enumerate() {
+                let parent = match index {
+                    0 => None,
+                    1 => Some(rounds[0][0].clone()),
+                    2 => Some(rounds[1][place / 2].clone()),
+                    _ => Some(rounds[index - 1][place].clone()),
+                };
+                let state = if index + 1 == rounds.len() { "DEAD" } else { "EXPLORE" };
+                nodes.push(Arc::new(node(id, parent, state, &text(id.as_str()), at)));
+            }
+        }
+        let meta = Meta {
+            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
+            title: "What a commit costs".into(),
+            query: "What does a commit cost?".into(),
+            context: None,
+            ruleset: builtin::DEFAULT.into(),
+            mode: "deep".into(),
+            min_rounds: 5,
+            min_roots: 1,
+            allow_early_terminal: false,
+            started_at: at,
+        };
+        let plain =
+            |path: &str, text: String| FileChange { path: path.into(), content: Some(text.into_bytes()) };
+        let mut files = vec![
+            plain(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT.into()),
+            plain(layout::META, meta_file::write(&meta).unwrap()),
+            plain(layout::RULESET, builtin::all()[0].text.clone()),
+        ];
+        files.extend(nodes_files(nodes.clone()));
+        let parents = rounds[rounds.len() - 2].clone();
+        Seed { meta, nodes, files, parents }
+    }
+
+    /// Two new nodes in the last round and a changed one, different each time.
+    fn changes(&self, round: usize) -> Vec<FileChange> {
+        let at = self.meta.started_at;
+        let parent = &self.parents[round % self.parents.len()];
+        let mut nodes: Vec<Arc<Node>> = ["b", "c"]
+            .into_iter()
+            .map(|letter| {
+                let id = parent.child(&format!("{letter}{round}")).unwrap();
+                let text = text(&format!("{id} in {round}"));
+                Arc::new(node(&id, Some(parent.clone()), "EXPLORE", &text, at))
+            })
+            .collect();
+        let old = &self.nodes[self.nodes.len() - 1 - round % self.nodes.len().min(10)];
+        let text = text(&format!("{} again in {round}", old.id));
+        nodes.push(Arc::new(node(&old.id, old.parent.clone(), "DEAD", &text, at)));
+        nodes_files(nodes)
+    }
+}
+
+fn durability(durable: bool) -> Durability {
+    if durable { Durability::Full } else { Durability::Configured }
+}
+
+fn node(id: &NodeId, parent: Option<NodeId>, state: &str, findings: &str, at: Timestamp) -> Node {
+    Node {
+        id: id.clone(),
+        parent,
+        title: format!("Look into {id}"),
+        planned_action: "Read the log, and compare it with last week's.".into(),
+        proposed_at: at,
+        classification: Some(Classification {
+            state: state.parse().unwrap(),
+            requested_state: None,
+            agent_id: Some(format!("agent-{id}")),
+            committed_at: at,
+            findings: findings.into(),
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            warnings: Vec::new(),
+            reclassified: Vec::new(),
+        }),
+    }
+}
+
+fn nodes_files(nodes: Vec<Arc<Node>>) -> Vec<FileChange> {
+    let event = Event::Committed { nodes, transitions: Vec::new() };
+    let files = format::files(&event).unwrap().into_iter();
+    files.map(|file| FileChange { path: file.path, content: file.content.map(String::into_bytes) }).collect()
+}
+
+/// 3 KB of Markdown whose words differ from text to text, and which compresses as such text does.
+fn text(key: &str) -> String {
+    let words = [
+        "queue", "index", "the", "a", "plan", "of", "lock", "was", "retry", "and", "slow", "page", "in",
+        "log",
+    ];
+    let mut state = key.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |state, byte| {
+        (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut text = format!("What was seen at {key}.\n");
+    while text.len() < 3_000 {
+        text.push_str("\n-");
+        for _ in 0..12 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let number = (state >> 33) as usize;
+            text.push_str(&format!(" {}", words[number % words.len()]));
+            if number.is_multiple_of(5) {
+                text.push_str(&format!(" {}", number % 10_007));
+            }
+        }
+    }
+    text
+}
+
+fn write_files(dir: &Path, changes: &[FileChange]) {
+    for change in changes {
+        fs::write(dir.join(&change.path), change.content.as_ref().unwrap()).unwrap();
+    }
+}
+
+fn git(dir: &Path, durable: bool, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command
+        .env("HOME", dir.parent().unwrap())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.arg("-C").arg(dir).args(["-c", "user.name=Bench", "-c", "user.email=bench@localhost"]);
+    command.args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+    if durable {
+        command.args(["-c", "core.fsync=all"]);
+    }
+    let output = command.args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The bytes of all files below `objects`.
+fn object_bytes(dir: &Path) -> u64 {
+    fn below(folder: &Path) -> u64 {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+        let sizes = entries.map(|entry| match entry.metadata().unwrap() {
+            metadata if metadata.is_dir() => below(&entry.path()),
+            metadata => metadata.len(),
+        });
+        sizes.sum()
+    }
+    below(&dir.join(".git/objects"))
+}
+
+fn timed(action: impl FnOnce()) -> Duration {
+    let since = Instant::now();
+    action();
+    since.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
