@@ -1,3 +1,4 @@
 //! The store, and what people find in it.
 
+mod cost;
 mod history;
