@@ -151,6 +151,6 @@ fn ask(path: &Path) -> Option<SessionId> {
     }
     let git = Git::open(path).ok()?;
     let head = git.head().ok()?.commit?;
-    let (_, snapshot) = read::snapshot(&git, path, head, None, &read::Files::default()).ok()?;
+    let snapshot = read::snapshot(&git, path, head, None, None).ok()?;
     Some(snapshot.investigation.meta().id)
 }

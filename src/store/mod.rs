@@ -152,7 +152,7 @@ impl Store {
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
         };
-        self.held().keep(Arc::new(git), read::Files::default(), snapshot.clone());
+        self.held().keep(Arc::new(git), snapshot.clone());
         Ok(snapshot)
     }
 
@@ -177,7 +177,7 @@ impl Store {
     /// No repository, no commit yet, or no readable `investigation.yaml`. Other faults are part of the snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
         let held = self.held().get(path);
-        if let Some((git, _, snapshot)) = &held
+        if let Some((git, snapshot)) = &held
             && let Ok(head) = git.head()
             && head.commit == Some(snapshot.head)
             && head.branch == snapshot.branch
@@ -191,9 +191,9 @@ impl Store {
             path: path.to_owned(),
             reason: "it has no commit yet".into(),
         })?;
-        let known = held.map(|(_, files, _)| files).unwrap_or_default();
-        let (files, snapshot) = read::snapshot(&git, path, commit, head.branch, &known)?;
-        self.held().keep(git, files, snapshot.clone());
+        let before = held.map(|(_, snapshot)| snapshot);
+        let snapshot = read::snapshot(&git, path, commit, head.branch, before.as_ref())?;
+        self.held().keep(git, snapshot.clone());
         Ok(snapshot)
     }
 
@@ -210,7 +210,7 @@ impl Store {
         let base = if base == "HEAD" { git.head()?.commit } else { git.resolve(base)? };
         let commits = git.log(base.ok_or_else(unknown)?, back.checked_add(1))?;
         let commit = commits.get(back).ok_or_else(unknown)?.id;
-        Ok(read::snapshot(&git, path, commit, None, &read::Files::default())?.1)
+        read::snapshot(&git, path, commit, None, None)
     }
 
     /// Writes the files of a decision on `snapshot` as one commit. `changes` are what they mean, so that the state
@@ -228,10 +228,7 @@ impl Store {
         message: &str,
         at: Timestamp,
     ) -> Result<Snapshot, StoreError> {
-        let (git, known) = match self.held().get(&snapshot.path) {
-            Some((git, files, _)) => (git, files),
-            None => (Arc::new(self.open(&snapshot.path)?), read::Files::default()),
-        };
+        let git = self.git(&snapshot.path)?;
         refuse_in_progress(&snapshot.path, git.path())?;
         let files: Vec<git::FileChange> = files
             .into_iter()
@@ -246,7 +243,7 @@ impl Store {
             investigation: Arc::new(snapshot.investigation.with(changes)),
             ..snapshot.clone()
         };
-        self.held().keep(git, known, after.clone());
+        self.held().keep(git, after.clone());
         Ok(after)
     }
 
@@ -299,7 +296,7 @@ impl Store {
     }
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
-        let held = self.held().get(path).map(|(git, _, _)| git);
+        let held = self.held().get(path).map(|(git, _)| git);
         held.map_or_else(|| Ok(Arc::new(self.open(path)?)), Ok)
     }
 
@@ -396,22 +393,21 @@ struct Held {
 
 struct Entry {
     git: Arc<Git>,
-    files: read::Files,
     snapshot: Snapshot,
     used: u64,
 }
 
 impl Held {
-    fn get(&mut self, path: &Path) -> Option<(Arc<Git>, read::Files, Snapshot)> {
+    fn get(&mut self, path: &Path) -> Option<(Arc<Git>, Snapshot)> {
         self.clock += 1;
         let entry = self.entries.get_mut(path)?;
         entry.used = self.clock;
-        Some((Arc::clone(&entry.git), entry.files.clone(), entry.snapshot.clone()))
+        Some((Arc::clone(&entry.git), entry.snapshot.clone()))
     }
 
-    fn keep(&mut self, git: Arc<Git>, files: read::Files, snapshot: Snapshot) {
+    fn keep(&mut self, git: Arc<Git>, snapshot: Snapshot) {
         self.clock += 1;
-        self.entries.insert(snapshot.path.clone(), Entry { git, files, snapshot, used: self.clock });
+        self.entries.insert(snapshot.path.clone(), Entry { git, snapshot, used: self.clock });
         if self.entries.len() > HELD {
             let oldest =
                 self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(path, _)| path.clone());

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use super::git::{BlobId, CommitId, FileKind, Git, GitError, TreeFile};
 use super::{Fault, Snapshot, SourceFile, StoreError};
@@ -15,23 +16,37 @@ use crate::yaml::YamlError;
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
 const FILE_MAX: u64 = 16 << 20;
 
-/// Files that were read before, by their content: what has not changed is not read again.
-#[derive(Clone, Default)]
-pub(super) struct Files {
-    nodes: Arc<HashMap<BlobId, Arc<Node>>>,
+/// Fewer files than this are read by one thread: starting others would take longer.
+const FEW: usize = 64;
+
+/// How many threads read at most. They share the file system's attention.
+const THREADS: usize = 8;
+
+/// A node's file that is to be read.
+struct Unread {
+    id: NodeId,
+    path: String,
+    blob: BlobId,
 }
 
-/// The investigation at a commit, and its files for the next time.
+/// The investigation at a commit. Nodes whose files are the same in `before` are taken from there.
 pub(super) fn snapshot(
     git: &Git,
     path: &Path,
     commit: CommitId,
     branch: Option<String>,
-    known: &Files,
-) -> Result<(Files, Snapshot), StoreError> {
+    before: Option<&Snapshot>,
+) -> Result<Snapshot, StoreError> {
+    // A folder that is another repository by now doesn't have the old commit.
+    let mut known: HashMap<String, BlobId> = HashMap::new();
+    for file in before.and_then(|before| git.files(before.head).ok()).into_iter().flatten() {
+        // A tree that names a file twice is read by its first entry.
+        known.entry(file.path).or_insert(file.blob);
+    }
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
-    let mut nodes: Vec<(BlobId, Arc<Node>)> = Vec::new();
+    let mut nodes: Vec<Arc<Node>> = Vec::new();
+    let mut unread: Vec<Unread> = Vec::new();
     let mut seen = HashSet::new();
     for file in git.files(commit)? {
         let place = layout::place(&file.path);
@@ -59,15 +74,20 @@ pub(super) fn snapshot(
                 Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
-            // The same bytes may stand under another path, where they are wrong.
-            Place::Node(id) => match known.nodes.get(&file.blob).filter(|node| node.id == id) {
-                Some(node) => nodes.push((file.blob, Arc::clone(node))),
-                None => match read_node(git, &file.path, file.blob, &id) {
-                    Ok(node) => nodes.push((file.blob, Arc::new(node))),
-                    Err(fault) => faults.push(fault),
-                },
-            },
+            Place::Node(id) => {
+                let is_known = known.get(&file.path) == Some(&file.blob);
+                match before.filter(|_| is_known).and_then(|before| before.investigation.node(&id)) {
+                    Some(node) => nodes.push(Arc::clone(node)),
+                    None => unread.push(Unread { id, path: file.path, blob: file.blob }),
+                }
+            }
             Place::Stray | Place::Other => {}
+        }
+    }
+    for read in read_nodes(git, &unread) {
+        match read {
+            Ok(node) => nodes.push(Arc::new(node)),
+            Err(fault) => faults.push(fault),
         }
     }
     let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
@@ -77,23 +97,39 @@ pub(super) fn snapshot(
     let ruleset = ruleset.unwrap_or_else(|| {
         Err(Fault { path: layout::RULESET.into(), line: None, reason: "the ruleset is missing".into() })
     });
-    let files = Files { nodes: Arc::new(nodes.iter().cloned().collect()) };
-    let (investigation, misplaced) =
-        Investigation::from_facts(meta, nodes.into_iter().map(|(_, node)| node), conclusion);
+    let (investigation, misplaced) = Investigation::from_facts(meta, nodes, conclusion);
     faults.extend(misplaced.into_iter().map(|fault| Fault {
         path: layout::node(&fault.node),
         line: None,
         reason: fault.reason,
     }));
-    let snapshot = Snapshot {
+    Ok(Snapshot {
         path: path.to_owned(),
         head: commit,
         branch,
         investigation: Arc::new(investigation),
         ruleset: ruleset.map(Arc::new),
         faults,
+    })
+}
+
+/// The nodes in these files, in their order; many of them by several threads.
+fn read_nodes(git: &Git, files: &[Unread]) -> Vec<Result<Node, Fault>> {
+    let read = |files: &[Unread]| -> Vec<Result<Node, Fault>> {
+        files.iter().map(|file| read_node(git, &file.path, file.blob, &file.id)).collect()
     };
-    Ok((files, snapshot))
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    if files.len() < FEW || threads == 1 {
+        return read(files);
+    }
+    thread::scope(|scope| {
+        let parts: Vec<_> = files
+            .chunks(files.len().div_ceil(threads))
+            .map(|files| (files, scope.spawn(move || read(files))))
+            .collect();
+        // A thread that panicked has read nothing; what it could not read is read here, and panics here.
+        parts.into_iter().flat_map(|(files, part)| part.join().unwrap_or_else(|_| read(files))).collect()
+    })
 }
 
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:

@@ -191,8 +191,10 @@ impl Git {
         if self.disk.everything() {
             files.push(self.git_dir.join(JOURNAL_FILE));
         }
-        self.disk.sync(&files)?;
-        if self.disk.everything() { self.disk.sync_folders(&self.git_dir, &files) } else { Ok(()) }
+        match self.disk.everything() {
+            true => self.disk.sync_with_names(&self.git_dir, &files, &[]),
+            false => self.disk.sync(&files, &[]),
+        }
     }
 
     /// With everything, waits for the names of references and files, and for the lines of the reflogs.
@@ -202,10 +204,10 @@ impl Git {
         }
         let logs = references.iter().map(|name| self.git_dir.join("logs").join(name));
         let logs: Vec<PathBuf> = logs.filter(|log| log.exists()).collect();
-        self.disk.sync(&logs)?;
         let names = references.iter().map(|name| self.git_dir.join(name));
         let top = self.work_dir.as_ref().unwrap_or(&self.git_dir);
-        self.disk.sync_folders(top, &names.chain(logs).chain(files.iter().cloned()).collect::<Vec<_>>())
+        let names: Vec<PathBuf> = names.chain(files.iter().cloned()).collect();
+        self.disk.sync_with_names(top, &logs, &names)
     }
 
     /// Changes the reference `name`, through HEAD or not, as gix does; its new value and `files` are on the disk
@@ -228,7 +230,7 @@ impl Git {
             let lock = self.git_dir.join(format!("{name}.lock"));
             files.extend(lock.exists().then_some(lock));
         }
-        self.disk.sync(&files)?;
+        self.disk.sync(&files, &[])?;
         Ok(prepared.commit(Some(committer)).map(drop))
     }
 }

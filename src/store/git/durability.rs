@@ -15,9 +15,17 @@
 //! git syncs files and never folders, so even with `core.fsync=all` a file system may forget the name of an object
 //! or a moved branch that git has reported. [`Durability::Full`] does both.
 //!
-//! Files are synced side by side: a file system that keeps a log writes it once for those that wait together. On ext4
-//! that makes the ten files of a commit cost about as much as two. `syncfs` would be one call, but waits for what all
-//! other programs have written as well.
+//! # How
+//!
+//! Several files are synced by one `syncfs` on Linux, where the file system is one that is known to do it (ext, XFS,
+//! Btrfs, F2FS, tmpfs); elsewhere by an fsync each, side by side, so that a file system that keeps a log can write it
+//! once for those that wait together. Ten new files of 3 KB on ext4, on a busy machine, median of 15: `syncfs` 2.9 ms,
+//! side by side 12 ms, one after another 39 ms. `syncfs` waits for what other programs have written to that file system
+//! as well, and tells of a failed write since Linux 5.8.
+//!
+//! With everything, a commit waits three times: for its objects and its journal before the first file of the work tree
+//! is touched; for those files, the index and the reference's new value before that takes effect; and for the names of
+//! all of them before the call returns.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -91,40 +99,28 @@ impl Disk {
         self.wanted & EVERYTHING != 0
     }
 
-    /// Waits until these files and folders are on the disk.
-    pub(super) fn sync(&self, paths: &[PathBuf]) -> Result<()> {
+    /// Waits until these files are on the disk, and then these folders, which hold their names.
+    pub(super) fn sync(&self, files: &[PathBuf], folders: &[PathBuf]) -> Result<()> {
         #[cfg(test)]
         if let Ok(mut synced) = self.synced.lock() {
-            synced.extend(paths.iter().cloned());
+            synced.extend(files.iter().chain(folders).cloned());
         }
-        match paths {
-            [] => Ok(()),
-            [path] => sync(path),
-            paths => paths.chunks(AT_ONCE).try_for_each(|paths| {
-                thread::scope(|scope| {
-                    let waits: Vec<_> = paths.iter().map(|path| scope.spawn(|| sync(path))).collect();
-                    waits.into_iter().try_for_each(|wait| {
-                        wait.join().unwrap_or_else(|_| {
-                            Err(io_error("sync", &paths[0])(io::Error::other("a thread panicked")))
-                        })
-                    })
-                })
-            }),
+        if files.len() + folders.len() > 1 && sync_file_systems(files.iter().chain(folders))? {
+            return Ok(());
         }
+        sync_each(files)?;
+        sync_each(folders)
     }
 
-    /// Waits until the names of these files are on the disk: the folders from theirs up to, and with, `top`.
-    pub(super) fn sync_folders<'a>(
-        &self,
-        top: &Path,
-        files: impl IntoIterator<Item = &'a PathBuf>,
-    ) -> Result<()> {
+    /// Waits until these files are on the disk, and the names of these and of `others`: the folders from theirs up to,
+    /// and with, `top`.
+    pub(super) fn sync_with_names(&self, top: &Path, files: &[PathBuf], others: &[PathBuf]) -> Result<()> {
         let mut folders = BTreeSet::new();
-        for file in files {
+        for file in files.iter().chain(others) {
             let above = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
             folders.extend(above.filter(|folder| folder.is_dir()).map(Path::to_owned));
         }
-        self.sync(&folders.into_iter().collect::<Vec<_>>())
+        self.sync(files, &folders.into_iter().collect::<Vec<_>>())
     }
 
     /// Waits until a whole folder is on the disk, with its name.
@@ -142,8 +138,7 @@ impl Disk {
                 }
             }
         }
-        self.sync(&files)?;
-        self.sync(&folders)
+        self.sync(&files, &folders)
     }
 }
 
@@ -162,6 +157,55 @@ fn components(value: &str) -> u8 {
                 // `none` and `default` begin anew, `-name` takes away from that; git warns of an unknown name.
                 _ => 0,
             }
+    })
+}
+
+/// Syncs the file systems of these paths, if all are of a kind that does it.
+#[cfg(target_os = "linux")]
+fn sync_file_systems<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+
+    /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+    const KNOWN: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
+
+    let mut file_systems = std::collections::BTreeMap::new();
+    for path in paths {
+        let failed = io_error("sync", path);
+        let device = std::fs::metadata(path).map_err(&failed)?.dev();
+        if let std::collections::btree_map::Entry::Vacant(place) = file_systems.entry(device) {
+            let file = File::open(path).map_err(&failed)?;
+            let kind = rustix::fs::fstatfs(&file).map_err(|error| failed(error.into()))?.f_type;
+            if !u64::try_from(kind).is_ok_and(|kind| KNOWN.contains(&kind)) {
+                return Ok(false);
+            }
+            place.insert((path, file));
+        }
+    }
+    for (path, file) in file_systems.values() {
+        rustix::fs::syncfs(file).map_err(|error| io_error("sync", path)(error.into()))?;
+    }
+    Ok(true)
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+fn sync_file_systems<'a>(_: impl Iterator<Item = &'a PathBuf>) -> Result<bool> {
+    Ok(false)
+}
+
+/// Syncs paths side by side.
+fn sync_each(paths: &[PathBuf]) -> Result<()> {
+    if let [path] = paths {
+        return sync(path);
+    }
+    paths.chunks(AT_ONCE).try_for_each(|paths| {
+        thread::scope(|scope| {
+            let waits: Vec<_> = paths.iter().map(|path| scope.spawn(|| sync(path))).collect();
+            waits.into_iter().zip(paths).try_for_each(|(wait, path)| {
+                let panicked = |_| Err(io_error("sync", path)(io::Error::other("a thread panicked")));
+                wait.join().unwrap_or_else(panicked)
+            })
+        })
     })
 }
 
@@ -188,6 +232,24 @@ pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_way_of_syncing_works_on_files_and_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = |n: usize| -> Vec<PathBuf> {
+            let files = (0..n).map(|n| folder.path().join(n.to_string()));
+            files
+                .inspect(|file| std::fs::write(file, "x").unwrap())
+                .chain([folder.path().to_owned()])
+                .collect()
+        };
+        for paths in [names(0), names(1), names(AT_ONCE + 3)] {
+            sync_each(&paths).unwrap();
+            sync_file_systems(paths.iter()).unwrap();
+        }
+        let absent = [folder.path().join("absent"), folder.path().to_owned()];
+        assert!(sync_each(&absent).is_err());
+    }
 
     /// Which files `git add` and `git commit` sync with these settings, as git 2.47 does it (seen with strace).
     #[test]

@@ -65,7 +65,7 @@ impl Git {
         match opened {
             Ok((git, commit)) => {
                 if git.disk.everything() {
-                    git.disk.sync(&[parent.to_owned()])?;
+                    git.disk.sync(&[], &[parent.to_owned()])?;
                 }
                 Ok((git, commit))
             }
