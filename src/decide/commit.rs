@@ -1,6 +1,6 @@
 //! `tot_commit`: what was found, each with a state.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::confirm::confirmations;
@@ -107,10 +107,10 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
 
 /// Which node the name of each agent of the batch already stands on.
 fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<String, NodeId> {
-    let asked: BTreeSet<&str> = results.iter().filter_map(|result| result.agent_id.as_deref()).collect();
+    let asked: Vec<&str> = results.iter().filter_map(|result| result.agent_id.as_deref()).collect();
     let named = investigation.committed().filter_map(|(node, _)| {
         let agent = node.classification.as_ref()?.agent_id.as_deref()?;
-        asked.contains(agent).then(|| (agent.to_owned(), node.id.clone()))
+        asked.contains(&agent).then(|| (agent.to_owned(), node.id.clone()))
     });
     named.collect()
 }

@@ -1,6 +1,6 @@
 //! The tree of nodes, and the questions that every rule asks of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Change, Conclusion, Node, NodeId, SessionId, StateName, Timestamp};
@@ -50,7 +50,7 @@ pub struct Investigation {
 struct Round {
     nodes: BTreeMap<NodeId, Arc<Node>>,
     /// The same nodes below each parent, by suffix; not the roots.
-    families: HashMap<NodeId, Vec<Arc<Node>>>,
+    families: BTreeMap<NodeId, Vec<Arc<Node>>>,
     /// How many of them are pending.
     pending: usize,
 }
@@ -141,6 +141,21 @@ impl Investigation {
     /// The committed children of a node with their states.
     pub fn committed_children(&self, id: &NodeId) -> impl Iterator<Item = (&Arc<Node>, &StateName)> {
         self.children(id).filter_map(|node| Some((node, node.state()?)))
+    }
+
+    /// The committed nodes with their states and all their children, by round and suffix: quicker for all of them than
+    /// [`Investigation::children`] for each.
+    pub fn committed_families(&self) -> impl Iterator<Item = (&Arc<Node>, &StateName, &[Arc<Node>])> {
+        self.rounds.iter().flat_map(|(number, round)| {
+            let below = number.checked_add(1).and_then(|next| self.rounds.get(&next));
+            // Both are in the order of their ids.
+            let mut families = below.into_iter().flat_map(|below| &below.families).peekable();
+            round.nodes.values().filter_map(move |node| {
+                while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
+                let own = families.next_if(|(parent, _)| **parent == node.id);
+                Some((node, node.state()?, own.map_or(&[][..], |(_, children)| children)))
+            })
+        })
     }
 
     /// The nodes without a parent, committed and pending.

@@ -1,5 +1,19 @@
 //! Which path holds what. The path of a node depends on nothing but its id, so that two clones never disagree, and
 //! `nodes/R3/` is a folder that a person can browse.
+//!
+//! # Why a folder per round
+//!
+//! A commit writes each folder on the way to a changed file anew: its list of names and ids, of which the ids (20 bytes
+//! each) do not compress. So what a commit costs follows the size of the folders that it touches, and not that of the
+//! investigation. Measured with `cargo bench --bench store`, commits of three files of 3 KB, in rounds of 2, 11, 111 and
+//! 499 nodes, beside investigations of 10, 100, 1,000 and 10,000: 7.0, 7.3, 8.7 and 20.3 KB of objects. That is 27 bytes
+//! for each node in the round, so 1.5 times the bytes at 100 nodes in a round of 150, and 4.5 times in one of 1,000; time
+//! grows less, since 27 KB are little to hash and to compress.
+//!
+//! The others that were tried, for the same commit at 10,000 nodes: all nodes in one folder, 279 KB and 9 ms; folders
+//! nested by ancestry, 9 KB and 12 ms, for the many small trees on the way; this one, 3 ms. A further level inside the
+//! round (by the first letters of the suffix) would bound a commit at any size, and costs the reader of every smaller
+//! investigation a folder to open for each handful of files.
 
 use crate::domain::NodeId;
 

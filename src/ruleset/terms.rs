@@ -262,11 +262,18 @@ impl<'a> Terms<'a> {
 
     /// What a committed node owes and has; `None` for pending and terminal ones.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement> {
-        let (needs, of) = self.owed(node.state()?, node.round())?;
-        let has = investigation
-            .committed_children(&node.id)
-            .filter(|(_, state)| of.is_none_or(|of| of.contains(state)))
-            .count();
+        let children = investigation.committed_children(&node.id).map(|(_, state)| state);
+        self.required(node.state()?, node.round(), children)
+    }
+
+    fn required<'s>(
+        &self,
+        state: &StateName,
+        round: u32,
+        children: impl Iterator<Item = &'s StateName>,
+    ) -> Option<Requirement> {
+        let (needs, of) = self.owed(state, round)?;
+        let has = children.filter(|state| of.is_none_or(|of| of.contains(state))).count();
         Some(Requirement {
             needs,
             has: u32::try_from(has).unwrap_or(u32::MAX),
@@ -277,8 +284,11 @@ impl<'a> Terms<'a> {
     /// The open nodes that still lack children, with what they lack.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement)> {
         investigation
-            .committed()
-            .filter_map(|(node, _)| Some((node.as_ref(), self.requirement(investigation, node)?)))
+            .committed_families()
+            .filter_map(|(node, state, children)| {
+                let children = children.iter().filter_map(|child| child.state());
+                Some((node.as_ref(), self.required(state, node.round(), children)?))
+            })
             .filter(|(_, requirement)| requirement.missing() > 0)
             .collect()
     }

@@ -35,6 +35,28 @@
 //! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
 //!   are ignored.
 //!
+//! # What a commit costs
+//!
+//! Three files of 3 KB, two new and one changed, in a process that lives on, by `cargo bench --bench store`: medians of
+//! 31 rounds in turns with the others, on a busy machine of 4 cores. In memory (tmpfs), so without the disk, ms:
+//!
+//! | nodes | ours | `git add`, `git commit` | libgit2 |
+//! |---|---|---|---|
+//! | 10 | 0.74 | 9.2 | 1.6 |
+//! | 100 | 0.75 | 9.0 | 1.9 |
+//! | 1,000 | 1.07 | 18 | 3.5 |
+//! | 10,000 | 2.55 | 50 | 25 |
+//!
+//! Nothing in it reads or writes more than the folders of the changed files, but git's index: one file of 90 bytes an
+//! entry, of which a commit is a full copy with a full SHA-1. At 10,000 nodes that is most of the time, though it is
+//! spliced (see `splice`) and hashed by the processor's own instructions, in about half a millisecond. `index.skipHash`
+//! would save that half. It is honoured and not set: older JGit, go-git and others call such an index damaged.
+//!
+//! On a disk (ext4, shared with other writers) all three wait for its log, so the distances shrink: 8 ms
+//! at 10,000 nodes beside git's 54 and libgit2's 26. With fsync there (ours [`Durability::Full`], git `core.fsync=all`,
+//! libgit2 `core.fsyncObjectFiles`): 12, 13, 18 and 11 ms at the four sizes, beside git's 34, 37, 53 and 50 and libgit2's
+//! 30, 31, 39 and 28.
+//!
 //! # The steps of a commit
 //!
 //! 1. Take the lock `tot-lock` in the git folder.
