@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod demo;
+mod fuzz;
 mod mcp;
 mod report;
 mod store;
