@@ -1,8 +1,10 @@
 //! What every tool works with: the store, the clock, the rulesets, and the two ways of using them.
 //!
 //! - [`Service::read`] loads an investigation as it is committed.
-//! - [`Service::write`] loads, decides, and commits; if the head has moved meanwhile, all three again. So a decision is
-//!   never published on a state that it was not made on.
+//! - [`Service::write`] waits for its turn, loads, decides, and commits; if the head has moved meanwhile, the last three
+//!   again. So a decision is never published on a state that it was not made on.
+//!
+//! Both put right what a killed writer left in the repository, whether or not they write themselves.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -109,6 +111,12 @@ impl Service {
     ///
     /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
+        let standing = self.load(session)?;
+        self.store.settle(&standing.snapshot.path);
+        Ok(standing)
+    }
+
+    fn load(&self, session: &str) -> Result<Standing, Refusal> {
         let path = self.store.find(session)?;
         let snapshot = self.store.load(&path)?;
         match &snapshot.ruleset {
@@ -136,8 +144,9 @@ impl Service {
         session: &str,
         decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
+        let _turn = self.store.turn(&self.store.find(session)?);
         for _ in 0..TRIES {
-            let standing = self.read(session)?;
+            let standing = self.load(session)?;
             let before = Arc::clone(&standing.snapshot.investigation);
             let at = self.now()?;
             let decision = match decide(&before, &standing.terms(), at) {
@@ -149,6 +158,10 @@ impl Service {
             let Some(event) = &decision.event else {
                 return Ok(Written { standing, before, decision, at });
             };
+            if before.conclusion().is_some() {
+                // A kill may have come between the end and its tag. Once it is reopened, nobody would write it.
+                self.tag_end(&standing, at)?;
+            }
             match self.publish(&standing, &before, event, &decision.warnings, at) {
                 Ok(snapshot) => {
                     let standing = Standing { snapshot, ruleset: standing.ruleset };

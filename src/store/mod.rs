@@ -14,8 +14,9 @@ pub mod git;
 mod history;
 mod read;
 pub mod snapshot;
+mod turn;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,6 +24,7 @@ pub use catalog::FindError;
 pub use git::CommitId;
 use git::{Git, GitError};
 pub use snapshot::{Fault, HistoryEntry, Snapshot};
+pub use turn::Turn;
 
 use crate::domain::{Change, Investigation, Meta, Timestamp};
 use crate::format::{self, FileChange, layout};
@@ -38,6 +40,8 @@ pub struct Store {
     root: PathBuf,
     catalog: catalog::Catalog,
     held: Mutex<Held>,
+    /// The repositories whose old leftovers are swept away.
+    swept: Mutex<HashSet<PathBuf>>,
 }
 
 /// What could not be done with an investigation.
@@ -91,7 +95,12 @@ impl From<GitError> for StoreError {
 impl Store {
     /// The store in that folder, which is made when the first investigation is.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Store { root: root.into(), catalog: catalog::Catalog::default(), held: Mutex::default() }
+        Store {
+            root: root.into(),
+            catalog: catalog::Catalog::default(),
+            held: Mutex::default(),
+            swept: Mutex::default(),
+        }
     }
 
     /// The folder.
@@ -106,6 +115,7 @@ impl Store {
     /// Whatever git or the file system says; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.ignore_investigations()?;
+        turn::sweep_root(&self.root);
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
@@ -167,6 +177,33 @@ impl Store {
         let (files, snapshot) = read::snapshot(&git, path, commit, head.branch, &known)?;
         self.held().keep(git, files, snapshot.clone());
         Ok(snapshot)
+    }
+
+    /// Waits until it is the caller's turn to load, decide and write, and puts right what a killed writer left behind.
+    /// Nothing depends on it but who waits how long: without a turn, go on as well.
+    pub fn turn(&self, path: &Path) -> Option<Turn> {
+        let turn = Turn::wait(path)?;
+        if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+            turn::sweep_objects(path);
+        }
+        self.put_right(path);
+        Some(turn)
+    }
+
+    /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
+    /// is at work there. It is for those who read: [`Store::commit`] does it by itself.
+    pub fn settle(&self, path: &Path) {
+        let is_unfinished = self.git(path).is_ok_and(|git| git.is_unfinished().unwrap_or(false));
+        if is_unfinished && let Some(_turn) = Turn::if_free(path) {
+            self.put_right(path);
+        }
+    }
+
+    /// What fails here fails again, and is told, where somebody writes.
+    fn put_right(&self, path: &Path) {
+        if let Ok(git) = self.git(path) {
+            let _ = git.recover();
+        }
     }
 
     /// The state of the investigation in that folder at any commit: an id, its beginning, a branch, a tag or `HEAD`,
@@ -269,12 +306,19 @@ impl Store {
         let path = self.root.join(".gitignore");
         let io = |source| StoreError::Io { path: path.clone(), source };
         std::fs::create_dir_all(&self.root).map_err(io)?;
+        let is_there = || std::fs::symlink_metadata(&path).is_ok();
+        if is_there() {
+            return Ok(());
+        }
         let text =
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
-        match std::fs::File::create_new(&path) {
-            Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(io),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(io(error)),
+        // Written aside, so that a kill leaves no empty file that would be taken for the user's.
+        let aside = self.root.join(".gitignore.new");
+        std::fs::write(&aside, text).map_err(io)?;
+        match std::fs::rename(&aside, &path) {
+            // Another process was faster.
+            Err(_) if is_there() => Ok(()),
+            outcome => outcome.map_err(io),
         }
     }
 
