@@ -112,7 +112,7 @@ impl Service {
     /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
     pub fn read(&self, session: &str) -> Result<Standing, Refusal> {
         let standing = self.load(session)?;
-        self.store.settle(&standing.snapshot.path);
+        self.store.settle(&standing.snapshot.path, None);
         Ok(standing)
     }
 
@@ -144,9 +144,10 @@ impl Service {
         session: &str,
         decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
-        let _turn = self.store.turn(&self.store.find(session)?);
+        let turn = self.store.turn(&self.store.find(session)?);
         for _ in 0..TRIES {
             let standing = self.load(session)?;
+            self.store.settle(&standing.snapshot.path, turn.as_ref());
             let before = Arc::clone(&standing.snapshot.investigation);
             let at = self.now()?;
             let decision = match decide(&before, &standing.terms(), at) {

@@ -3,6 +3,7 @@
 //! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
 //! 3. [`Store::commit`] writes what was decided on that state as one commit, or says that the head has moved.
+//!    [`Store::turn`] keeps that from happening often.
 //! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
 //!
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
@@ -179,29 +180,26 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Waits until it is the caller's turn to load, decide and write, and puts right what a killed writer left behind.
-    /// Nothing depends on it but who waits how long: without a turn, go on as well.
+    /// Waits until it is the caller's turn to load, decide and write. Nothing depends on it but who waits how long:
+    /// without a turn, go on as well.
     pub fn turn(&self, path: &Path) -> Option<Turn> {
         let turn = Turn::wait(path)?;
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
             turn::sweep_objects(path);
         }
-        self.put_right(path);
         Some(turn)
     }
 
     /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
-    /// is at work there. It is for those who read: [`Store::commit`] does it by itself.
-    pub fn settle(&self, path: &Path) {
-        let is_unfinished = self.git(path).is_ok_and(|git| git.is_unfinished().unwrap_or(false));
-        if is_unfinished && let Some(_turn) = Turn::if_free(path) {
-            self.put_right(path);
+    /// else is at work there. [`Store::commit`] does it by itself; this is for calls that write nothing.
+    pub fn settle(&self, path: &Path, turn: Option<&Turn>) {
+        let Ok(git) = self.git(path) else { return };
+        if !git.is_unfinished().unwrap_or(false) {
+            return;
         }
-    }
-
-    /// What fails here fails again, and is told, where somebody writes.
-    fn put_right(&self, path: &Path) {
-        if let Ok(git) = self.git(path) {
+        let free = if turn.is_some() { None } else { Turn::if_free(path) };
+        if turn.is_some() || free.is_some() {
+            // What fails here fails again, and is told, where somebody writes.
             let _ = git.recover();
         }
     }

@@ -262,6 +262,9 @@ impl<'a> Bench<'a> {
                 self.kill_at(call, step, &mut figures);
             }
         }
+        if self.place.log().contains("panicked") {
+            figures.by_hand(format!("a server panicked: {}", self.place.log()));
+        }
         figures
     }
 
