@@ -1458,7 +1458,7 @@ impl Leftover {
 
     /// Whether the dead process made this lock file: the index's by its identity, a reference's by the id in it. Both
     /// are empty for an instant after their creation; one that is still empty after waiting, and as old as the
-    /// journal, is ours too.
+    /// journal, is ours too. So is one for the index, if the journal says that we had it.
     fn made(&self, path: &Path, metadata: &fs::Metadata, waited: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -1466,10 +1466,15 @@ impl Leftover {
         if self.index_locks.contains(&file_identity(metadata)) {
             return true;
         }
+        let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
+        let is_of_that_moment = waited && apart <= SAME_MOMENT;
         if metadata.len() == 0 {
-            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
-            return waited && apart <= SAME_MOMENT;
+            return is_of_that_moment;
+        }
+        // In a copy of the folder, and where a restart renumbers the devices, our lock has another identity.
+        if is_of_that_moment && !self.index_locks.is_empty() && path.ends_with("index.lock") {
+            return true;
         }
         // An id and a line feed; an index is longer.
         metadata.len() <= 41
@@ -2814,6 +2819,21 @@ mod tests {
                 assert_eq!(bench.file("old").exists(), !published);
             }
         }
+    }
+
+    #[test]
+    fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
+        let bench = Bench::new();
+        let (repository, draft, mut journal) = bench.begin(&[change("n", "n\n")]);
+        std::mem::forget(bench.prepare(&repository, &draft, &mut journal));
+        drop(journal);
+        // The same bytes in another file.
+        let (lock, copy) = (bench.git.path().join("index.lock"), bench.git.path().join("copy"));
+        fs::copy(&lock, &copy).unwrap();
+        fs::rename(&copy, &lock).unwrap();
+        bench.commit(&[change("after", "a\n")]);
+        bench.assert_clean();
+        bench.assert_sound();
     }
 
     #[test]
