@@ -1,10 +1,12 @@
 //! What every tool works with: the store, the clock, the rulesets, and the two ways of using them.
 //!
 //! - [`Service::read`] loads an investigation as it is committed.
-//! - [`Service::write`] loads, decides, and commits; if the head has moved meanwhile, all three again. So a decision is
-//!   never published on a state that it was not made on.
+//! - [`Service::write`] waits for its turn, loads, decides, and commits; if the head has moved meanwhile, the last three
+//!   again. So a decision is never published on a state that it was not made on.
+//!
+//! Both put right what a killed writer left in the repository, whether or not they write themselves.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
@@ -161,7 +163,13 @@ impl Service {
     /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
         let path = self.store.find(session)?;
-        let snapshot = self.store.load(&path)?;
+        let seen = self.load(&path)?;
+        self.store.settle(&path, None);
+        Ok(seen)
+    }
+
+    fn load(&self, path: &Path) -> Result<Result<Standing, Unjudged>, Refusal> {
+        let snapshot = self.store.load(path)?;
         let error = match &snapshot.ruleset {
             Ok(ruleset) => return Ok(Ok(Standing { ruleset: Arc::clone(ruleset), snapshot })),
             Err(fault) => Diagnostic::new(
@@ -189,8 +197,11 @@ impl Service {
         session: &str,
         decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
+        let path = self.store.find(session)?;
+        let turn = self.store.turn(&path);
         for _ in 0..TRIES {
-            let standing = self.read(session)?;
+            let standing = self.load(&path)?.map_err(|unjudged| Refusal::from(unjudged.error))?;
+            self.store.settle(&path, turn.as_ref());
             let before = Arc::clone(&standing.snapshot.investigation);
             let at = self.now()?;
             let decision = match decide(&before, &self.terms(&standing), at) {
@@ -202,6 +213,10 @@ impl Service {
             let Some(event) = &decision.event else {
                 return Ok(Written { standing, before, decision, at });
             };
+            if before.conclusion().is_some() {
+                // A kill may have come between the end and its tag. Once it is reopened, nobody would write it.
+                self.tag_end(&standing, at)?;
+            }
             match self.publish(&standing, &before, event, &decision.warnings, at) {
                 Ok(snapshot) => {
                     let standing = Standing { snapshot, ruleset: standing.ruleset };

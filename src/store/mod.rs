@@ -3,6 +3,7 @@
 //! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
 //! 3. [`Store::commit`] writes what was decided on that state as one commit, or says that the head has moved.
+//!    [`Store::turn`] keeps that from happening often.
 //! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
 //!
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
@@ -18,8 +19,9 @@ pub mod git;
 mod history;
 mod read;
 pub mod snapshot;
+mod turn;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +29,7 @@ pub use catalog::FindError;
 pub use git::{CommitId, Durability};
 use git::{Git, GitError};
 pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
+pub use turn::Turn;
 
 use crate::domain::{Change, Investigation, Meta, Timestamp};
 use crate::format::{self, FileChange, layout};
@@ -43,6 +46,8 @@ pub struct Store {
     durability: Durability,
     catalog: catalog::Catalog,
     held: Mutex<Held>,
+    /// The repositories whose old leftovers are swept away.
+    swept: Mutex<HashSet<PathBuf>>,
 }
 
 /// What could not be done with an investigation.
@@ -113,6 +118,7 @@ impl Store {
             durability: Durability::default(),
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
+            swept: Mutex::default(),
         }
     }
 
@@ -133,6 +139,7 @@ impl Store {
     /// Whatever git or the file system says; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.ignore_investigations()?;
+        turn::sweep_root(&self.root);
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
@@ -195,6 +202,30 @@ impl Store {
         let snapshot = read::snapshot(&git, path, commit, head.branch, before.as_ref())?;
         self.held().keep(git, snapshot.clone());
         Ok(snapshot)
+    }
+
+    /// Waits until it is the caller's turn to load, decide and write. Nothing depends on it but who waits how long:
+    /// without a turn, go on as well.
+    pub fn turn(&self, path: &Path) -> Option<Turn> {
+        let turn = Turn::wait(path)?;
+        if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+            turn::sweep_objects(path);
+        }
+        Some(turn)
+    }
+
+    /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
+    /// else is at work there. [`Store::commit`] does it by itself; this is for calls that write nothing.
+    pub fn settle(&self, path: &Path, turn: Option<&Turn>) {
+        let Ok(git) = self.git(path) else { return };
+        if !git.is_unfinished().unwrap_or(false) {
+            return;
+        }
+        let free = if turn.is_some() { None } else { Turn::if_free(path) };
+        if turn.is_some() || free.is_some() {
+            // What fails here fails again, and is told, where somebody writes.
+            let _ = git.recover();
+        }
     }
 
     /// The state of the investigation in that folder at any commit: an id, its beginning, a branch, a tag or `HEAD`,
@@ -309,12 +340,19 @@ impl Store {
         let path = self.root.join(".gitignore");
         let io = |source| StoreError::Io { path: path.clone(), source };
         std::fs::create_dir_all(&self.root).map_err(io)?;
+        let is_there = || std::fs::symlink_metadata(&path).is_ok();
+        if is_there() {
+            return Ok(());
+        }
         let text =
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
-        match std::fs::File::create_new(&path) {
-            Ok(mut file) => std::io::Write::write_all(&mut file, text.as_bytes()).map_err(io),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(io(error)),
+        // Written aside, so that a kill leaves no empty file that would be taken for the user's.
+        let aside = self.root.join(".gitignore.new");
+        std::fs::write(&aside, text).map_err(io)?;
+        match std::fs::rename(&aside, &path) {
+            // Another process was faster.
+            Err(_) if is_there() => Ok(()),
+            outcome => outcome.map_err(io),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod check;
 mod demo;
+mod fuzz;
 mod mcp;
 mod report;
 mod rules;

@@ -123,11 +123,16 @@ impl Git {
     /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
     /// was anything. The next write does the same by itself.
     pub fn recover(&self) -> Result<bool> {
-        if optional_metadata(&self.git_dir.join(JOURNAL_FILE))?.is_none_or(|metadata| metadata.len() == 0) {
+        if !self.is_unfinished()? {
             return Ok(false);
         }
         let _turn = self.take_turn()?;
         self.recover_in(&self.local())
+    }
+
+    /// Whether somebody is writing right now, or was killed at it.
+    pub fn is_unfinished(&self) -> Result<bool> {
+        Ok(optional_metadata(&self.git_dir.join(JOURNAL_FILE))?.is_some_and(|metadata| metadata.len() > 0))
     }
 }
 

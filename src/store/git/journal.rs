@@ -156,7 +156,7 @@ impl Leftover {
 
     /// Whether the dead process made this lock file: the index's by its identity, a reference's by the id in it. Both
     /// are empty for an instant after their creation; one that is still empty after waiting, and as old as the
-    /// journal, is ours too.
+    /// journal, is ours too. So is one for the index, if the journal says that we had it.
     pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, waited: bool) -> bool {
         if !metadata.is_file() {
             return false;
@@ -164,10 +164,15 @@ impl Leftover {
         if self.index_locks.contains(&file_identity(metadata)) {
             return true;
         }
+        let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
+        let is_of_that_moment = waited && apart <= SAME_MOMENT;
         if metadata.len() == 0 {
-            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
-            return waited && apart <= SAME_MOMENT;
+            return is_of_that_moment;
+        }
+        // In a copy of the folder, and where a restart renumbers the devices, our lock has another identity.
+        if is_of_that_moment && !self.index_locks.is_empty() && path.ends_with("index.lock") {
+            return true;
         }
         // An id and a line feed; an index is longer.
         metadata.len() <= 41

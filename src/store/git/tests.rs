@@ -635,6 +635,21 @@ fn a_commit_killed_at_any_step_is_recovered() {
 }
 
 #[test]
+fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
+    let bench = Bench::new();
+    let (repository, draft, mut journal) = bench.begin(&[change("n", "n\n")]);
+    std::mem::forget(bench.prepare(&repository, &draft, &mut journal));
+    drop(journal);
+    // The same bytes in another file.
+    let (lock, copy) = (bench.git.path().join("index.lock"), bench.git.path().join("copy"));
+    fs::copy(&lock, &copy).unwrap();
+    fs::rename(&copy, &lock).unwrap();
+    bench.commit(&[change("after", "a\n")]);
+    bench.assert_clean();
+    bench.assert_sound();
+}
+
+#[test]
 fn recovery_keeps_what_the_user_did_since() {
     let bench = Bench::new();
     let (repository, draft, mut journal) =

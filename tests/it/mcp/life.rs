@@ -195,3 +195,55 @@ fn what_was_acknowledged_survives_a_kill() {
         sandbox.sleep(1);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_writer_left_is_put_right_by_whoever_reads() {
+    use std::os::unix::fs::MetadataExt;
+
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let git_folder = session.repository().join(".git");
+    let (lock, journal) = (git_folder.join("index.lock"), git_folder.join("tot-journal"));
+    std::fs::write(&lock, "").unwrap();
+    let file = lock.metadata().unwrap();
+    let head = sandbox.head(&session.repository());
+    let left = format!(
+        "tot-journal 1\ntarget {head}\nreference HEAD\nready\nindex-lock {}:{}\npublish\n",
+        file.dev(),
+        file.ino()
+    );
+    std::fs::write(&journal, left).unwrap();
+    session.ok("tot_status", json!({}));
+    assert!(!lock.exists() && journal.metadata().unwrap().len() == 0);
+    assert_eq!(sandbox.head(&session.repository()), head, "reading commits nothing");
+    sandbox.assert_sound(&session.repository());
+}
+
+#[test]
+fn the_tag_of_an_end_is_written_even_if_it_is_reopened_first() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let ended = session.ok("tot_end", json!({}));
+    let repository = session.repository();
+    // As a kill between the two leaves it.
+    sandbox.git(&repository, &["tag", "-d", "ended/1"]);
+    session.refused("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    assert_eq!(sandbox.git(&repository, &["tag"]), "", "a rejected call writes nothing");
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
+    let target = sandbox.git(&repository, &["rev-parse", "ended/1^{commit}"]);
+    assert_eq!(ended["commit"], target.trim());
+}
+
+#[test]
+fn the_root_is_ignored_by_git_even_if_its_first_start_was_killed() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.root()).unwrap();
+    std::fs::write(sandbox.root().join(".gitignore.new"), "").unwrap();
+    sandbox.server().ok("tot_start", json!({"query": "q"}));
+    assert!(std::fs::read_to_string(sandbox.root().join(".gitignore")).unwrap().contains("/*/"));
+    assert!(!sandbox.root().join(".gitignore.new").exists());
+}

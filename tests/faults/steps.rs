@@ -1,0 +1,450 @@
+//! One call at a time, killed before each of its system calls that can change a file: by strace, which delivers SIGKILL
+//! at the K-th call of a kind, for K = 1, 2, 3 until the tool call ends unharmed.
+//!
+//! Each run has a copy of the same investigation, with work of the user's in it: a file that is changed, one that is
+//! staged, one that git does not know, and a node's file edited by hand. After the kill, git must call the repository
+//! sound, HEAD must be the old commit or the call's, a new server must be able to make the same call or know that it
+//! was made, and then the user's work must be as it was, and `git status` with it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::Form;
+use crate::figures::Figures;
+use crate::place::Place;
+use crate::server::{Server, codes, node, result, start};
+
+/// System calls that can change the file system, or on which its state hangs. Those that a machine does not have are
+/// left out by the question mark.
+const CALLS: &[&str] = &[
+    "openat",
+    "creat",
+    "write",
+    "pwrite64",
+    "writev",
+    "copy_file_range",
+    "rename",
+    "renameat",
+    "renameat2",
+    "mkdir",
+    "mkdirat",
+    "rmdir",
+    "unlink",
+    "unlinkat",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "truncate",
+    "ftruncate",
+    "fallocate",
+    "fsync",
+    "fdatasync",
+    "syncfs",
+    "flock",
+    "fchmod",
+    "fchmodat",
+    "utimensat",
+];
+
+/// In the short form, one step of so many is tried.
+const STRIDE: usize = 24;
+
+/// How many are tried at once.
+const THREADS: usize = 4;
+
+/// Calls that accept: the tool, and its arguments beside the session.
+type Call = (&'static str, Value);
+
+/// What is killed, on what.
+struct Kind {
+    name: &'static str,
+    before: Vec<Call>,
+    /// Whether the root's `.gitignore` is still to be written.
+    is_first: bool,
+    /// Whether `git gc` packs objects and references before.
+    is_packed: bool,
+    call: Call,
+    /// A call that was killed before, and where: what is killed then is its recovery.
+    earlier: Option<(Call, &'static str, usize)>,
+    /// The next call after it.
+    next: Call,
+}
+
+fn propose(ids: &[&str]) -> Call {
+    let nodes: Vec<Value> = ids.iter().map(|id| node(id, Some("R1.A"))).collect();
+    ("tot_propose", json!({"nodes": nodes}))
+}
+
+fn commit(ids: &[&str], state: &str) -> Call {
+    let results: Vec<Value> = ids.iter().map(|id| result(id, state)).collect();
+    ("tot_commit", json!({"results": results}))
+}
+
+fn reclassify(id: &str, state: &str) -> Call {
+    ("tot_reclassify", json!({"nodeId": id, "newState": state, "reason": "It is so.", "agentId": "judge"}))
+}
+
+fn kinds() -> Vec<Kind> {
+    let two = &["R2.A1", "R2.A2"];
+    let end: Call = ("tot_end", json!({"conclusion": "It survives."}));
+    let withdraw: Call = ("tot_propose", json!({"withdraw": two}));
+    let begin: Call = ("tot_start", json!({"query": "What else survives?"}));
+    let kind = |name, before: &[Call], call: &Call, next: &Call| Kind {
+        name,
+        before: before.to_vec(),
+        is_first: false,
+        is_packed: false,
+        call: call.clone(),
+        earlier: None,
+        next: next.clone(),
+    };
+    let other = propose(&["R2.A9"]);
+    // Before the second file of the work tree, and between the move of HEAD and that of the index.
+    let halfway = |name, step| Kind {
+        earlier: Some((propose(two), "rename", step)),
+        ..kind(name, &[], &propose(&["R2.A8"]), &other)
+    };
+    let dead = [propose(two), commit(two, "DEAD")];
+    vec![
+        kind("tot_start", &[], &begin, &begin),
+        Kind { is_first: true, ..kind("tot_start, the first", &[], &begin, &begin) },
+        kind("tot_propose", &[], &propose(two), &other),
+        kind("tot_propose, withdrawing", &[propose(two)], &withdraw, &other),
+        kind("tot_commit", &[propose(two)], &commit(two, "EXPLORE"), &other),
+        halfway("recovery to the old HEAD", 2),
+        halfway("recovery to the new HEAD", 3),
+        Kind {
+            is_packed: true,
+            ..kind("tot_commit after git gc", &[propose(two)], &commit(two, "DEAD"), &other)
+        },
+        kind("tot_reclassify", &dead, &reclassify("R2.A1", "EXPLORE"), &other),
+        kind("tot_end", &dead, &end, &end),
+        kind(
+            "tot_reclassify, reopening",
+            &[&dead[..], std::slice::from_ref(&end)].concat(),
+            &reclassify("R2.A1", "EXPLORE"),
+            &other,
+        ),
+    ]
+}
+
+pub fn run(form: Form) -> Vec<Figures> {
+    if !has_strace() {
+        println!("steps: left out, since strace is missing or may not trace here (apt-get install strace)");
+        return Vec::new();
+    }
+    // Elsewhere the same step is another system call's.
+    let kinds = kinds().into_iter().filter(|kind| kind.earlier.is_none() || cfg!(target_arch = "x86_64"));
+    let waiting = Mutex::new(kinds.collect::<Vec<_>>().into_iter().enumerate().rev().collect::<Vec<_>>());
+    let rows = Mutex::new(BTreeMap::new());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some((number, kind)) = { waiting.lock().unwrap().pop() } {
+                    let row = Bench::new(&kind).run(form);
+                    println!("steps: {}, {} kills", kind.name, row.kills);
+                    rows.lock().unwrap().insert(number, row);
+                }
+            });
+        }
+    });
+    rows.into_inner().unwrap().into_values().collect()
+}
+
+/// Whether strace can attach to a process that is not its child's.
+fn has_strace() -> bool {
+    let place = Place::new();
+    let server = place.server(&place.path("investigations"));
+    Tracer::attach(&place, &server, &["-e", "trace=none"]).is_some()
+}
+
+/// A strace at work on a server.
+struct Tracer(std::process::Child);
+
+impl Tracer {
+    fn attach(place: &Place, server: &Server, arguments: &[&str]) -> Option<Tracer> {
+        let mut command = place.command("strace");
+        command.args(["-f", "-p", &server.process().to_string()]).args(arguments);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
+        let mut said = BufReader::new(child.stderr.take()?);
+        let mut line = String::new();
+        said.read_line(&mut line).ok()?;
+        // It may say more, about threads that come and go.
+        thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        let tracer = Tracer(child);
+        line.contains(" attached").then_some(tracer)
+    }
+
+    /// Waits until it is done, its server being dead.
+    fn join(mut self) {
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// One kind of call, with the investigation that it is made on.
+struct Bench<'a> {
+    kind: &'a Kind,
+    place: Place,
+    session: String,
+    user: String,
+}
+
+/// The user's own files, with what they hold.
+const USER: &[(&str, &str)] = &[
+    ("notes.md", "Changed, and not staged.\n"),
+    ("plan.md", "Changed and staged.\n"),
+    ("new.md", "New and staged.\n"),
+    ("scratch.txt", "Not known to git.\n"),
+];
+
+impl<'a> Bench<'a> {
+    fn new(kind: &'a Kind) -> Self {
+        let place = Place::new();
+        let root = place.path("template");
+        let mut server = place.server(&root);
+        let session = start(&mut server);
+        for call in &kind.before {
+            let reply = make(&mut server, &session, call).unwrap();
+            assert_eq!(reply["status"], "OK", "{}: {reply}", kind.name);
+        }
+        drop(server);
+        let repository = root.join(&session);
+        let write = |name: &str, text: &str| std::fs::write(repository.join(name), text).unwrap();
+        write("notes.md", "Notes.\n");
+        write("plan.md", "Plan.\n");
+        place.git(&repository, &["add", "notes.md", "plan.md"]);
+        place.git(&repository, &["commit", "-qm", "By hand"]);
+        if kind.is_packed {
+            place.git(&repository, &["gc", "-q"]);
+        }
+        for (name, text) in USER {
+            write(name, text);
+        }
+        place.git(&repository, &["add", "plan.md", "new.md"]);
+        let root_node = repository.join("nodes/R1/R1.A.yaml");
+        let text = std::fs::read_to_string(&root_node).unwrap();
+        std::fs::write(root_node, text + "# Edited by hand.\n").unwrap();
+        let mut bench = Bench { kind, place, session, user: String::new() };
+        bench.user = bench.users_work(&repository).unwrap();
+        bench
+    }
+
+    /// What the user has changed, as git and the file system tell it.
+    fn users_work(&self, repository: &Path) -> Result<String, String> {
+        let mut told = self.place.try_git(repository, &["status", "--porcelain", "--untracked-files=all"])?;
+        told += &self.place.try_git(repository, &["diff"])?;
+        told += &self.place.try_git(repository, &["diff", "--cached"])?;
+        for (name, _) in USER {
+            told += &std::fs::read_to_string(repository.join(name))
+                .map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok(told)
+    }
+
+    fn run(&self, form: Form) -> Figures {
+        let mut figures = Figures::of(format!("{}, killed at each step", self.kind.name));
+        let counts = self.count();
+        if form.long {
+            for call in counts.keys() {
+                let mut step = 1;
+                while self.kill_at(call, step, &mut figures) {
+                    step += 1;
+                }
+            }
+        } else {
+            let steps = counts.iter().flat_map(|(call, count)| (1..=*count).map(move |step| (call, step)));
+            let offset = form.seed as usize % STRIDE;
+            for (call, step) in steps.skip(offset).step_by(STRIDE) {
+                self.kill_at(call, step, &mut figures);
+            }
+        }
+        if self.place.log().contains("panicked") {
+            figures.by_hand(format!("a server panicked: {}", self.place.log()));
+        }
+        figures
+    }
+
+    /// How often each system call is made in the tool call.
+    fn count(&self) -> BTreeMap<&'static str, usize> {
+        let root = self.copy();
+        let mut server = self.place.server(&root);
+        let log = self.place.path("trace");
+        let known: Vec<String> = CALLS.iter().map(|name| format!("?{name}")).collect();
+        let tracer = Tracer::attach(
+            &self.place,
+            &server,
+            &["-o", &log.to_string_lossy(), "-e", &format!("trace={}", known.join(","))],
+        )
+        .unwrap();
+        let reply = make(&mut server, &self.session, &self.kind.call).unwrap();
+        assert_eq!(reply["status"], "OK", "{}: {reply}", self.kind.name);
+        drop(server);
+        tracer.join();
+        let text = std::fs::read_to_string(log).unwrap();
+        let mut counts = BTreeMap::new();
+        for line in text.lines() {
+            let call = line.split_whitespace().nth(1).and_then(|rest| rest.split_once('('));
+            let known = call.and_then(|(name, _)| CALLS.iter().find(|known| **known == name));
+            if let Some(name) = known {
+                *counts.entry(*name).or_insert(0) += 1;
+            }
+        }
+        std::fs::remove_dir_all(root).unwrap();
+        counts
+    }
+
+    /// A copy of the template, times and all.
+    fn copy(&self) -> PathBuf {
+        let root = self.place.path("copy");
+        let done =
+            self.place.command("cp").arg("-a").arg(self.place.path("template")).arg(&root).status().unwrap();
+        assert!(done.success());
+        if self.kind.is_first {
+            std::fs::remove_file(root.join(".gitignore")).unwrap();
+        }
+        if let Some((call, name, step)) = &self.kind.earlier {
+            assert!(
+                self.call_killed_at(&root, call, name, *step),
+                "{}: it was killed before",
+                self.kind.name
+            );
+        }
+        root
+    }
+
+    /// Makes a call that is killed at that step; says whether it came so far.
+    fn call_killed_at(&self, root: &Path, call: &Call, name: &str, step: usize) -> bool {
+        let mut server = self.place.server(root);
+        let trace = format!("trace={name}");
+        let inject = format!("inject={name}:signal=SIGKILL:when={step}");
+        let arguments = ["-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let tracer = Tracer::attach(&self.place, &server, &arguments).unwrap();
+        let outcome = make(&mut server, &self.session, call);
+        drop(server);
+        tracer.join();
+        outcome.is_err()
+    }
+
+    /// Kills the call at that step; says whether it came so far.
+    fn kill_at(&self, call: &str, step: usize, figures: &mut Figures) -> bool {
+        let root = self.copy();
+        let head = self.place.git(&root.join(&self.session), &["rev-parse", "HEAD"]);
+        let is_killed = self.call_killed_at(&root, &self.kind.call, call, step);
+        if is_killed {
+            figures.kills += 1;
+            let mut found = Figures::default();
+            self.judge(&root, head.trim(), &mut found);
+            for problem in &mut found.problems {
+                *problem = format!("{}, killed at {call} {step}: {problem}", self.kind.name);
+            }
+            figures.add(found);
+        }
+        std::fs::remove_dir_all(root).unwrap();
+        is_killed
+    }
+
+    fn judge(&self, root: &Path, before: &str, figures: &mut Figures) {
+        let git = |repository: &Path, arguments: &[&str]| self.place.try_git(repository, arguments);
+        let repository = root.join(&self.session);
+        for repository in investigations(root) {
+            if let Err(said) = self.place.fsck(&repository) {
+                return figures.broken(format!("{}: {said}", repository.display()));
+            }
+        }
+        let head = git(&repository, &["rev-parse", "HEAD"]).unwrap_or_else(|said| said).trim().to_owned();
+        let is_published = head != before;
+        let parent = git(&repository, &["rev-parse", "HEAD^"]).unwrap_or_else(|said| said);
+        if is_published && parent.trim() != before {
+            figures.lost(format!("HEAD is {head}, after {before}"));
+        }
+        // The same call by a new server: it is done now, or it was done before the kill.
+        let mut server = self.place.server(root);
+        let reply = make(&mut server, &self.session, &self.kind.call).unwrap();
+        let is_done = reply["status"] == "OK" || is_published && is_refusal_of_repetition(&reply);
+        if !is_done {
+            figures.by_hand(format!("published: {is_published}, the same call again: {reply}"));
+        }
+        figures.acknowledged += usize::from(reply["commit"].is_string());
+        drop(server);
+        if reply["status"] == "OK" {
+            self.judge_rest(root, "the same call", figures);
+        }
+        let reply = make(&mut self.place.server(root), &self.session, &self.kind.next).unwrap();
+        if reply["status"] != "OK" {
+            return figures.by_hand(format!("the next call: {reply}"));
+        }
+        figures.acknowledged += usize::from(reply["commit"].is_string());
+        self.judge_rest(root, "the next call", figures);
+        if self.kind.call.0 == "tot_end" {
+            let tag = git(&repository, &["rev-parse", "ended/1^{commit}"]);
+            let kind = git(&repository, &["cat-file", "-t", "ended/1"]);
+            let head = git(&repository, &["rev-parse", "HEAD"]);
+            if tag != head || kind.as_deref() != Ok("tag\n") {
+                figures.by_hand(format!("the tag: {tag:?} {kind:?}, HEAD {head:?}"));
+            }
+        }
+    }
+
+    /// After a call that was accepted, nothing is left of the kill, and the user's work is as it was.
+    fn judge_rest(&self, root: &Path, after: &str, figures: &mut Figures) {
+        let repository = root.join(&self.session);
+        match self.users_work(&repository) {
+            Ok(told) if told == self.user => {}
+            Ok(told) => figures.touched(format!("after {after}, before:\n{}\nafter:\n{told}", self.user)),
+            Err(said) => figures.touched(format!("after {after}: {said}")),
+        }
+        let ignore = std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
+        if !ignore.contains("/*/") {
+            figures.by_hand(format!("after {after}, the root's .gitignore: {ignore:?}"));
+        }
+        for repository in investigations(root) {
+            let leftovers = self.place.leftovers(&repository);
+            if !leftovers.is_empty() {
+                figures.by_hand(format!("left after {after}: {leftovers:?}"));
+            }
+            if let Err(said) = self.place.fsck(&repository) {
+                figures.broken(format!("after {after}: {said}"));
+            }
+            let status = self.place.try_git(&repository, &["status", "--porcelain"]);
+            if !repository.ends_with(&self.session) && status.as_deref() != Ok("") {
+                figures.by_hand(format!("git status of the new investigation after {after}: {status:?}"));
+            }
+        }
+    }
+}
+
+/// The repositories in the root. What is hidden is none yet.
+fn investigations(root: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    folders
+        .filter(|path| path.is_dir() && !path.file_name().unwrap().to_string_lossy().starts_with('.'))
+        .collect()
+}
+
+/// Makes the call on the session.
+fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<Value, crate::server::Gone> {
+    let mut arguments = arguments.clone();
+    if *tool != "tot_start" {
+        arguments["sessionId"] = json!(session);
+    }
+    server.call(tool, &arguments)
+}
+
+/// Whether a call is refused because it was done already.
+fn is_refusal_of_repetition(reply: &Value) -> bool {
+    codes(reply).iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))
+}
