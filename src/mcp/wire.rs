@@ -17,13 +17,14 @@ use crate::store::CommitId;
 const SUMMARY: usize = 300;
 
 /// Whether the call was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 #[schemars(inline)]
 pub enum Status {
     /// It was done.
     Ok,
     /// Nothing was written; the errors say why.
+    #[default]
     Rejected,
 }
 
@@ -45,7 +46,7 @@ pub struct Notice {
 }
 
 /// What every reply about an investigation has.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct Shared {

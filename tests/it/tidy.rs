@@ -134,16 +134,13 @@ fn no_ruleset_is_named_in_code() {
     let names = ["single-root", "multi-gate", "found-verify", "\"drill\"", "\"exhaust\""];
     for (path, text) in files("src", &["rs"]) {
         let file = name(&path);
-        // Descriptions for agents may name the built-in ones; the code that decides may not.
-        if file == "src/ruleset/builtin.rs"
-            || file.starts_with("src/mcp/tools/")
-            || file.contains("/tests")
-            || file.ends_with("samples.rs")
-        {
+        if file == "src/ruleset/builtin.rs" || file.contains("/tests") || file.ends_with("samples.rs") {
             continue;
         }
+        // Comments count too: those of the tools are what agents read.
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         for ruleset in names {
-            assert!(!code(&text).contains(ruleset), "{file} names the ruleset {ruleset}");
+            assert!(!text.contains(ruleset), "{file} names the ruleset {ruleset}");
         }
     }
 }

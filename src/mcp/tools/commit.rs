@@ -67,7 +67,7 @@ pub(super) struct ResultEntry {
 }
 
 /// What was stored.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -101,7 +101,7 @@ pub(super) struct Committed {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, committed: None, transitions: None, pending_explore: None, graph: Graph::default() }
+        Output { shared, ..Output::default() }
     }
 }
 

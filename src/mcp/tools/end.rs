@@ -43,7 +43,7 @@ struct Input {
 }
 
 /// What was found.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -109,17 +109,7 @@ struct Theory {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output {
-            shared,
-            solutions: None,
-            theories: None,
-            dead_ends: None,
-            references: None,
-            quality: None,
-            tag: None,
-            final_dot: None,
-            graph: Graph::default(),
-        }
+        Output { shared, ..Output::default() }
     }
 }
 

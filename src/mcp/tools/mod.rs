@@ -37,22 +37,17 @@ children are owed. A reply with status REJECTED wrote nothing: its `errors` say 
 tot_status shows how an investigation stands; tot_reclassify revives, corrects or gives up a node. Work survives a \
 restart: any sessionId can be taken up again.";
 
-/// The same, and what this server has beside the built-in rulesets.
+/// The same, with the names of the methods that this server offers.
 pub fn instructions(service: &Service) -> String {
-    let own: Vec<String> = service
-        .rulesets()
-        .all()
-        .iter()
-        .skip(builtin::all().len())
-        .map(|file| file.ruleset.name.clone())
-        .collect();
-    if own.is_empty() {
-        return INSTRUCTIONS.to_owned();
-    }
     // Clients cut long instructions; UNKNOWN_RULESET lists all names.
-    let shown = terms::list(own.iter().take(10));
-    let more = if own.len() > 10 { format!(" and {} more", own.len() - 10) } else { String::new() };
-    format!("{INSTRUCTIONS}\n\nThis server has further rulesets for tot_start: {shown}{more}.")
+    const SHOWN: usize = 12;
+    let names: Vec<&str> = service.rulesets().all().iter().map(|file| file.ruleset.name.as_str()).collect();
+    let shown = terms::list(names.iter().take(SHOWN));
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    format!(
+        "{INSTRUCTIONS}\n\nMethods for tot_start's `ruleset`, {} by default: {shown}{more}.",
+        builtin::DEFAULT
+    )
 }
 
 /// The most nodes of an investigation whose graph is sent unasked.

@@ -63,7 +63,7 @@ pub(super) enum StrategyName {
 }
 
 /// The plan.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -99,7 +99,8 @@ pub(super) struct NextCallEntry {
 pub(super) struct TaskEntry {
     /// Its id.
     id: String,
-    /// Its parent; null for a root.
+    /// Its parent; absent for a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
     /// One line.
     title: String,
@@ -128,7 +129,7 @@ struct CoverageEntry {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, next_call: None, tasks: None, coverage: None }
+        Output { shared, ..Output::default() }
     }
 }
 

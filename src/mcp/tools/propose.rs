@@ -55,8 +55,8 @@ pub(super) struct Node {
     /// Its id: R<round>.<suffix>, the suffix extending the parent's.
     #[schemars(extend("examples" = ["R2.A1"]))]
     id: String,
-    /// The committed node that it extends; null for a root.
-    #[schemars(extend("x-nullable" = true, "examples" = ["R1.A"]))]
+    /// The committed node that it extends; absent or null for a root.
+    #[schemars(extend("examples" = ["R1.A"]))]
     parent: Option<String>,
     /// One line.
     #[schemars(extend("examples" = ["Read the slow query log"]))]
@@ -67,7 +67,7 @@ pub(super) struct Node {
 }
 
 /// What is proposed now.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -87,7 +87,7 @@ struct Output {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output { shared, approved_nodes: None, withdrawn: None, pending: None, graph: Graph::default() }
+        Output { shared, ..Output::default() }
     }
 }
 

@@ -53,7 +53,7 @@ struct Input {
 }
 
 /// The change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -76,14 +76,7 @@ struct Output {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output {
-            shared,
-            node_id: None,
-            previous_state: None,
-            new_state: None,
-            transitions: None,
-            graph: Graph::default(),
-        }
+        Output { shared, ..Output::default() }
     }
 }
 

@@ -37,14 +37,14 @@ struct Input {
     query: String,
     /// A short title for lists and pages; the first line of the query where it is absent.
     title: Option<String>,
-    /// The method: single-root (default), drill, multi-gate, found-verify, exhaust, or one of this server's own;
-    /// a name that it does not know is answered with all it has.
+    /// The method, by its name; the server's default where it is absent. The server's instructions name them, and an
+    /// unknown name is answered with the list.
     ruleset: Option<String>,
-    /// The mode of the method. single-root has deep (default), exhaustive and smoke; other methods may have others.
+    /// The mode of the method, its first where it is absent; an unknown one is answered with the list.
     mode: Option<String>,
     /// Roots that the first proposal must bring, where the method lets them be chosen.
     min_roots: Option<u32>,
-    /// Rounds before the end is accepted, 1 to 20; may raise the method's number, and lower it in mode smoke.
+    /// Rounds before the end is accepted, 1 to 20; may raise the method's number, and lower it where the mode allows that.
     min_rounds: Option<u32>,
     /// Whether states that come too early are kept instead of being stored as another state.
     allow_early_terminal: Option<bool>,
@@ -53,7 +53,7 @@ struct Input {
 }
 
 /// The new investigation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -86,17 +86,7 @@ struct Output {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output {
-            shared,
-            session_id: None,
-            ruleset: None,
-            mode: None,
-            min_rounds: None,
-            allow_early_terminal: None,
-            min_roots: None,
-            repository: None,
-            instructions: None,
-        }
+        Output { shared, ..Output::default() }
     }
 }
 

@@ -58,7 +58,7 @@ enum Detail {
 }
 
 /// How it stands.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -133,27 +133,7 @@ struct Listed {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output {
-            shared,
-            session_id: None,
-            query: None,
-            title: None,
-            ruleset: None,
-            mode: None,
-            min_rounds: None,
-            ended_at: None,
-            active_by_state: None,
-            total_nodes: None,
-            terminal_nodes: None,
-            pending: None,
-            incomplete: None,
-            listed: None,
-            next_cursor: None,
-            quality: None,
-            next_action: None,
-            faults: None,
-            graph: Graph::default(),
-        }
+        Output { shared, ..Output::default() }
     }
 }
 

@@ -52,7 +52,7 @@ struct Input {
 }
 
 /// What was done, and what is next.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -85,17 +85,7 @@ struct Output {
 
 impl From<Shared> for Output {
     fn from(shared: Shared) -> Self {
-        Output {
-            shared,
-            commits: None,
-            committed: None,
-            transitions: None,
-            pending_explore: None,
-            approved_nodes: None,
-            pending: None,
-            next_call: None,
-            tasks: None,
-        }
+        Output { shared, ..Output::default() }
     }
 }
 
