@@ -378,7 +378,7 @@ impl<'a> Bench<'a> {
         if !is_done {
             figures.by_hand(format!("published: {is_published}, the same call again: {reply}"));
         }
-        figures.acknowledged += usize::from(reply["commit"].is_string());
+        let mut acknowledged: Vec<String> = reply["commit"].as_str().map(str::to_owned).into_iter().collect();
         drop(server);
         if reply["status"] == "OK" {
             self.judge_rest(root, "the same call", figures);
@@ -387,8 +387,15 @@ impl<'a> Bench<'a> {
         if reply["status"] != "OK" {
             return figures.by_hand(format!("the next call: {reply}"));
         }
-        figures.acknowledged += usize::from(reply["commit"].is_string());
+        acknowledged.extend(reply["commit"].as_str().map(str::to_owned));
         self.judge_rest(root, "the next call", figures);
+        figures.acknowledged += acknowledged.len();
+        let logs =
+            investigations(root).into_iter().map(|it| git(&it, &["rev-list", "HEAD"]).unwrap_or_default());
+        let history: String = logs.collect();
+        for commit in acknowledged.iter().filter(|commit| !history.contains(commit.as_str())) {
+            figures.lost(format!("{commit} is in no history"));
+        }
         if self.kind.call.0 == "tot_end" {
             let tag = git(&repository, &["rev-parse", "ended/1^{commit}"]);
             let kind = git(&repository, &["cat-file", "-t", "ended/1"]);
