@@ -11,20 +11,31 @@ pub const OMITTED: &str = "omitted";
 /// The fewest entries that are kept of a list.
 const KEPT: usize = 3;
 
+/// About what it takes to say that a list was cut.
+const WORD: usize = 100;
+
 /// The reply within `limit` bytes where its lists allow that. The longest list is halved until the whole fits; texts
 /// are never cut here, and a list keeps its first entries.
 pub fn bounded(mut reply: Value, limit: usize) -> Value {
     let mut size = reply.to_string().len();
+    if size <= limit {
+        return reply;
+    }
+    let mut lists = lists(&reply);
+    while size + WORD * lists.iter().filter(|list| list.is_cut()).count() > limit {
+        let longest = lists.iter_mut().filter(|list| list.keep > KEPT).max_by_key(|list| list.bytes());
+        let Some(list) = longest else { break };
+        let before = list.bytes();
+        list.keep = (list.keep / 2).max(KEPT);
+        size -= before - list.bytes();
+    }
     let mut omitted: Map<String, Value> = Map::new();
-    while size + 100 * omitted.len() > limit {
-        let Some((path, entries)) = longest(&reply) else { break };
-        let Some(list) = reply.pointer_mut(&path).and_then(Value::as_array_mut) else { break };
-        let keep = (entries / 2).max(KEPT);
-        list.truncate(keep);
-        let name = path.trim_start_matches('/').replace('/', ".");
-        let before = omitted.get(&name).and_then(Value::as_u64).unwrap_or(0);
-        omitted.insert(name, json!(before + (entries - keep) as u64));
-        size = reply.to_string().len();
+    for list in lists.iter().filter(|list| list.is_cut()) {
+        if let Some(entries) = reply.pointer_mut(&list.path).and_then(Value::as_array_mut) {
+            let name = list.path.trim_start_matches('/').replace('/', ".");
+            omitted.insert(name, json!(entries.len() - list.keep));
+            entries.truncate(list.keep);
+        }
     }
     if let Some(fields) = reply.as_object_mut().filter(|_| !omitted.is_empty()) {
         fields.insert(OMITTED.into(), Value::Object(omitted));
@@ -32,21 +43,43 @@ pub fn bounded(mut reply: Value, limit: usize) -> Value {
     reply
 }
 
-/// The list that takes most room, of those that can still be cut: on the first level, or one below it.
-fn longest(reply: &Value) -> Option<(String, usize)> {
-    let fields = reply.as_object()?;
-    let below = fields
-        .iter()
-        .filter_map(|(name, value)| Some((name, value.as_object()?)))
-        .flat_map(|(name, inner)| inner.iter().map(move |(key, value)| (format!("/{name}/{key}"), value)));
-    fields
-        .iter()
-        .map(|(name, value)| (format!("/{name}"), value))
-        .chain(below)
-        .filter_map(|(path, value)| Some((path, value.as_array()?)))
-        .filter(|(_, list)| list.len() > KEPT)
-        .max_by_key(|(_, list)| list.iter().map(|entry| entry.to_string().len()).sum::<usize>())
-        .map(|(path, list)| (path, list.len()))
+/// A list of the reply, and how many of its entries are kept.
+struct List {
+    path: String,
+    /// The bytes of the first so many entries, from none to all.
+    sums: Vec<usize>,
+    keep: usize,
+}
+
+impl List {
+    fn bytes(&self) -> usize {
+        self.sums[self.keep]
+    }
+
+    fn is_cut(&self) -> bool {
+        self.keep + 1 < self.sums.len()
+    }
+}
+
+/// The lists that can be cut: those on the first level, and one below it.
+fn lists(reply: &Value) -> Vec<List> {
+    let list = |path: String, value: &Value| {
+        let entries = value.as_array()?;
+        let mut sums = vec![0];
+        for entry in entries {
+            // With the comma behind it.
+            sums.push(sums[sums.len() - 1] + entry.to_string().len() + 1);
+        }
+        Some(List { path, keep: entries.len(), sums })
+    };
+    let mut lists = Vec::new();
+    for (name, value) in reply.as_object().into_iter().flatten() {
+        lists.extend(list(format!("/{name}"), value));
+        for (key, inner) in value.as_object().into_iter().flatten() {
+            lists.extend(list(format!("/{name}/{key}"), inner));
+        }
+    }
+    lists
 }
 
 #[cfg(test)]
