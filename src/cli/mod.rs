@@ -205,7 +205,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
          Look at it with git:\n\
          \x20 git -C {repository} log --oneline              the story of the work\n\
          \x20 git -C {repository} log -p -- {}    one node, from proposal to end\n\
-         \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1[a-z]*'  one branch of the reasoning\n\
+         \x20 git -C {repository} log --oneline -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'  one branch\n\
          \x20 git -C {repository} log --grep='^Warning:'     what was warned of\n\
          \x20 git -C {repository} show {}               how it ended\n",
         played.nodes,

@@ -105,12 +105,18 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
         })
 }
 
+/// A name as a message shows it.
+fn brief(name: &str) -> String {
+    if name.chars().count() > 60 { name.chars().take(59).chain(['…']).collect() } else { name.to_owned() }
+}
+
 /// Which node the name of each agent of the batch already stands on.
 fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<String, NodeId> {
-    let asked: Vec<&str> = results.iter().filter_map(|result| result.agent_id.as_deref()).collect();
-    let named = investigation.committed().filter_map(|(node, _)| {
-        let agent = node.classification.as_ref()?.agent_id.as_deref()?;
-        asked.contains(&agent).then(|| (agent.to_owned(), node.id.clone()))
+    let asked: Vec<&str> =
+        results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
+    let named = investigation.committed().flat_map(|(node, _)| {
+        let agents = node.classification.iter().flat_map(|classification| classification.agents());
+        agents.filter(|agent| asked.contains(agent)).map(|agent| (agent.to_owned(), node.id.clone()))
     });
     named.collect()
 }
@@ -178,7 +184,7 @@ fn judge(
             );
         }
     }
-    let agent_id = not_blank(result.agent_id);
+    let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
     for (severity, doubt) in doubts(terms, proposal, agent_id.as_deref(), now, agents) {
         match severity {
             Severity::Off => {}
@@ -351,7 +357,7 @@ fn doubts(
             if let Some(other) = agents.get(agent) {
                 let doubt = Diagnostic::new(
                     "REUSED_AGENT",
-                    format!("{} was committed by {agent}, who already researched {other}.", node.id),
+                    format!("{} was committed by {}, who already researched {other}.", node.id, brief(agent)),
                 )
                 .about(&node.id)
                 .suggest("Let another agent research each node.");

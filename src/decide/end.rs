@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::secrets::Findings;
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
-use crate::domain::{Conclusion, Event, Investigation, Timestamp};
+use crate::domain::{Conclusion, Diagnostic, Event, Investigation, Timestamp};
 use crate::ruleset::Terms;
 
 /// What an agent asks for.
@@ -28,8 +28,16 @@ pub fn end(
     request: End,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    if investigation.conclusion().is_some() {
-        return Ok(Decision { event: None, warnings: Vec::new() });
+    if let Some(ended) = investigation.conclusion() {
+        // It answers as before; but who brings another answer must know that it is not stored.
+        let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
+        let unstored = brings.map(|_| {
+            let message =
+                format!("It was ended at {} already; this conclusion was not stored.", ended.ended_at);
+            Diagnostic::new("ALREADY_ENDED", message)
+                .suggest("To replace it, reclassify a node to another, open state, and end it again.")
+        });
+        return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
     let mut errors = blockers(investigation, terms);
     let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];

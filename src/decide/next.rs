@@ -325,7 +325,7 @@ impl<'a> Planner<'a> {
             .filter_map(|(node, suggestion)| Some(self.step(&node.id, &suggestion?.state)))
             .collect();
         let more = pending.len() - batch.len();
-        let more = if more > 0 { format!(" {more} more are pending after them.") } else { String::new() };
+        let more = if more > 0 { format!(" And {more} more after them.") } else { String::new() };
         let reason = format!(
             "{} proposed and not committed: research each, then commit them together; the states are suggestions, the \
              findings decide.{more}",
@@ -632,7 +632,8 @@ impl<'a> Planner<'a> {
             })
         };
         let others = blockers.len().saturating_sub(1);
-        let others = if others > 0 { format!(" {others} more things block the end.") } else { String::new() };
+        let others =
+            if others > 0 { format!(" What else blocks the end: {others} more.") } else { String::new() };
         match blockers.iter().find(about).or_else(|| blockers.first()) {
             Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
             None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),

@@ -214,6 +214,13 @@ fn check_node(
             };
             let suggestion = format!("To change its state, use tot_reclassify; {free}.");
             error("DUPLICATE_ID", format!("{id} is already committed."), suggestion);
+        } else if investigation.unreadable().contains(id) {
+            error(
+                "DUPLICATE_ID",
+                format!("{id} has a file that can't be read or has no place in the tree."),
+                "Choose another suffix, or mend that file by hand and commit it; tot_status names the fault."
+                    .into(),
+            );
         } else if let Some(other) = collision {
             error(
                 "ID_CASE_COLLISION",
@@ -362,16 +369,20 @@ fn check_roots(
         .roots()
         .filter(|node| !withdrawn.contains(&node.id) && !asked.contains(node.id.as_str()))
         .count();
-    if !asked.is_empty() && kept + asked.len() < least {
+    // Taking back roots may leave none, to begin anew, but not too few.
+    let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
+    if (!asked.is_empty() || takes_back) && kept + asked.len() < least {
         errors.push(
             Diagnostic::new(
                 "INSUFFICIENT_ROOTS",
                 format!("There would be {} of at least {least} roots.", kept + asked.len()),
             )
-            .suggest(format!(
-                "Bring {} roots in this batch (parent: null), from different angles.",
-                least - kept
-            )),
+            .suggest(if asked.is_empty() {
+                format!("Take all of them back to begin anew, or leave at least {least}.")
+            } else {
+                let missing = least - kept;
+                format!("Bring {missing} roots in this batch (parent: null), from different angles.")
+            }),
         );
     }
 }

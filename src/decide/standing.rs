@@ -30,7 +30,22 @@ pub struct Owed {
 
 /// Everything that blocks the end. Nothing blocks an investigation that has ended.
 pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
-    if investigation.conclusion().is_some() { Vec::new() } else { owed(investigation, terms) }
+    if investigation.conclusion().is_some() {
+        return Vec::new();
+    }
+    let mut blockers = owed(investigation, terms);
+    for id in investigation.unreadable() {
+        blockers.push(
+            Diagnostic::new(
+                "UNREADABLE_NODE",
+                format!("The file of {id} can't be read or has no place in the tree."),
+            )
+            .about(id)
+            .suggest("Mend it by hand and commit it; tot_status names the fault."),
+        );
+    }
+    blockers.extend(at_odds(investigation, terms));
+    blockers
 }
 
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
@@ -55,8 +70,10 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         );
     }
     if round < least {
-        let mut blocker =
-            Diagnostic::new("MIN_ROUNDS", format!("Round {round} of at least {least} rounds is reached."));
+        let mut blocker = Diagnostic::new(
+            "MIN_ROUNDS",
+            format!("Round {least} must be reached; the deepest committed node is in round {round}."),
+        );
         // Where no node is open, the blocker before this one says what to do.
         if investigation.committed().any(|(_, state)| !terms.is_terminal(state)) {
             blocker = blocker.suggest(format!(
@@ -231,7 +248,8 @@ pub fn next_round(investigation: &Investigation, terms: &Terms) -> Option<NextRo
 /// The next legal step, in one line.
 pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
     if investigation.conclusion().is_some() {
-        return "The investigation has ended. tot_reclassify to an open state reopens it.".into();
+        return "The investigation has ended. tot_reclassify of a node to another, open state reopens it."
+            .into();
     }
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
@@ -271,7 +289,7 @@ pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
             .collect::<Vec<_>>()
             .join(", ");
         let more = if next.parents.len() > 4 {
-            format!(", and below {} more nodes", next.parents.len() - 4)
+            format!(", and below {} more", next.parents.len() - 4)
         } else {
             String::new()
         };

@@ -1,6 +1,6 @@
 //! The tree of nodes, and the questions that every rule asks of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Change, Conclusion, Node, NodeId, SessionId, StateName, Timestamp};
@@ -43,6 +43,8 @@ pub struct Investigation {
     /// None of them is empty.
     rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
+    /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
+    unreadable: Arc<BTreeSet<NodeId>>,
 }
 
 /// The nodes of one round.
@@ -67,7 +69,23 @@ pub struct StructureFault {
 impl Investigation {
     /// An investigation without nodes.
     pub fn new(meta: Meta) -> Self {
-        Investigation { meta: Arc::new(meta), rounds: BTreeMap::new(), conclusion: None }
+        Investigation {
+            meta: Arc::new(meta),
+            rounds: BTreeMap::new(),
+            conclusion: None,
+            unreadable: Arc::default(),
+        }
+    }
+
+    /// The same, where these ids are taken by files that can't be read or have no place in the tree.
+    pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
+        self.unreadable = Arc::new(ids.into_iter().collect());
+        self
+    }
+
+    /// Ids whose files are there, but can't be read or have no place in the tree.
+    pub fn unreadable(&self) -> &BTreeSet<NodeId> {
+        &self.unreadable
     }
 
     /// The tree that these facts make. Nodes that have no place in it are left out and named.

@@ -36,6 +36,17 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic]) -> String {
     message
 }
 
+/// The message of the annotated tag of an end.
+pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
+    let mut message = format!("{}\n", line(&meta.title, SUBJECT_MAX));
+    if let Some(conclusion) = conclusion {
+        message.push_str(&format!("\n{}\n", block(conclusion)));
+    }
+    message.push('\n');
+    trailer(&mut message, "Tool", "tot_end");
+    message
+}
+
 /// The message of an event. `before` is the investigation that it was decided on; `warnings` are the reply's.
 pub fn message(before: &Investigation, terms: &Terms, event: &Event, warnings: &[Diagnostic]) -> String {
     let mut text = format!("{}\n", subject(before, terms, event));

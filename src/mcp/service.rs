@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
-use crate::format::{self, message};
+use crate::format::layout::{self, Place};
+use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{Library, Ruleset, RulesetFile, Severity, Terms};
 use crate::store::{Durability, FindError, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
@@ -162,10 +163,27 @@ impl Service {
     ///
     /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
-        let path = self.store.find(session)?;
+        let path = self.find(session)?;
         let seen = self.load(&path)?;
         self.store.settle(&path, None);
         Ok(seen)
+    }
+
+    /// The folder of the investigation. What is in it now may be another one than its name, or an earlier look, said.
+    fn find(&self, session: &str) -> Result<PathBuf, Refusal> {
+        let part = session.trim().to_ascii_lowercase();
+        for _ in 0..2 {
+            let path = self.store.find(session)?;
+            // A folder that can't be loaded says so where it is.
+            let Ok(snapshot) = self.store.load(&path) else { return Ok(path) };
+            let id = snapshot.investigation.meta().id;
+            let text = id.to_string();
+            if text.starts_with(&part) || text.ends_with(&part) {
+                return Ok(path);
+            }
+            self.store.correct(&path, id);
+        }
+        Ok(self.store.find(session)?)
     }
 
     fn load(&self, path: &Path) -> Result<Result<Standing, Unjudged>, Refusal> {
@@ -197,12 +215,26 @@ impl Service {
         session: &str,
         decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
-        let path = self.store.find(session)?;
+        let path = self.find(session)?;
         let turn = self.store.turn(&path);
         for _ in 0..TRIES {
             let standing = self.load(&path)?.map_err(|unjudged| Refusal::from(unjudged.error))?;
             self.store.settle(&path, turn.as_ref());
             let before = Arc::clone(&standing.snapshot.investigation);
+            if let Some(fault) =
+                standing.snapshot.faults.iter().find(|fault| fault.path == layout::CONCLUSION)
+            {
+                return Err(Diagnostic::new(
+                    "STORE_ERROR",
+                    format!("Whether this investigation has ended can't be read: {fault}."),
+                )
+                .suggest(format!(
+                    "Mend {} in {} by hand, or remove it, and commit that.",
+                    fault.path,
+                    path.display()
+                ))
+                .into());
+            }
             let at = self.now()?;
             let decision = match decide(&before, &self.terms(&standing), at) {
                 Ok(decision) => decision,
@@ -217,7 +249,9 @@ impl Service {
                 // A kill may have come between the end and its tag. Once it is reopened, nobody would write it.
                 self.tag_end(&standing, at)?;
             }
-            match self.publish(&standing, &before, event, &decision.warnings, at) {
+            let files = format::files(event).map_err(StoreError::from)?;
+            check_sizes(&files)?;
+            match self.publish(&standing, &before, event, files, &decision.warnings, at) {
                 Ok(snapshot) => {
                     let standing = Standing { snapshot, ruleset: standing.ruleset };
                     return Ok(Written { standing, before, decision, at });
@@ -240,10 +274,7 @@ impl Service {
     pub fn tag_end(&self, standing: &Standing, at: Timestamp) -> Result<String, Refusal> {
         let meta = standing.investigation().meta();
         let conclusion = standing.investigation().conclusion().and_then(|end| end.conclusion.as_deref());
-        let message = match conclusion {
-            Some(conclusion) => format!("{}\n\n{conclusion}\n", meta.title),
-            None => format!("{}\n", meta.title),
-        };
+        let message = message::ended(meta, conclusion);
         Ok(self.store.tag_end(&standing.snapshot, &message, at)?)
     }
 
@@ -252,12 +283,36 @@ impl Service {
         standing: &Standing,
         before: &Investigation,
         event: &Event,
+        files: Vec<FileChange>,
         warnings: &[Diagnostic],
         at: Timestamp,
     ) -> Result<Snapshot, StoreError> {
         let message = message::message(before, &standing.terms(), event, warnings);
-        self.store.commit(&standing.snapshot, format::files(event)?, &event.changes(), &message, at)
+        self.store.commit(&standing.snapshot, files, &event.changes(), &message, at)
     }
+}
+
+/// What is acknowledged must be readable by everybody: no file is written that a reader's limits would refuse.
+fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
+    /// Half of what a reader takes.
+    const MOST: usize = 8 << 20;
+    /// Files below this are within every limit.
+    const SMALL: usize = 64 << 10;
+    for file in files {
+        let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };
+        let Place::Node(id) = layout::place(&file.path) else { continue };
+        if content.len() > MOST || node_file::read(content).is_err() {
+            let message = format!(
+                "All texts of {id} together make a file of {} bytes; the most is {MOST}.",
+                content.len()
+            );
+            return Err(Diagnostic::new("TEXT_TOO_LONG", message)
+                .about(&id)
+                .suggest("Shorten them, or keep long material in a file and cite its path.")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 impl From<Diagnostic> for Refusal {

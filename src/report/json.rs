@@ -53,7 +53,6 @@ struct Meta {
     started_at: String,
     current_round: u32,
     head: String,
-    branch: Option<String>,
     ended: bool,
 }
 
@@ -193,7 +192,6 @@ fn document(input: &Input, references: &[Reference]) -> Document {
             started_at: meta.started_at.to_string(),
             current_round: investigation.current_round(),
             head: snapshot.head.to_string(),
-            branch: snapshot.branch.clone(),
             ended: investigation.conclusion().is_some(),
         },
         conclusion: investigation.conclusion().map(|end| Conclusion {

@@ -72,7 +72,6 @@ pub(super) struct Header {
     /// The commit that was read.
     pub head: String,
     pub head_short: String,
-    pub branch: Option<String>,
     /// What is wrong with the files.
     pub faults: Vec<String>,
     /// Whether the ruleset could be used; without it no state has a role.
@@ -846,7 +845,6 @@ fn header(input: &Input, overview: &Overview) -> Header {
         open_ends: overview.open_ends.len(),
         head_short: head.chars().take(history::SHORT).collect(),
         head,
-        branch: snapshot.branch.clone(),
         faults: snapshot
             .ruleset
             .as_ref()

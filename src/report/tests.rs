@@ -158,7 +158,7 @@ fn an_unfinished_one_says_what_it_needs() {
     let page = page(&render(&[unfinished()]), "index.html");
     for text in [
         "This investigation is unfinished",
-        "Round 2 of at least 5 rounds is reached.",
+        "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
         "Proposed, but not committed:",
         "No answer has been found.",

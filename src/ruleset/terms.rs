@@ -2,7 +2,7 @@
 //! decision asks of a ruleset is answered here.
 
 use super::schema::{Children, Confirmation, EarlyState, LAST_ROUND, Mode, Role, Ruleset, Severity, State};
-use crate::domain::{Classification, Investigation, Meta, Node, NodeId, StateName};
+use crate::domain::{Investigation, Meta, Node, NodeId, StateName};
 
 /// The mode of a ruleset that names none.
 pub const ONLY_MODE: &str = "deep";
@@ -307,11 +307,21 @@ impl<'a> Terms<'a> {
             .committed_children(&node.id)
             .filter(|(_, state)| self.role(state) == Role::Confirmation)
             .map(|(child, _)| child.id.clone());
-        let promoted = node.classification.as_ref().and_then(Classification::promoted_by).cloned();
+        let promoted = self.promoted_by(investigation, node);
         let mut by: Vec<NodeId> = confirming.chain(promoted).collect();
         by.sort();
         by.dedup();
         by
+    }
+
+    /// The child that promoted the node, while that child still is what promoted it.
+    fn promoted_by(&self, investigation: &Investigation, node: &Node) -> Option<NodeId> {
+        let classification = node.classification.as_ref()?;
+        let last = classification.reclassified.last()?;
+        let child = classification.promoted_by()?;
+        let state = investigation.committed_node(child)?.state()?;
+        let outcomes = &self.confirmation(&last.from)?.outcomes;
+        outcomes.iter().any(|it| it.becomes == last.to && &it.child == state).then(|| child.clone())
     }
 }
 

@@ -56,7 +56,7 @@ struct Listing {
     changed: Option<SystemTime>,
     folders: Vec<(SessionId, PathBuf)>,
     /// Folders with other names that were asked, and what they said.
-    asked: HashMap<PathBuf, Option<SessionId>>,
+    asked: HashMap<PathBuf, SessionId>,
 }
 
 impl Catalog {
@@ -97,6 +97,13 @@ impl Catalog {
         listing.folders.iter().map(|(_, path)| path.clone()).collect()
     }
 
+    /// Notes what a folder really holds: its name, or what it said before, was wrong.
+    pub(super) fn correct(&self, path: &Path, id: SessionId) {
+        let mut listing = self.listing();
+        listing.asked.insert(path.to_owned(), id);
+        listing.changed = None;
+    }
+
     /// Forgets the list: this process has changed the root folder.
     pub(super) fn forget(&self) {
         self.listing().changed = None;
@@ -129,11 +136,10 @@ impl Listing {
             let path = entry.path();
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
-            let id = match name.parse::<SessionId>() {
-                Ok(id) => Some(id),
-                Err(_) => self.asked.get(&path).copied().unwrap_or_else(|| ask(&path)),
-            };
-            if name.parse::<SessionId>().is_err() && path.is_dir() {
+            let known = self.asked.get(&path).copied().or_else(|| name.parse().ok());
+            let id = known.or_else(|| ask(&path));
+            // A folder that holds none yet may be a clone under way: it is asked again.
+            if let Some(id) = id.filter(|_| known.is_none()) {
                 self.asked.insert(path.clone(), id);
             }
             if let Some(id) = id {

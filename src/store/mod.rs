@@ -31,7 +31,7 @@ use git::{Git, GitError};
 pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
 pub use turn::Turn;
 
-use crate::domain::{Change, Investigation, Meta, Timestamp};
+use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout};
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
@@ -172,6 +172,11 @@ impl Store {
         self.catalog.find(&self.root, id)
     }
 
+    /// Notes that a folder holds another investigation than its name or an earlier look said.
+    pub fn correct(&self, path: &Path, id: SessionId) {
+        self.catalog.correct(path, id);
+    }
+
     /// The folders in the root that hold an investigation, by id.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.catalog.folders(&self.root)
@@ -269,10 +274,12 @@ impl Store {
             GitError::HeadMoved { .. } => StoreError::HeadMoved { path: snapshot.path.clone() },
             error => StoreError::Git(error),
         })?;
-        let after = Snapshot {
-            head,
-            investigation: Arc::new(snapshot.investigation.with(changes)),
-            ..snapshot.clone()
+        let after = if snapshot.faults.is_empty() {
+            let investigation = Arc::new(snapshot.investigation.with(changes));
+            Snapshot { head, investigation, ..snapshot.clone() }
+        } else {
+            // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
+            read::snapshot(&git, &snapshot.path, head, snapshot.branch.clone(), Some(snapshot))?
         };
         self.held().keep(git, after.clone());
         Ok(after)
@@ -408,7 +415,7 @@ fn ancestor(rev: &str) -> Option<(&str, usize)> {
     let (base, mut rest) = rev.split_at(rev.find(['~', '^']).unwrap_or(rev.len()));
     let mut back: usize = 0;
     while let Some(step) = rest.chars().next() {
-        rest = &rest[1..];
+        rest = &rest[step.len_utf8()..];
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let number = if digits == 0 { 1 } else { rest[..digits].parse().ok()? };
         match step {

@@ -103,11 +103,16 @@ pub(super) fn snapshot(
         line: None,
         reason: fault.reason,
     }));
+    let unreadable = faults.iter().filter_map(|fault| match layout::place(&fault.path) {
+        Place::Node(id) if investigation.node(&id).is_none() => Some(id),
+        _ => None,
+    });
+    let unreadable: Vec<NodeId> = unreadable.collect();
     Ok(Snapshot {
         path: path.to_owned(),
         head: commit,
         branch,
-        investigation: Arc::new(investigation),
+        investigation: Arc::new(investigation.with_unreadable(unreadable)),
         ruleset: ruleset.map(Arc::new),
         faults,
     })

@@ -15,7 +15,8 @@ pub(super) struct Ids {
 
 impl Ids {
     pub(super) fn new(investigation: &Investigation) -> Self {
-        Ids { in_use: investigation.nodes().map(|node| node.id.as_str().to_ascii_lowercase()).collect() }
+        let ids = investigation.nodes().map(|node| &node.id).chain(investigation.unreadable());
+        Ids { in_use: ids.map(|id| id.as_str().to_ascii_lowercase()).collect() }
     }
 
     /// A fresh id below `parent`; `None` where none would fit into the length of an id.

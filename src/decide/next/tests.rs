@@ -251,7 +251,8 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         if !pending.is_empty() && random.below(4) == 0 {
             let request =
                 Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
-            play.take(|investigation, terms, at| propose(investigation, terms, request, at)).unwrap();
+            // Too few roots may not be left.
+            let _ = play.take(|investigation, terms, at| propose(investigation, terms, request, at));
         }
     }
 }

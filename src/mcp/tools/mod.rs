@@ -75,6 +75,9 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
     }
 }
 
+/// The most bytes of a graph that is sent unasked: the rest of the reply needs room, too.
+const GRAPH_BYTES: usize = 7_000;
+
 /// The graph in the form that was asked for, or a word where it was left out.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let (investigation, terms) = (standing.investigation(), standing.terms());
@@ -87,7 +90,18 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
                 format!("The graph has {nodes} nodes and is left out; `graph: dot` sends it all the same.");
             fields.graph_note = Some(note);
         }
-        GraphForm::Auto | GraphForm::Dot => fields.dot = Some(graph::dot(investigation, terms.ruleset())),
+        GraphForm::Auto | GraphForm::Dot => {
+            let dot = graph::dot(investigation, terms.ruleset());
+            if form == GraphForm::Auto && dot.len() > GRAPH_BYTES {
+                let note = format!(
+                    "The graph has {} bytes and is left out; `graph: dot` sends it all the same.",
+                    dot.len()
+                );
+                fields.graph_note = Some(note);
+            } else {
+                fields.dot = Some(dot);
+            }
+        }
         GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, terms.ruleset())),
         GraphForm::Json => {
             let node = |node: &Arc<Node>| GraphNode {

@@ -43,8 +43,10 @@ struct Input {
     /// The mode of the method, its first where it is absent; an unknown one is answered with the list.
     mode: Option<String>,
     /// Roots that the first proposal must bring, where the method lets them be chosen.
+    #[schemars(range(min = 1))]
     min_roots: Option<u32>,
     /// Rounds before the end is accepted, 1 to 20; may raise the method's number, and lower it where the mode allows that.
+    #[schemars(range(min = 1, max = 20))]
     min_rounds: Option<u32>,
     /// Whether states that come too early are kept instead of being stored as another state.
     allow_early_terminal: Option<bool>,

@@ -205,7 +205,7 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Ou
     let full = input.detail == Detail::Full;
     Output {
         session_id: Some(meta.id.to_string()),
-        query: Some(meta.query.clone()),
+        query: Some(beginning(&meta.query)),
         title: Some(meta.title.clone()),
         ruleset: Some(meta.ruleset.clone()),
         mode: Some(meta.mode.clone()),
@@ -238,4 +238,14 @@ fn listed(investigation: &Investigation, start: usize) -> Vec<Listed> {
             title: node.title.clone(),
         })
         .collect()
+}
+
+/// The beginning of a long question, its lines as they came.
+fn beginning(query: &str) -> String {
+    const MOST: usize = 2_000;
+    if query.chars().count() <= MOST {
+        query.to_owned()
+    } else {
+        query.chars().take(MOST).chain(['…']).collect()
+    }
 }

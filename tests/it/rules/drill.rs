@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::start::Start;
 
-use crate::support::table::{Table, codes, start_of};
+use crate::support::table::{Table, codes, said, start_of};
 
 fn two_roots() -> Table {
     Table::started("drill", Start { min_roots: Some(2), ..Start::default() })
@@ -83,7 +83,7 @@ fn the_end_is_in_round_three() {
     table.grow(&[("R1.A", "", "DRILL"), ("R1.B", "", "DEAD")]);
     table.grow(&[("R2.A1", "R1.A", "VERIFY"), ("R2.A2", "R1.A", "VALID")]);
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 2 of at least 3 rounds is reached. Propose further nodes below open ones, until one of round 3 is committed.
+    MIN_ROUNDS: Round 3 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 3 is committed.
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is VERIFY and needs 1 child; it has 0. Propose 1 child below it, in round 3.
     ");
     table.grow(&[("R3.A1a", "R2.A1", "DEAD")]);
@@ -96,7 +96,15 @@ fn all_closed_too_early() {
     table.grow(&[("R1.A", "", "DEAD"), ("R1.B", "", "DEAD")]);
     assert_snapshot!(table.end(), @"
     RECOVERY_REQUIRED: Every node is closed, but round 3 has not been reached. Propose a new root, or reclassify a closed node to an open state.
-    MIN_ROUNDS: Round 1 of at least 3 rounds is reached.
+    MIN_ROUNDS: Round 3 must be reached; the deepest committed node is in round 1.
     ");
     assert_eq!(table.propose(&[("R1.C", "")]), "");
+}
+
+#[test]
+fn taking_roots_back_leaves_none_or_enough() {
+    let mut table = Table::new("drill");
+    table.propose(&[("R1.A", ""), ("R1.B", ""), ("R1.C", ""), ("R1.D", ""), ("R1.E", "")]);
+    assert_snapshot!(said(table.try_propose(vec![], &["R1.E"])), @"INSUFFICIENT_ROOTS: There would be 4 of at least 5 roots. Take all of them back to begin anew, or leave at least 5.");
+    assert_eq!(said(table.try_propose(vec![], &["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"])), "");
 }

@@ -229,6 +229,42 @@ fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
 }
 
 #[test]
+fn a_second_conclusion_is_not_stored_unseen() {
+    let table = ended();
+    let again = |conclusion: Option<&str>| {
+        let request = End { conclusion: conclusion.map(str::to_owned), agent_id: None };
+        said(end(&table.investigation, &table.terms(), request, table.now))
+    };
+    assert_eq!(again(None), "");
+    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It was ended at 2026-01-05T09:02:00.000Z already; this conclusion was not stored. To replace it, reclassify a node to another, open state, and end it again.");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_free_and_not_done() {
+    let mut table = tree();
+    table.investigation = table.investigation.clone().with_unreadable(["R2.A2".parse().unwrap()]);
+    assert_snapshot!(table.propose(&[("R2.A2", "R1.A")]), @"DUPLICATE_ID R2.A2: R2.A2 has a file that can't be read or has no place in the tree. Choose another suffix, or mend that file by hand and commit it; tot_status names the fault.");
+    assert!(
+        table
+            .blockers()
+            .contains("UNREADABLE_NODE R2.A2: The file of R2.A2 can't be read or has no place in the tree.")
+    );
+}
+
+#[test]
+fn an_agent_who_only_changed_a_state_is_known_too() {
+    let mut table = tree();
+    let mut request =
+        Reclassify { node_id: "R2.A1".into(), new_state: "DEAD".into(), ..Reclassify::default() };
+    request.agent_id = Some("judge".into());
+    table.try_reclassify(request).unwrap();
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.sleep(60);
+    let finding = Finding { agent_id: Some(" judge ".into()), ..found("R2.A2", "EXPLORE") };
+    assert!(said(table.try_commit(vec![finding])).contains("REUSED_AGENT"));
+}
+
+#[test]
 fn withdrawing() {
     let mut table = tree();
     assert_snapshot!(said(table.try_propose(vec![], &["R2.A2", "x"])), @"
@@ -434,7 +470,7 @@ fn a_reclassify_around_the_depth_rules_warns() {
 fn no_nodes() {
     assert_snapshot!(Table::new("single-root").end(), @"
     NO_NODES: Nothing is committed yet. Propose a root with tot_propose, research it, and commit it.
-    MIN_ROUNDS: Round 1 of at least 5 rounds is reached.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 1.
     ");
     in_each(|_, table| assert!(!table.blockers().contains("NO_NODES")));
 }
@@ -446,7 +482,7 @@ fn recovery_required() {
     table.grow(&[("R1.A", "", "DEAD")]);
     assert_snapshot!(table.end(), @"
     RECOVERY_REQUIRED: Every node is closed, but round 5 has not been reached. Propose a new root, or reclassify a closed node to an open state.
-    MIN_ROUNDS: Round 1 of at least 5 rounds is reached.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 1.
     ");
     assert_snapshot!(table.next_action(), @"Every node is closed, but round 5 has not been reached. Propose a new root, or reclassify a closed node to an open state.");
     table.reclassify("R1.A", "EXPLORE");
@@ -458,7 +494,7 @@ fn every_blocker_is_listed() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R3.A1a", "R2.A1")]);
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 2 of at least 5 rounds is reached. Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Propose 1 child below it, in round 2.
     INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Propose 2 children below it, in round 3.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.

@@ -92,7 +92,7 @@ fn the_end_is_in_round_five() {
         assert_eq!(codes(&table.reclassify(id, "DEAD")), ["EARLY_STATE"]);
     }
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 4 of at least 5 rounds is reached. Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 4. Propose further nodes below open ones, until one of round 5 is committed.
     INSUFFICIENT_CHILDREN R4.A1a2: R4.A1a2 is FOUND and needs 2 VERIFY children; it has 0. Propose 2 VERIFY children below it, in round 5.
     ");
     table.grow(&[("R5.A1a2a", "R4.A1a2", "VERIFY"), ("R5.A1a2b", "R4.A1a2", "VERIFY")]);

@@ -148,7 +148,7 @@ fn a_refuted_one_must_be_confirmed_anew() {
 fn the_gate_at_the_end() {
     let mut table = pending();
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 3 of at least 4 rounds is reached. Propose further nodes below open ones, until one of round 4 is committed.
+    MIN_ROUNDS: Round 4 must be reached; the deepest committed node is in round 3. Propose further nodes below open ones, until one of round 4 is committed.
     DEPTH_TOO_SHALLOW: The depth is too shallow: the deepest node is in round 3, not 4. Go deeper on the most promising branch.
     INSUFFICIENT_CHILDREN R2.A2: R2.A2 is DRILL and needs 3 children; it has 0. Propose 3 children below it, in round 3.
     INSUFFICIENT_CHILDREN R2.A3: R2.A3 is DRILL and needs 3 children; it has 0. Propose 3 children below it, in round 3.
@@ -180,4 +180,18 @@ fn quality_too_low() {
     table.reclassify("R4.A1b1", "DEAD");
     assert_eq!(table.end(), "");
     assert!(quality(&table.investigation, &table.terms()).composite_score >= 0.5);
+}
+
+#[test]
+fn what_a_child_confirmed_is_verified_only_while_the_child_stands() {
+    let mut table = pending();
+    table.grow(&[("R4.A1a1", "R3.A1a", "VALID")]);
+    let verified = |table: &Table| {
+        let found = results(&table.investigation, &table.terms());
+        let solution = found.solutions.iter().find(|solution| solution.node.id.as_str() == "R3.A1a");
+        solution.unwrap().verified_by.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(verified(&table), ["R4.A1a1"]);
+    table.reclassify("R4.A1a1", "DEAD");
+    assert_eq!(verified(&table), [""; 0]);
 }

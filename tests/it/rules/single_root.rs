@@ -140,7 +140,7 @@ fn the_end_is_in_round_five_and_an_answer_may_be_unverified() {
     }
     table.grow(&[("R4.A1a1", "R3.A1a", "FOUND")]);
     assert_snapshot!(table.end(), @"
-    MIN_ROUNDS: Round 4 of at least 5 rounds is reached. Propose further nodes below open ones, until one of round 5 is committed.
+    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 4. Propose further nodes below open ones, until one of round 5 is committed.
     INSUFFICIENT_CHILDREN R4.A1a1: R4.A1a1 is FOUND and needs 1 child; it has 0. Propose 1 child below it, in round 5.
     ");
     table.grow(&[("R5.A1a1a", "R4.A1a1", "FOUND")]);

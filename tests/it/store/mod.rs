@@ -1,6 +1,7 @@
 //! The store, and what people find in it.
 
 mod cost;
+mod faulty;
 mod hands;
 mod history;
 mod strangers;

@@ -1,0 +1,133 @@
+//! What a fault in one file must never lead to. Each test is named after what it prevents.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
+
+/// Changes a file by hand and commits it.
+fn edit(sandbox: &Sandbox, repository: &Path, file: &str, text: &str) {
+    std::fs::write(repository.join(file), text).unwrap();
+    sandbox.git(repository, &["commit", "-qam", "By hand"]);
+}
+
+fn grown(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "DEAD");
+    session
+}
+
+#[test]
+fn an_unreadable_node_is_not_overwritten_nor_passed_over_at_the_end() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    edit(&sandbox, &session.repository(), "nodes/R2/R2.A1.yaml", "id: [\n");
+    let codes_of = session.refused("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    assert_eq!(codes_of, ["DUPLICATE_ID"]);
+    let plan = session.ok("tot_next", json!({"strategy": "exhaustive"}));
+    assert!(!plan["tasks"].to_string().contains("\"R2.A1\""), "{plan}");
+    assert_eq!(codes(&session.ok("tot_status", json!({}))["blockers"]), ["UNREADABLE_NODE"]);
+    assert_eq!(session.refused("tot_end", json!({})), ["UNREADABLE_NODE"]);
+}
+
+#[test]
+fn an_unreadable_conclusion_is_not_overwritten() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    session.ok("tot_end", json!({"conclusion": "It was the cable."}));
+    edit(&sandbox, &session.repository(), "conclusion.yaml", "version: 1\nended: [\n");
+    let reply = session.call("tot_end", json!({"conclusion": "Something else."}));
+    assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"], "{reply}");
+    assert!(reply["message"].as_str().unwrap().contains("conclusion.yaml"), "{reply}");
+}
+
+#[test]
+fn two_servers_agree_on_one_head_once_a_missing_parent_is_back() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    let repository = session.repository();
+    sandbox.git(&repository, &["rm", "-q", "nodes/R2/R2.A1.yaml"]);
+    sandbox.git(&repository, &["commit", "-qm", "By hand"]);
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    let id = session.id.clone();
+    let here = session.ok("tot_status", json!({}));
+    let there = sandbox.server().ok("tot_status", json!({"sessionId": id}));
+    assert_eq!(here, there);
+    assert_eq!(here["totalNodes"], 3);
+    assert!(here["faults"].is_null(), "{here}");
+}
+
+#[test]
+fn nothing_is_acknowledged_that_no_other_server_could_read() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    sandbox.sleep(60);
+    let with = |field: &str, value: Value| {
+        let mut entry = result("R1.A", "EXPLORE");
+        entry[field] = value;
+        entry
+    };
+    let many = with("alternativesConsidered", json!(vec!["a"; 300_000]));
+    // Each of these becomes four bytes in the file.
+    let escaped = "\u{7f}".repeat(1 << 20);
+    let mut long = with("findings", json!(escaped));
+    long["evidence"] = json!(escaped);
+    long["verificationMethod"] = json!(escaped);
+    for entry in [many, long] {
+        assert_eq!(session.refused("tot_commit", json!({"results": [entry]})), ["TEXT_TOO_LONG"]);
+    }
+}
+
+#[test]
+fn a_folder_that_holds_another_investigation_by_now_is_not_taken_for_the_first() {
+    let sandbox = Sandbox::new();
+    let mut one = Session::start(&sandbox, json!({}));
+    sandbox.sleep(1);
+    let two = Session::start(&sandbox, json!({}));
+    let elsewhere = sandbox.path("elsewhere");
+    let clone = |from: &Session| {
+        let (from, to) = (from.repository(), elsewhere.join("foo"));
+        sandbox.git(&sandbox.path("home"), &["clone", "-q", from.to_str().unwrap(), to.to_str().unwrap()]);
+    };
+    // A folder that is still being cloned into is asked again.
+    std::fs::create_dir_all(elsewhere.join("foo")).unwrap();
+    let mut server = sandbox.server_in(&elsewhere, &[]);
+    assert_eq!(server.refused("tot_status", json!({"sessionId": one.id})), ["SESSION_NOT_FOUND"]);
+    clone(&one);
+    assert_eq!(server.ok("tot_status", json!({"sessionId": one.id}))["sessionId"], json!(one.id));
+    std::fs::remove_dir_all(elsewhere.join("foo")).unwrap();
+    clone(&two);
+    let proposal = json!({"sessionId": one.id, "nodes": [node("R1.A", None)]});
+    assert_eq!(server.refused("tot_propose", proposal), ["SESSION_NOT_FOUND"]);
+    assert_eq!(server.ok("tot_status", json!({"sessionId": two.id}))["sessionId"], json!(two.id));
+    one.ok("tot_status", json!({}));
+}
+
+#[test]
+fn a_conclusion_cannot_forge_a_trailer_in_the_tag() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    let conclusion = "So it is.\n\nReviewed-by: Nobody <nobody@localhost>\nTool: forged";
+    session.ok("tot_end", json!({"conclusion": conclusion}));
+    let format = "--format=%(contents:trailers)";
+    let trailers = sandbox.git(&session.repository(), &["for-each-ref", format, "refs/tags"]);
+    assert_eq!(trailers.trim(), "Tool: tot_end");
+}
+
+#[test]
+fn a_revision_in_no_language_is_an_error_and_no_panic() {
+    let sandbox = Sandbox::new();
+    let session = grown(&sandbox);
+    for rev in ["HEAD~é", "HEAD^é", "é", "~", "HEAD~99999999999999999999"] {
+        let mut command = sandbox.command(TOT_REPORT);
+        let output =
+            command.arg(session.repository()).args(["--rev", rev, "--out", "site"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{rev}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
