@@ -7,6 +7,7 @@ use super::confirm::confirmations;
 use super::propose::pending_list;
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
+use crate::domain::id::shorten;
 use crate::domain::{
     Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
@@ -103,11 +104,6 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
             .about(node)
             .suggest(format!("The states are {}.", terms.ruleset().state_list()))
         })
-}
-
-/// A name as a message shows it.
-fn brief(name: &str) -> String {
-    if name.chars().count() > 60 { name.chars().take(59).chain(['…']).collect() } else { name.to_owned() }
 }
 
 /// Which node the name of each agent of the batch already stands on.
@@ -357,7 +353,11 @@ fn doubts(
             if let Some(other) = agents.get(agent) {
                 let doubt = Diagnostic::new(
                     "REUSED_AGENT",
-                    format!("{} was committed by {}, who already researched {other}.", node.id, brief(agent)),
+                    format!(
+                        "{} was committed by {}, who already researched {other}.",
+                        node.id,
+                        shorten(agent)
+                    ),
                 )
                 .about(&node.id)
                 .suggest("Let another agent research each node.");

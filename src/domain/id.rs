@@ -166,7 +166,8 @@ impl fmt::Display for StateName {
     }
 }
 
-fn shorten(text: &str) -> String {
+/// A text of a stranger's as a message shows it: at most 60 characters.
+pub(crate) fn shorten(text: &str) -> String {
     if text.chars().count() > 60 { text.chars().take(59).chain(['…']).collect() } else { text.to_owned() }
 }
 

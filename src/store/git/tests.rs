@@ -710,7 +710,7 @@ fn the_lock_of_a_living_git_is_respected() {
 
 /// Not a test by itself: the process that [`a_killed_process_leaves_a_sound_repository`] kills.
 #[test]
-#[ignore]
+#[ignore = "the child process of another test"]
 fn writes_until_killed() {
     let Some(dir) = std::env::var_os("TOT_TEST_KILLED_DIR") else { return };
     let git = open(Path::new(&dir)).unwrap();
@@ -1028,7 +1028,7 @@ fn the_identity_of_the_environment_and_the_user_is_taken() {
 
 /// Not a test by itself: see [`the_identity_of_the_environment_and_the_user_is_taken`].
 #[test]
-#[ignore]
+#[ignore = "the child process of another test"]
 fn commits_as_the_environment_says() {
     let Some(dir) = std::env::var_os("TOT_TEST_IDENTITY_DIR") else { return };
     let git = Git::open(Path::new(&dir)).unwrap();
@@ -1164,7 +1164,7 @@ fn a_handle_is_shared_between_threads() {
 
 /// Run it with `--release -- --ignored --nocapture` and read the numbers.
 #[test]
-#[ignore]
+#[ignore = "prints a table"]
 fn time_a_commit() {
     for (nodes, in_a_round) in [(10, 100), (100, 100), (1_000, 100), (1_000, 1_000), (10_000, 1_000)] {
         let text = "findings of a node, one line of many\n".repeat(80);
