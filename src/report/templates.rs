@@ -242,11 +242,7 @@ fn print(
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
 fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
-    let special = |c: char| {
-        matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-            || (c.is_control() && !matches!(c, '\n' | '\t'))
-    };
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || markdown::is_hidden(c);
     let mut rest = text;
     while let Some(at) = rest.find(special) {
         out.write_str(&rest[..at])?;

@@ -9,6 +9,8 @@ mod mcp;
 mod report;
 mod rules;
 mod rulesets;
+#[path = "../specimens/mod.rs"]
+mod specimens;
 mod store;
 mod support;
 mod tidy;
