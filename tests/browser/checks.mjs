@@ -1,0 +1,300 @@
+// What is asked of a page. Each check gives the faults that it found, as sentences; none means that all is well.
+
+import fs from "node:fs";
+import path from "node:path";
+
+export const WIDE = { width: 1280, height: 800 };
+export const PHONE = { width: 320, height: 640 };
+
+/** Opens an address and gives what went wrong while it was opened: what it loads, says, violates or runs. */
+export async function open(page, base, file, { settle = 0 } = {}) {
+  const faults = [];
+  const listeners = {
+    request: (request) => {
+      const address = request.url();
+      if (!address.startsWith(base) && !address.startsWith("data:image/")) faults.push(`asks for ${address}`);
+    },
+    // The icon of the page before may still be under way when this one is opened.
+    requestfailed: (request) => {
+      const reason = request.failure()?.errorText;
+      if (reason !== "net::ERR_ABORTED") faults.push(`can't load ${request.url()}: ${reason}`);
+    },
+    console: (message) => {
+      if (["error", "warning"].includes(message.type())) faults.push(`the console says: ${message.text()}`);
+    },
+    pageerror: (error) => faults.push(`a script fails: ${error.message}`),
+    dialog: (dialog) => {
+      faults.push(`a dialog opens: ${dialog.message()}`);
+      dialog.dismiss().catch(() => {});
+    },
+    popup: (popup) => faults.push(`a window opens: ${popup.url()}`),
+    framenavigated: (frame) => {
+      if (frame !== page.mainFrame()) faults.push(`a frame opens: ${frame.url()}`);
+    },
+  };
+  for (const [event, listener] of Object.entries(listeners)) page.on(event, listener);
+  const wanted = new URL(file, base).href;
+  await page.goto(wanted, { waitUntil: "load" });
+  if (settle) await page.waitForTimeout(settle);
+  for (const [event, listener] of Object.entries(listeners)) page.off(event, listener);
+  if (page.url() !== wanted) faults.push(`leads on to ${page.url()}`);
+  const seen = await page.evaluate(() => ({ hit: window.__hit, violations: window.__violations ?? [] }));
+  if (seen.hit !== undefined) faults.push("a stranger's script has run");
+  faults.push(...seen.violations.map((violation) => `violates its policy: ${violation}`));
+  return faults;
+}
+
+/** To be run before any script of a page: keeps what the policy forbade. */
+export function watch() {
+  window.__violations = [];
+  document.addEventListener("securitypolicyviolation", (event) => {
+    window.__violations.push(`${event.violatedDirective}, by ${event.blockedURI} in line ${event.lineNumber}`);
+  });
+}
+
+/** Reads every page of a site without opening it: kind and title of each, and every link that leads nowhere. */
+export async function links(page, site, files) {
+  await page.goto("about:blank");
+  const all = new Set(files);
+  const pages = {};
+  for (const file of files.filter((name) => name.endsWith(".html"))) {
+    const text = fs.readFileSync(path.join(site.folder, file), "utf8");
+    pages[file] = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, "text/html");
+      const values = (name) => [...parsed.querySelectorAll(`[${name}]`)].map((element) => element.getAttribute(name));
+      return {
+        kind: /(?:^|\s)page-([\w-]+)/.exec(parsed.body.className)?.[1] ?? "other",
+        heading: parsed.querySelector("h1")?.textContent.trim() ?? "",
+        bytes: text.length,
+        ids: values("id"),
+        // Links of drawings too, whose attribute has a namespace in older ones.
+        links: [...values("href"), ...values("src"), ...values("xlink\\:href")],
+      };
+    }, text);
+  }
+  const faults = [];
+  const linked = new Set(["index.html"]);
+  for (const [file, { links: targets }] of Object.entries(pages)) {
+    for (const link of targets) {
+      if (/^(https?|mailto):/i.test(link)) continue;
+      const address = new URL(link, `x://host/${file.split("/").map(encodeURIComponent).join("/")}`);
+      const target = decodeURIComponent(address.pathname.slice(1));
+      const id = decodeURIComponent(address.hash.slice(1));
+      linked.add(target);
+      if (address.protocol !== "x:" || address.host !== "host" || !all.has(target)) {
+        faults.push(`${file} links to ${link}, which is no file of the site`);
+      } else if (id && pages[target] && !pages[target].ids.includes(id)) {
+        faults.push(`${file} links to ${link}: there is no such id`);
+      }
+    }
+  }
+  for (const file of Object.keys(pages)) {
+    if (!linked.has(file)) faults.push(`${file} is linked from nowhere`);
+  }
+  return { pages, faults };
+}
+
+/** Whether the open page is wider than its window, and whether what scrolls inside it says that it does. */
+export function sideways(page) {
+  return page.evaluate(() => {
+    const faults = [];
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) {
+      const wide = [...document.querySelectorAll("body *")].filter(
+        (element) => element.getBoundingClientRect().right > root.clientWidth + 1,
+      );
+      const named = wide.slice(0, 3).map((element) => `<${element.localName} class="${element.className}">`);
+      faults.push(`scrolls sideways: ${root.scrollWidth} of ${root.clientWidth} px, by ${named.join(", ")}`);
+    }
+    for (const element of document.querySelectorAll("body *")) {
+      const style = getComputedStyle(element);
+      const scrolls = ["auto", "scroll"].includes(style.overflowX) && element.scrollWidth > element.clientWidth + 1;
+      if (scrolls && element.tabIndex < 0 && !element.querySelector("a, button, input, [tabindex]")) {
+        faults.push(`<${element.localName} class="${element.className}"> scrolls, but no key can reach it`);
+      }
+    }
+    return faults;
+  });
+}
+
+/** Axe's violations on the open page, whose context must let it past the policy. */
+export async function axe(page, source) {
+  await page.evaluate(source);
+  const results = await page.evaluate(() =>
+    window.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      resultTypes: ["violations"],
+    }),
+  );
+  return results.violations.map(({ id, help, nodes }) => {
+    const [first] = nodes;
+    return `axe ${id}: ${help}; ${nodes.length} times, first ${first.html.slice(0, 200)} (${first.any[0]?.message ?? first.failureSummary})`;
+  });
+}
+
+/** Light, dark, print and reduced motion of the open page. */
+export async function media(page) {
+  const faults = [];
+  const background = () =>
+    page.evaluate(() => {
+      const parts = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number);
+      const root = getComputedStyle(document.documentElement).backgroundColor.match(/[\d.]+/g).map(Number);
+      const [red, green, blue] = parts[3] === 0 ? root : parts;
+      return (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
+    });
+  await page.emulateMedia({ colorScheme: "light" });
+  if ((await background()) < 0.8) faults.push("is not light where light is asked for");
+  await page.emulateMedia({ colorScheme: "dark" });
+  if ((await background()) > 0.2) faults.push("is not dark where dark is asked for");
+  await page.emulateMedia({ colorScheme: "dark", media: "print" });
+  if ((await background()) < 0.8) faults.push("prints on a dark ground");
+  await page.emulateMedia({ colorScheme: "light", media: null });
+  const pdf = await page.pdf({ format: "A4" });
+  if (pdf.subarray(0, 5).toString() !== "%PDF-" || pdf.length < 5_000) faults.push("can't be printed");
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  const moving = await page.evaluate(() => {
+    const long = (times) => times.split(", ").some((time) => Number.parseFloat(time) > 0.01);
+    const moves = (element) => {
+      const style = getComputedStyle(element);
+      const animated = style.animationName !== "none" && long(style.animationDuration);
+      return animated || long(style.transitionDuration) || style.scrollBehavior === "smooth";
+    };
+    return [...document.querySelectorAll("*")].filter(moves).map((element) => element.localName);
+  });
+  if (moving.length) faults.push(`moves where motion is to be reduced: ${[...new Set(moving)].join(", ")}`);
+  await page.emulateMedia({ reducedMotion: null, colorScheme: null });
+  return faults;
+}
+
+/** What can be read of the open page: the text of its main part that is shown. */
+export const shown = (page) => page.evaluate(() => document.querySelector("main").innerText.replace(/\s+/g, " ").trim());
+
+/** The tree of the open page, by the pattern that WAI-ARIA describes for it. */
+export async function tree(page) {
+  const faults = [];
+  const state = () =>
+    page.evaluate(() => {
+      const tree = document.querySelector("[role=tree]");
+      const items = [...tree.querySelectorAll("[role=treeitem]")];
+      const visible = items.filter((item) => item.checkVisibility());
+      const focused = document.activeElement.closest("[role=treeitem]");
+      return {
+        name: tree.getAttribute("aria-label") ?? tree.getAttribute("aria-labelledby"),
+        items: items.length,
+        visible: visible.length,
+        at: visible.indexOf(focused),
+        stops: items.filter((item) => item.tabIndex === 0).length,
+        expanded: focused?.getAttribute("aria-expanded") ?? null,
+        level: visible.map((item) => {
+          let level = 0;
+          for (let up = item; up && up !== tree; up = up.parentElement) level += up.getAttribute("role") === "treeitem";
+          return Number(item.getAttribute("aria-level") ?? level);
+        }),
+        text: visible.map((item) => (item.getAttribute("aria-label") ?? item.textContent).trim()),
+        inside: items.reduce((sum, item) => {
+          const inner = [...item.querySelectorAll("a[href], button, input, [tabindex='0']")];
+          return sum + inner.filter((element) => element.getAttribute("role") !== "treeitem" && element.tabIndex >= 0).length;
+        }, 0),
+        childless: items.filter((item) => {
+          const owned = item.getAttribute("aria-owns");
+          const group = owned ? document.getElementById(owned) : item.querySelector("[role=group]") ?? item.parentElement.querySelector(":scope > [role=group]");
+          return item.hasAttribute("aria-expanded") !== Boolean(group?.querySelector("[role=treeitem]"));
+        }).length,
+      };
+    });
+  const press = async (key) => {
+    await page.keyboard.press(key);
+    return state();
+  };
+  const must = (holds, what) => holds || faults.push(`the tree: ${what}`);
+  const first = await state();
+  must(first.name, "has no name");
+  must(first.items > 1, `has ${first.items} items`);
+  must(first.stops === 1, `has ${first.stops} tab stops, not one`);
+  must(first.inside === 0, `${first.inside} controls inside of its items can be reached by Tab`);
+  must(first.childless === 0, `aria-expanded is wrong on ${first.childless} items`);
+  await page.evaluate(() => {
+    document.activeElement?.blur();
+    document.querySelector("[role=tree]").scrollIntoView();
+  });
+  let now = first;
+  for (let tabs = 0; tabs < 200 && now.at < 0; tabs += 1) now = await press("Tab");
+  must(now.at >= 0, "Tab does not lead into it");
+  now = await press("Home");
+  must(now.at === 0, "Home does not lead to the first item");
+  if (now.expanded === "false") now = await press("ArrowRight");
+  must(now.expanded === "true", "ArrowRight does not open a closed item");
+  const open = now.visible;
+  now = await press("ArrowRight");
+  must(now.at === 1 && now.level[1] === now.level[0] + 1, "ArrowRight does not lead from an open item to its first child");
+  now = await press("ArrowLeft");
+  // The child may have been open: then it is closed first.
+  if (now.at === 1) now = await press("ArrowLeft");
+  must(now.at === 0, "ArrowLeft does not lead to the parent");
+  now = await press("ArrowLeft");
+  must(now.expanded === "false" && now.visible < open, "ArrowLeft does not close an open item");
+  now = await press("ArrowRight");
+  now = await press("ArrowDown");
+  must(now.at === 1, "ArrowDown does not lead to the next item");
+  now = await press("ArrowUp");
+  must(now.at === 0, "ArrowUp does not lead to the one before");
+  now = await press("End");
+  must(now.at === now.visible - 1, "End does not lead to the last item");
+  const letter = now.text[0].trim()[0];
+  now = await press(letter);
+  must(now.text[now.at]?.toLowerCase().startsWith(letter.toLowerCase()) && now.at !== now.visible - 1, `typing ${letter} finds nothing`);
+  const stops = (await state()).stops;
+  must(stops === 1, `has ${stops} tab stops after moving, not one`);
+  const before = page.url();
+  await press("Home");
+  await page.keyboard.press("Enter");
+  await page.waitForTimeout(300);
+  must(page.url() !== before, "Enter does not open the item");
+  return faults;
+}
+
+/** Each search field of the open page: it finds what is there, and says so when there is nothing. */
+export async function search(page, word) {
+  const faults = [];
+  const fields = await page.locator("input[type=search]:visible").all();
+  const said = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll("[role=status], [aria-live], output")].map((element) => element.textContent).join(" "),
+    );
+  for (const field of fields) {
+    const name = (await field.getAttribute("aria-label")) ?? (await field.getAttribute("placeholder")) ?? "search";
+    await field.fill("qqzzxxnothing");
+    await page.waitForTimeout(300);
+    if (!/\b(0|no|none|nothing)\b/i.test(await said())) faults.push(`"${name}" does not say that nothing was found`);
+    await field.fill(word);
+    await page.waitForTimeout(300);
+    const hits = await page.locator("a:visible", { hasText: word }).count();
+    const status = await said();
+    if (/\b(no|none|nothing)\b|\b0 of\b/i.test(status)) faults.push(`"${name}" finds nothing for ${word}: ${status}`);
+    if (hits === 0) faults.push(`"${name}" shows no link for ${word}`);
+    await field.fill("");
+  }
+  return { faults, fields: fields.length };
+}
+
+/** The buttons beside the graph of the open page: it grows, shrinks, and comes back. */
+export async function zoom(page) {
+  const faults = [];
+  const width = () =>
+    page.evaluate(() => {
+      const svg = [...document.querySelectorAll("main svg")].sort((a, b) => b.clientWidth - a.clientWidth)[0];
+      const card = svg.querySelector(".card") ?? svg;
+      return card.getBoundingClientRect().width;
+    });
+  const button = (name) => page.getByRole("button", { name }).first();
+  const larger = button(/zoom in|larger|enlarge|closer/i);
+  if ((await larger.count()) === 0) return { faults, found: false };
+  const first = await width();
+  await larger.click();
+  const second = await width();
+  if (second <= first) faults.push(`the graph does not grow: ${first} to ${second} px`);
+  await button(/zoom out|smaller|shrink|farther/i).click();
+  const third = await width();
+  if (third >= second) faults.push(`the graph does not shrink: ${second} to ${third} px`);
+  return { faults, found: true };
+}
