@@ -3,6 +3,7 @@
 
 mod check;
 mod ruleset;
+mod setup;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -39,6 +40,8 @@ enum Command {
     Report(ReportArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
+    /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
+    Setup(setup::SetupArguments),
 }
 
 #[derive(Args)]
@@ -118,6 +121,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Report(arguments)) => finish("tot report", run_report(&arguments)),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
+        Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Err(status) => status,
     }
 }

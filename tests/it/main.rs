@@ -9,6 +9,7 @@ mod mcp;
 mod report;
 mod rules;
 mod rulesets;
+mod setup;
 mod store;
 mod support;
 mod tidy;
