@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod fuzz;
 mod mcp;
+mod packaging;
 mod report;
 mod rules;
 mod rulesets;
