@@ -55,9 +55,11 @@ class Place:
 
     def run(self, program, *arguments, stdin=""):
         """Runs a program, which must succeed; gives what it printed."""
-        tool = self.modules / ".bin" / program
+        # Of Claude Code the program itself, which its installer only links to.
+        packaged = [*self.modules.glob(f"@anthropic-ai/claude-code-*/{program}"), self.modules / ".bin" / program]
+        found = next((str(path) for path in packaged if path.exists()), program)
         done = subprocess.run(
-            [str(tool) if tool.exists() else program, *map(str, arguments)],
+            [found, *map(str, arguments)],
             cwd=self.project,
             env=self.environment,
             input=stdin,
@@ -94,13 +96,12 @@ def main():
 
         written = place()
         written.run("tot", "setup", "claude-code", "--write")
-        settings = written.project / ".claude"
-        settings.mkdir()
-        # The consent that Claude Code asks of a person for a server that a project brings along.
-        (settings / "settings.local.json").write_text('{"enabledMcpjsonServers": ["tot"]}')
-        listed = written.run("claude", "mcp", "list")
-        assert "tot: tot-mcp" in listed and ("Connected" in listed or "Pending approval" in listed), listed
-        print("tot setup claude-code: " + ("connected" if "Connected" in listed else "awaits a person's consent"))
+        # The consent that Claude Code asks of a person, once, for what a project brings along.
+        consent = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["tot"]}
+        state = {"projects": {str(written.project.resolve()): consent}}
+        (written.home / ".claude.json").write_text(json.dumps(state))
+        written.connected("tot")
+        print("tot setup claude-code: connected")
 
         # From a clone, as a user would: only what is committed counts.
         plugin = place()

@@ -48,7 +48,11 @@ fn the_skill_names_only_tools_that_there_are() {
     let sandbox = crate::support::Sandbox::new();
     let mut server = sandbox.server();
     let tools = server.request("tools/list", serde_json::json!({}));
-    let known: BTreeSet<&str> =
-        tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let known: BTreeSet<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
     assert!(named.len() >= 5 && named.is_subset(&known), "{named:?} {known:?}");
 }
