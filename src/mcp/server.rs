@@ -197,7 +197,7 @@ impl Tool {
             .destructive(false)
             .idempotent(idempotent || read_only)
             .open_world(false);
-        rmcp::model::Tool::new(name, description, object(self.input_schema()))
+        rmcp::model::Tool::new(name, description, object(&schema::listed(self.input_schema())))
             .with_title(title)
             .with_raw_output_schema(object(self.output_schema()).into())
             .with_annotations(hints)
