@@ -37,7 +37,7 @@ pub fn input<T: JsonSchema>() -> Value {
 }
 
 /// The schema of a tool's arguments as a list of tools shows it: without the examples, which are for the errors of a call
-/// that doesn't fit, and with no descriptions below a field that says [`ELSEWHERE`].
+/// that doesn't fit, without words on objects, whose fields have theirs, and with no descriptions below a field that says [`ELSEWHERE`].
 pub fn listed(schema: &Value) -> Value {
     let mut listed = schema.clone();
     shorten(&mut listed);
@@ -47,6 +47,17 @@ pub fn listed(schema: &Value) -> Value {
 fn shorten(schema: &mut Value) {
     let Value::Object(schema) = schema else { return };
     schema.remove("examples");
+    // Of an object, its fields say what it is.
+    if schema.contains_key("properties") {
+        schema.remove("description");
+    }
+    // That nothing is given unless something is goes without saying.
+    if schema
+        .get("default")
+        .is_some_and(|value| *value == json!([]) || *value == json!({}) || *value == json!(0))
+    {
+        schema.remove("default");
+    }
     let elsewhere = schema.remove(ELSEWHERE).is_some();
     for one in ["items", "additionalProperties"] {
         if let Some(part) = schema.get_mut(one) {

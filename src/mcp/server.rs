@@ -192,7 +192,7 @@ impl Tool {
 
     fn listed(&self) -> rmcp::model::Tool {
         let About { name, title, description, read_only, idempotent } = self.about;
-        let hints = ToolAnnotations::with_title(title)
+        let hints = ToolAnnotations::new()
             .read_only(read_only)
             .destructive(false)
             .idempotent(idempotent || read_only)

@@ -15,15 +15,15 @@ use crate::domain::{Event, Node};
 const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
-    description: "Stores the results of researching pending nodes: each with a state of the method, findings in \
-                  Markdown (sources as a list under `## References`) and the id of the agent that did it. A state \
-                  that comes too early is stored as another (`requestedState`, and a warning such as \
-                  DEPTH_ENFORCED) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` \
-                  (parents that a child confirmed or refuted), `pendingExplore` (open nodes that lack children). \
-                  Codes: NOT_PROPOSED, UNKNOWN_STATE, INVALID_CHILD_STATE (under this parent), TERMINAL_PARENT, \
-                  MISSING_EVIDENCE, TERMINAL_RATIO_EXCEEDED (too many closed at once), DUPLICATE_IN_BATCH, \
-                  EMPTY_BATCH, TEXT_TOO_LONG, INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, \
-                  REUSED_AGENT, EMPTY_FINDINGS, SECRET_SUSPECTED, INCOMPLETE_<STATE>.",
+    description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
+                  (sources as a list under `## References`), the agent's id. A state that comes too early is \
+                  stored as another (`requestedState`, and a warning such as DEPTH_ENFORCED) or refused \
+                  (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
+                  confirmed or refuted), `pendingExplore` (open nodes that lack children). Codes: NOT_PROPOSED, \
+                  UNKNOWN_STATE, INVALID_CHILD_STATE (under this parent), TERMINAL_PARENT, MISSING_EVIDENCE, \
+                  TERMINAL_RATIO_EXCEEDED (too many closed at once), DUPLICATE_IN_BATCH, EMPTY_BATCH, \
+                  TEXT_TOO_LONG, INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, REUSED_AGENT, \
+                  EMPTY_FINDINGS, SECRET_SUSPECTED, INCOMPLETE_<STATE>.",
     read_only: false,
     idempotent: false,
 };
@@ -32,11 +32,11 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The results.
     results: Vec<ResultEntry>,
-    /// A graph in the reply; auto: DOT up to 40 nodes.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }

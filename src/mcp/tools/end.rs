@@ -31,7 +31,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
     conclusion: Option<String>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Shared, beginning};
+use super::super::wire::{Object, Shared, beginning};
 use super::answer;
 use crate::domain::Diagnostic;
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
@@ -60,6 +60,7 @@ struct Output {
     shared: Shared,
     /// Newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     investigations: Option<Vec<Listed>>,
     /// How many there are on all pages.
     #[serde(skip_serializing_if = "Option::is_none")]

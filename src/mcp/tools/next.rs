@@ -20,9 +20,9 @@ const ABOUT: About = About {
     description: "Plans, without writing. `tasks`: what to research next, each with a `prompt` that briefs a \
                   research agent and a state that leads to the end; pending nodes first (`pending: true`), then \
                   fresh ones with legal ids. `nextCall`: the one call that is legal now and makes progress; what \
-                  stands in < > is to be filled in. `dimensions` asks for tasks that cover the combinations of \
-                  their values; a node covers one if its title and plannedAction name all its values. Codes: \
-                  INVALID_ARGUMENT, SESSION_NOT_FOUND.",
+                  stands in < > is to be filled in. `dimensions` asks for tasks that cover all combinations of \
+                  values; a node covers one if title and plannedAction name its values. Codes: INVALID_ARGUMENT, \
+                  SESSION_NOT_FOUND.",
     read_only: true,
     idempotent: true,
 };
@@ -31,7 +31,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// What comes first: the lowest round; that, with 3 children each; unconfirmed answers; the deepest branch.
     #[serde(default)]

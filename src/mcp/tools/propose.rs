@@ -15,14 +15,14 @@ use crate::domain::Event;
 const ABOUT: About = About {
     name: "tot_propose",
     title: "Propose nodes to research",
-    description: "Registers nodes to research next, or takes pending proposals back. An id is R<round>.<suffix>: \
-                  R1.A is a root, R2.A1 its child, R3.A1a a child of that; the parent must be committed and open. \
-                  Proposing a pending id again replaces it. All or nothing. Returns `approvedNodes`, `withdrawn`, \
-                  `pending`. Codes: INVALID_ID_FORMAT, DUPLICATE_ID (is committed), DUPLICATE_IN_BATCH, \
-                  ID_CASE_COLLISION, PARENT_NOT_FOUND, TERMINAL_PARENT (is closed), ROUND_MISMATCH, \
-                  ID_PARENT_MISMATCH (the suffix must extend the parent's), MISSING_TITLE, BATCH_OVERFLOW, \
-                  INSUFFICIENT_ROOTS, TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), EMPTY_BATCH, \
-                  INVESTIGATION_ENDED; warning R2_BREADTH: round 2 is narrow.",
+    description: "Registers nodes to research next, or takes proposals back. An id is R<round>.<suffix>: R1.A is a \
+                  root, R2.A1 its child, R3.A1a a child of that: the suffix extends the parent's. The parent must \
+                  be committed and open. Proposing a pending id again replaces it. All or nothing. Returns \
+                  `approvedNodes`, `withdrawn`, `pending`. Codes: INVALID_ID_FORMAT, DUPLICATE_ID (is committed), \
+                  DUPLICATE_IN_BATCH, ID_CASE_COLLISION, PARENT_NOT_FOUND, TERMINAL_PARENT (closed), \
+                  ROUND_MISMATCH, ID_PARENT_MISMATCH, MISSING_TITLE, BATCH_OVERFLOW, INSUFFICIENT_ROOTS, \
+                  TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), EMPTY_BATCH, INVESTIGATION_ENDED; \
+                  warning R2_BREADTH: round 2 is narrow.",
     read_only: false,
     idempotent: false,
 };
@@ -34,7 +34,7 @@ const ABOUT: About = About {
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The nodes.
     #[serde(default)]
@@ -42,7 +42,7 @@ struct Input {
     /// Pending ids to take back.
     #[serde(default)]
     withdraw: Vec<String>,
-    /// A graph in the reply; auto: DOT up to 40 nodes.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }

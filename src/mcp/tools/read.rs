@@ -41,7 +41,7 @@ const NODES: usize = 50;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The nodes.
     #[schemars(extend("examples" = [["R2.A1"]], "minItems" = 1, "maxItems" = NODES))]
@@ -59,6 +59,7 @@ struct Output {
     shared: Shared,
     /// The nodes, in the order of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     nodes: Option<Vec<Whole>>,
     /// Nodes of the call that did not fit.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
     description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The \
-                  former state and the reason stay in the history. An open state reopens an ended investigation. \
+                  history keeps the former state and the reason. An open state reopens an ended investigation. \
                   Returns `previousState`, `newState`, `transitions`. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, \
                   HAS_CHILDREN (can't be closed), INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG; \
                   warnings EARLY_STATE and MISSING_EVIDENCE: a commit could not have done this.",
@@ -28,7 +28,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// A committed node.
     #[schemars(extend("examples" = ["R4.A1a1"]))]
@@ -47,7 +47,7 @@ struct Input {
     /// What else was considered.
     #[serde(default)]
     alternatives_considered: Vec<String>,
-    /// A graph in the reply; auto: DOT up to 40 nodes.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }

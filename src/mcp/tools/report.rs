@@ -36,7 +36,7 @@ const LOCK: &str = ".tot-report.lock";
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
 }
 

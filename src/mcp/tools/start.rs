@@ -22,10 +22,9 @@ const ABOUT: About = About {
     title: "Start an investigation",
     description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
                   `instructions`: the method's states, what each needs, and the loop of propose, research, commit. \
-                  The investigation is a git repository (`repository`); each accepted call that writes is one \
-                  commit in it. Settings are fixed for good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET (lists \
-                  them), TEXT_TOO_LONG; warning SECRET_SUSPECTED: a text seems to hold a credential, and git \
-                  remembers.",
+                  Its `repository` is git's: each accepted call that writes is one commit. Settings are fixed for \
+                  good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET (lists them), TEXT_TOO_LONG; warning \
+                  SECRET_SUSPECTED: a text seems to hold a credential, and git remembers.",
     read_only: false,
     idempotent: false,
 };

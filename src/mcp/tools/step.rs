@@ -35,7 +35,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// Id from tot_start, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// As in tot_commit.
     #[serde(default)]
@@ -80,9 +80,11 @@ struct Output {
     pending: Option<Vec<String>>,
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     next_call: Option<NextCallEntry>,
     /// The proposed nodes, each with a brief for the agent that researches it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     tasks: Option<Vec<TaskEntry>>,
 }
 
