@@ -188,7 +188,8 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         None => service,
     };
     let service = Arc::new(service);
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
+        .serving(Arc::clone(&service));
     Ok(mcp::serve_stdio(server)?)
 }
 

@@ -10,7 +10,11 @@
 pub mod address;
 pub mod bounded;
 pub mod changes;
+pub mod complete;
 pub mod forgiving;
+mod handler;
+pub mod prompts;
+pub mod resources;
 pub mod schema;
 pub mod server;
 pub mod service;
