@@ -67,6 +67,9 @@ struct McpArguments {
     /// The folder of the investigations; made with the first one
     #[arg(long, value_name = "DIR", default_value = "investigations")]
     root: PathBuf,
+    /// The folder that tot_report writes sites to; `site` in the root where it is absent
+    #[arg(long, value_name = "DIR")]
+    site: Option<PathBuf>,
     /// No investigation may be started with fewer rounds than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
@@ -184,8 +187,13 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets);
+    let service = match arguments.site {
+        Some(site) => service.with_site(site),
+        None => service,
+    };
     let service = Arc::new(service);
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
+        .serving(Arc::clone(&service));
     Ok(mcp::serve_stdio(server)?)
 }
 
