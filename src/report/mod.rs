@@ -17,6 +17,7 @@
 //!   Content-Security-Policy says so too.
 //! - [`write`](write()) removes only what an earlier run wrote.
 
+mod difference;
 mod history;
 mod json;
 mod model;
