@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::history::History;
-use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report};
+use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
 
 use super::templates::{SafeHtml, Shared, Templates};
 use super::{Input, ReportError, json};
@@ -105,7 +105,7 @@ struct OverviewContent<'a> {
 struct GraphContent<'a> {
     graph: &'a Option<Drawing>,
     outline: &'a [OutlineRow],
-    states: &'a [super::model::StateCount],
+    states: &'a [StateCount],
 }
 
 #[derive(Serialize)]
