@@ -11,6 +11,7 @@ use super::Input;
 use super::difference::{Difference, difference};
 use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView};
+use super::templates::SafeHtml;
 use crate::domain::{
     Author, Classification, Conclusion, Investigation, Meta, Node, NodeId, Reclassification,
 };
@@ -52,6 +53,8 @@ pub(super) struct CompareView {
     /// `ended`, `reopened`, `changed`; absent where the conclusion is the same.
     pub end: Option<&'static str>,
     pub conclusion: Vec<Field>,
+    /// The whole text, where there was none before.
+    pub new_conclusion: Option<SafeHtml>,
     pub ruleset: Option<Difference>,
     /// What `tot_start` fixed.
     pub facts: Vec<Field>,
@@ -168,6 +171,7 @@ pub(super) fn view(input: &Input, report: &Report, comparison: &Comparison) -> C
         gone: old.preorder().into_iter().filter_map(|node| gone(node, new, &old_cards)).collect(),
         end,
         conclusion,
+        new_conclusion: report.overview.conclusion.clone().filter(|_| end == Some("ended")),
         ruleset: ruleset(before, after),
         facts: facts(old.meta(), new.meta()),
         faults_gone: without(&old_faults, &new_faults),

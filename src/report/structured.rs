@@ -27,9 +27,8 @@ pub(super) struct Head {
     pub data: Option<SafeHtml>,
     /// The title of the feed, where there is one.
     pub feed: Option<&'static str>,
-    /// When an article began and ended.
-    pub started: Option<String>,
-    pub ended: Option<String>,
+    /// When what it says was committed last; absent while that can still change.
+    pub modified: Option<String>,
 }
 
 impl Head {
@@ -40,8 +39,7 @@ impl Head {
             kind: "article",
             data: None,
             feed: base.map(|_| feed::TITLE),
-            started: Some(header.started_at.iso.clone()),
-            ended: header.ended_at.as_ref().map(|at| at.iso.clone()),
+            modified: header.ended_at.as_ref().map(|at| at.iso.clone()),
         }
     }
 
@@ -57,8 +55,7 @@ impl Head {
         let plain = Head::plain(header, base, &format!("{folder}{}", node.card.href));
         Head {
             data: Some(SafeHtml::data(&node_data(header, node, base, folder))),
-            started: Some(node.proposed_at.iso.clone()),
-            ended: node.committed_at.as_ref().map(|at| at.iso.clone()),
+            modified: node.committed_at.as_ref().map(|at| at.iso.clone()),
             ..plain
         }
     }

@@ -142,7 +142,13 @@ fn one_stands_at_the_root_and_several_in_folders() {
         );
     }
     let index = page(&files, "index.html");
-    for text in ["Why did checkout latency double", "Unfinished", "Ended", "single-root", "2 answers, 1 of them verified."] {
+    for text in [
+        "Why did checkout latency double",
+        "Unfinished",
+        "Ended",
+        "single-root",
+        "2 answers, 1 of them verified.",
+    ] {
         assert!(index.contains(text), "{text}");
     }
     // The newest first.
