@@ -30,7 +30,7 @@ pub use catalog::FindError;
 pub use git::{CommitId, Durability};
 use git::{Git, GitError};
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
-pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
+pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
 pub use turn::Turn;
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
@@ -351,6 +351,36 @@ impl Store {
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         history::history(&*self.git(&snapshot.path)?, snapshot.head)
+    }
+
+    /// How the commit of one snapshot stands to that of another of the same repository.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn relation(&self, before: &Snapshot, after: &Snapshot) -> Result<Relation, StoreError> {
+        if before.head == after.head {
+            return Ok(Relation::Same);
+        }
+        let git = self.git(&after.path)?;
+        Ok(if git.leads_to(before.head, after.head)? {
+            Relation::Forward
+        } else if git.leads_to(after.head, before.head)? {
+            Relation::Backward
+        } else {
+            Relation::Diverged
+        })
+    }
+
+    /// The commit that HEAD is at now; `None` before the first. For who watches an investigation: much cheaper than
+    /// [`Store::load`].
+    ///
+    /// # Errors
+    ///
+    /// No repository, or whatever git says.
+    pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
+        // The folder may be another repository by now, so no handle from before is used.
+        Ok(Git::open(path)?.head()?.commit)
     }
 
     /// The files of the snapshot as they are committed, for who must see their very bytes or lines.

@@ -81,7 +81,7 @@ pub(in crate::report) struct Cards<'a> {
 }
 
 impl<'a> Cards<'a> {
-    pub(super) fn new(
+    pub(in crate::report) fn new(
         investigation: &'a Investigation,
         terms: Option<Terms<'a>>,
         references: &[Reference],

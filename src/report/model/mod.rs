@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
-pub(super) use node::NodeView;
+pub(super) use node::{Change, NodeView};
 pub(super) use overview::Overview;
 pub(super) use references::References;
 pub(super) use tree::OutlineRow;

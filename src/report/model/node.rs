@@ -160,7 +160,7 @@ impl<'a> Cards<'a> {
         self.investigation.committed().flat_map(|(node, _)| self.changes_of(node)).collect()
     }
 
-    pub(super) fn changes_of(&self, node: &Node) -> Vec<Change> {
+    pub(in crate::report) fn changes_of(&self, node: &Node) -> Vec<Change> {
         let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
             return Vec::new();
         };
