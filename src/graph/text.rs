@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// Marks above or below one letter that are kept; more would run out of the card.
 const MARKS_KEPT: usize = 4;
 
-/// The text on one line: line breaks and tabs become spaces, characters that XML can't hold become `U+FFFD`, and
-/// controls that turn the direction of whatever follows are left out.
+/// The text on one line: line breaks and tabs become spaces, characters that XML can't hold or that are none become
+/// `U+FFFD`, and what can't be seen is left out: controls that turn the direction of whatever follows, and tags.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     let mut marks = 0;
@@ -17,7 +17,9 @@ pub(super) fn one_line(text: &str) -> String {
             '\r' if chars.peek() == Some(&'\n') => {}
             '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => line.push(' '),
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            '\u{fffe}' | '\u{ffff}' => line.push('\u{fffd}'),
+            '\u{e0000}'..='\u{e007f}' | '\u{feff}' => {}
+            '\u{fdd0}'..='\u{fdef}' => line.push('\u{fffd}'),
+            c if u32::from(c) & 0xfffe == 0xfffe => line.push('\u{fffd}'),
             c if c.is_control() => line.push('\u{fffd}'),
             _ if marks > MARKS_KEPT => {}
             c => line.push(c),

@@ -39,3 +39,4 @@ mod text;
 pub use excerpt::excerpt;
 pub use html::{HtmlOptions, to_html};
 pub use reference::{Mention, MentionKind, references};
+pub use text::is_hidden;

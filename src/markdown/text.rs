@@ -117,8 +117,8 @@ pub(super) fn visible(c: char) -> char {
     }
 }
 
-/// Whether a character hides, reorders or controls text. Tab and line feed do not.
-pub(super) fn is_hidden(c: char) -> bool {
+/// Whether a character hides, reorders or controls text, or is none at all. Tab and line feed do not.
+pub fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => true,
@@ -127,7 +127,9 @@ pub(super) fn is_hidden(c: char) -> bool {
         // tags, which can carry a whole hidden message.
         '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => true,
         '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => true,
-        _ => false,
+        // What Unicode will never assign: an error to HTML's parser.
+        '\u{FDD0}'..='\u{FDEF}' => true,
+        c => u32::from(c) & 0xFFFE == 0xFFFE,
     }
 }
 

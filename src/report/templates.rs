@@ -186,7 +186,7 @@ impl SafeHtml {
     pub(super) fn data(data: &serde_json::Value) -> SafeHtml {
         let mut json = String::new();
         for c in data.to_string().chars() {
-            if !matches!(c, '<' | '>' | '&' | '\'') && !is_special(c) {
+            if !matches!(c, '<' | '>' | '&' | '\'') && !markdown::is_hidden(c) {
                 json.push(c);
                 continue;
             }
@@ -257,7 +257,7 @@ fn print(
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
 fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
-    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || is_special(c);
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || markdown::is_hidden(c);
     let mut rest = text;
     while let Some(at) = rest.find(special) {
         out.write_str(&rest[..at])?;
@@ -274,13 +274,6 @@ fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
         rest = chars.as_str();
     }
     out.write_str(rest)
-}
-
-/// Whether a character would hide or reorder the text around it.
-fn is_special(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}')
-        || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
 fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {

@@ -11,6 +11,8 @@ mod report;
 mod rules;
 mod rulesets;
 mod setup;
+#[path = "../specimens/mod.rs"]
+mod specimens;
 mod store;
 mod support;
 mod tidy;

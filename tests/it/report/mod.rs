@@ -1,3 +1,5 @@
 //! The site generator, as a command.
 
+mod hostile;
+mod judge;
 mod site;

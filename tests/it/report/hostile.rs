@@ -1,0 +1,81 @@
+//! Every text that an attacker would try, in every field that a stranger can fill, by git and through the server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::json;
+use tree_of_thoughts::report::{Input, Options, Templates, site};
+use tree_of_thoughts::store::Store;
+
+use super::judge::faults;
+use crate::specimens::{hostile, payloads::payloads};
+use crate::support::{Sandbox, Session};
+
+#[test]
+fn strangers_repositories_give_sound_sites() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = hostile::write(folder.path());
+    assert!(folders.len() >= 60);
+    let mut names = BTreeMap::new();
+    let mut inputs = Vec::new();
+    for (name, path) in folders {
+        let input = input(path);
+        let investigation = &input.snapshot.investigation;
+        assert_eq!(investigation.nodes().count(), 7, "{name}: all are there to be shown");
+        names.insert(investigation.meta().id.to_string(), name);
+        inputs.push(input);
+    }
+    let faulty: Vec<String> = faults(&render(&inputs))
+        .into_iter()
+        .map(|fault| match fault.split_once('/').and_then(|(id, _)| names.get(id)) {
+            Some(name) => format!("{name}: {fault}"),
+            None => fault,
+        })
+        .collect();
+    assert!(faulty.is_empty(), "{} faults:\n{}", faulty.len(), faulty.join("\n"));
+}
+
+#[test]
+fn what_comes_through_the_server_gives_sound_sites() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let mut stored = 0;
+    for (number, (name, text)) in payloads().into_iter().enumerate() {
+        let id = format!("R2.A{number}");
+        let title = if text.trim().is_empty() { name } else { &text };
+        let node = json!({"id": id, "parent": "R1.A", "title": title, "plannedAction": text});
+        if session.call("tot_propose", json!({"nodes": [node]}))["status"] != "OK" {
+            continue;
+        }
+        sandbox.sleep(60);
+        let result = json!({"nodeId": id, "state": "DEAD", "findings": text, "evidence": text, "agentId": text,
+            "verificationMethod": text, "alternativesConsidered": [text, text]});
+        stored += usize::from(session.call("tot_commit", json!({"results": [result]}))["status"] == "OK");
+        let change = json!({"nodeId": id, "newState": "EXPLORE", "reason": text, "agentId": text});
+        session.call("tot_reclassify", change);
+    }
+    assert!(stored >= 60, "only {stored} were taken");
+    let mut inputs = vec![input(session.repository())];
+    for (_, text) in payloads() {
+        let started = session
+            .server
+            .call("tot_start", json!({"query": text, "title": text, "context": text, "mode": "smoke"}));
+        if let Some(id) = started["sessionId"].as_str() {
+            inputs.push(input(sandbox.repository(id)));
+        }
+    }
+    let faulty = faults(&render(&inputs));
+    assert!(faulty.is_empty(), "{} faults:\n{}", faulty.len(), faulty.join("\n"));
+}
+
+fn input(path: PathBuf) -> Input {
+    let store = Store::new(path.parent().unwrap());
+    let snapshot = store.load(&path).unwrap();
+    let history = store.history(&snapshot).unwrap();
+    Input { snapshot, history }
+}
+
+fn render(inputs: &[Input]) -> BTreeMap<String, Vec<u8>> {
+    site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap()
+}

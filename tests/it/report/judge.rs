@@ -1,0 +1,327 @@
+//! Judges a whole site: is every page what a browser reads without a single error, and holds none more than it may?
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use scraper::{ElementRef, Html, Selector};
+use tree_of_thoughts::report::CONTENT_SECURITY_POLICY;
+
+/// Elements that load, run, style or send, or in which HTML's rules end: no page has any of them.
+const NEVER: &[&str] = &[
+    "animate",
+    "animatemotion",
+    "animatetransform",
+    "applet",
+    "audio",
+    "base",
+    "dialog",
+    "embed",
+    "feimage",
+    "foreignobject",
+    "form",
+    "frame",
+    "frameset",
+    "iframe",
+    "image",
+    "img",
+    "marquee",
+    "math",
+    "noembed",
+    "noframes",
+    "object",
+    "picture",
+    "plaintext",
+    "portal",
+    "select",
+    "set",
+    "source",
+    "style",
+    "textarea",
+    "track",
+    "use",
+    "video",
+    "xmp",
+];
+
+/// Attributes that load, send or style; those that begin with `on` are not to be listed.
+const NEVER_ATTRIBUTES: &[&str] = &[
+    "action",
+    "background",
+    "data",
+    "formaction",
+    "ping",
+    "popover",
+    "poster",
+    "srcdoc",
+    "srcset",
+    "style",
+    "xlink:href",
+];
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Every fault of the site, each with the file it is in.
+pub fn faults(files: &Files) -> Vec<String> {
+    let mut faults = Vec::new();
+    // The fragments that lead to another page are looked up when all ids are known.
+    let mut ids: BTreeMap<&str, HashSet<String>> = BTreeMap::new();
+    let mut fragments: Vec<(&str, String, String)> = Vec::new();
+    for (path, bytes) in files {
+        let mut found = Vec::new();
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            if [".html", ".svg", ".xml", ".json", ".js", ".dot", ".mmd"].iter().any(|end| path.ends_with(end))
+            {
+                faults.push(format!("{path}: not UTF-8"));
+            }
+            continue;
+        };
+        match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+            "html" => {
+                let page = Html::parse_document(text);
+                found.extend(characters(text));
+                let links = judge_page(&page, path, files, &mut found);
+                fragments.extend(links.into_iter().map(|(target, id)| (path.as_str(), target, id)));
+                let with_id = selector("[id]");
+                let all = page.select(&with_id).filter_map(|element| element.attr("id"));
+                ids.insert(path, all.map(str::to_owned).collect());
+            }
+            "svg" | "xml" | "atom" => judge_xml(text, path, files, &mut found),
+            "json" => {
+                found.extend(serde_json::from_str::<serde_json::Value>(text).err().map(|e| e.to_string()))
+            }
+            "js" => found.extend(script_data(text)),
+            _ => {}
+        }
+        faults.extend(found.into_iter().map(|fault| format!("{path}: {fault}")));
+    }
+    for (path, target, id) in fragments {
+        if !ids.get(target.as_str()).is_some_and(|ids| ids.contains(&id)) {
+            faults.push(format!("{path}: leads to #{id} of {target}, which has no such id"));
+        }
+    }
+    faults
+}
+
+/// Everything about one page; gives the links to ids, as page and id.
+fn judge_page(page: &Html, path: &str, files: &Files, faults: &mut Vec<String>) -> Vec<(String, String)> {
+    faults.extend(page.errors.iter().map(|error| format!("the parser says: {error}")));
+    if format!("{:?}", page.quirks_mode) != "NoQuirks" {
+        faults.push("it is in quirks mode".to_owned());
+    }
+    let policies: Vec<&str> = page
+        .select(&selector("meta[http-equiv]"))
+        .map(|meta| meta.attr("content").unwrap_or_default())
+        .collect();
+    if policies != [CONTENT_SECURITY_POLICY] {
+        faults.push(format!("its policy is {policies:?}"));
+    }
+    for name in ["html", "head", "title", "body", "main", "h1"] {
+        let number = page.select(&selector(name)).filter(|element| !within_drawing(element)).count();
+        if number != 1 {
+            faults.push(format!("it has {number} × <{name}>"));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let mut links = Vec::new();
+    for element in page.select(&selector("*")) {
+        let value = element.value();
+        let name = value.name().to_ascii_lowercase();
+        if NEVER.contains(&name.as_str()) {
+            faults.push(format!("it holds <{name}>"));
+        }
+        if name == "script" {
+            judge_script(&element, faults);
+        }
+        if name == "input" && !matches!(value.attr("type"), Some("checkbox" | "search")) {
+            faults.push(format!("it holds an <input> of type {:?}", value.attr("type")));
+        }
+        for (key, text) in value.attrs() {
+            let key = key.to_ascii_lowercase();
+            if key.starts_with("on") || NEVER_ATTRIBUTES.contains(&key.as_str()) {
+                faults.push(format!("<{name}> has {key}={text:?}"));
+            }
+            match key.as_str() {
+                "id" if !seen.insert(text) => faults.push(format!("the id {text:?} stands twice")),
+                "href" | "src" => judge_address(&name, &key, text, path, files, faults, &mut links),
+                _ => {}
+            }
+        }
+    }
+    for label in ["aria-labelledby", "aria-describedby", "aria-controls", "for"] {
+        for element in page.select(&selector(&format!("[{label}]"))) {
+            for id in element.attr(label).unwrap_or_default().split_ascii_whitespace() {
+                if !seen.contains(id) {
+                    faults.push(format!("{label} names {id:?}, which is no id"));
+                }
+            }
+        }
+    }
+    links
+}
+
+/// A script is a file of the site, or data that nothing runs.
+fn judge_script(script: &ElementRef<'_>, faults: &mut Vec<String>) {
+    let text: String = script.text().collect();
+    match (script.attr("src"), script.attr("type")) {
+        (Some(_), None) if text.trim().is_empty() => {}
+        (None, Some("application/json" | "application/ld+json")) => {
+            if let Err(error) = serde_json::from_str::<serde_json::Value>(&text) {
+                faults.push(format!("data in a script is no JSON: {error}"));
+            }
+        }
+        (source, kind) => faults.push(format!("a script of source {source:?} and type {kind:?}: {text}")),
+    }
+}
+
+/// An address leads into the site, or to the web by a link that a person follows.
+fn judge_address(
+    element: &str,
+    attribute: &str,
+    address: &str,
+    path: &str,
+    files: &Files,
+    faults: &mut Vec<String>,
+    links: &mut Vec<(String, String)>,
+) {
+    let outside = ["http://", "https://", "mailto:"]
+        .iter()
+        .any(|scheme| address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    if outside && element == "a" && attribute == "href" {
+        return;
+    }
+    let (target, id) = address.split_once('#').map_or((address, None), |(target, id)| (target, Some(id)));
+    let target = if target.is_empty() { Some(path.to_owned()) } else { resolve(path, target) };
+    match target.filter(|target| files.contains_key(target)) {
+        None => faults.push(format!("<{element} {attribute}={address:?}> leads to no file of the site")),
+        Some(target) if target.ends_with(".html") => {
+            links.extend(id.map(|id| (target, id.to_owned())));
+        }
+        Some(_) => {}
+    }
+}
+
+/// The file of the site that a relative address on a page leads to.
+fn resolve(page: &str, address: &str) -> Option<String> {
+    if address.contains(':') || address.contains('\\') || address.contains('?') {
+        return None;
+    }
+    let mut parts: Vec<&str> = page.split('/').collect();
+    parts.pop();
+    for part in address.split('/') {
+        match part {
+            "" | "." => return None,
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
+    let document = match roxmltree::Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => return faults.push(format!("it is not well-formed: {error}")),
+    };
+    for element in document.descendants().filter(roxmltree::Node::is_element) {
+        let name = element.tag_name().name().to_ascii_lowercase();
+        // A drawing that stands alone brings its own style; what it says is checked where it is drawn.
+        if name == "script" || (NEVER.contains(&name.as_str()) && name != "style") {
+            faults.push(format!("it holds <{name}>"));
+        }
+        for attribute in element.attributes() {
+            let key = attribute.name().to_ascii_lowercase();
+            if key.starts_with("on") || key == "style" {
+                faults.push(format!("<{name}> has {key}={:?}", attribute.value()));
+            }
+            if key == "href" && path.ends_with(".svg") {
+                judge_address("a", "href", attribute.value(), path, files, faults, &mut Vec::new());
+            }
+        }
+    }
+}
+
+/// Data in a script of its own is one JSON value, whatever it is assigned to. Scripts of the template are no data.
+fn script_data(text: &str) -> Option<String> {
+    let start = text
+        .find("= {")
+        .or_else(|| text.find("= ["))
+        .or_else(|| text.find("={"))
+        .or_else(|| text.find("=["))?;
+    if text.contains("=>") || text.contains("function") {
+        return None;
+    }
+    let json = text[start..].trim_start_matches(['=', ' ']).trim_end().trim_end_matches(';');
+    serde_json::from_str::<serde_json::Value>(json).err().map(|error| format!("its data is no JSON: {error}"))
+}
+
+/// Characters that no page may hold: what HTML calls a parse error, and what hides or reorders the text around it.
+fn characters(text: &str) -> Option<String> {
+    let bad = |c: char| {
+        let code = u32::from(c);
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(code, 0xfdd0..=0xfdef)
+            || code & 0xfffe == 0xfffe
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
+    };
+    text.chars().find(|c| bad(*c)).map(|c| format!("it holds the character {c:?}"))
+}
+
+fn within_drawing(element: &ElementRef<'_>) -> bool {
+    element.ancestors().filter_map(ElementRef::wrap).any(|ancestor| ancestor.value().name() == "svg")
+}
+
+fn selector(text: &str) -> Selector {
+    Selector::parse(text).unwrap()
+}
+
+#[test]
+fn the_judge_sees_what_it_should() {
+    let page = |body: &str| {
+        format!(
+            "<!doctype html><html lang=\"en\"><head><meta http-equiv=\"Content-Security-Policy\" \
+             content=\"{CONTENT_SECURITY_POLICY}\"><title>x</title></head><body><main><h1>x</h1>{body}</main></body></html>"
+        )
+    };
+    let judge = |path: &str, text: String| faults(&[(path.to_owned(), text.into_bytes())].into());
+    assert_eq!(judge("x.html", page("<p id=\"a\">x <a href=\"#a\">a</a></p>")), Vec::<String>::new());
+    for bad in [
+        "<script>x</script>",
+        "<img alt=\"\" src=\"x\">",
+        "<p onclick=\"x\">x</p>",
+        "<p style=\"x\">x</p>",
+        "<p>x</b></p>",
+        "<b><p>x</b></p>",
+        "<p a=\"1\" a=\"2\">x</p>",
+        "<p x\"y>x</p>",
+        "&nosuch;",
+        "</section>",
+        "<table><p>x</p></table>",
+        "<!-- <!-- x -->",
+        "<p id=\"a\"></p><p id=\"a\"></p>",
+        "<a href=\"javascript:x\">x</a>",
+        "<a href=\"//host/x\">x</a>",
+        "<a href=\"nowhere.html\">x</a>",
+        "<a href=\"#nowhere\">x</a>",
+        "<a href=\"../x.html\">x</a>",
+        "<p aria-labelledby=\"nothing\">x</p>",
+        "<svg><set></set></svg>",
+        "<meta http-equiv=\"refresh\" content=\"0\">",
+        "<script type=\"application/ld+json\">{\"a\": </script>",
+        "<h1>y</h1>",
+        "a\u{202e}b",
+        "a\u{fffe}b",
+        "a\u{1}b",
+    ] {
+        assert_ne!(judge("x.html", page(bad)), Vec::<String>::new(), "{bad}");
+    }
+    for bad in [
+        "<svg><p></svg>",
+        "<svg>&nbsp;</svg>",
+        "<svg onload=\"x\"/>",
+        "<svg a=\"1\" a=\"1\"/>",
+        "<svg>\u{1}</svg>",
+    ] {
+        assert_ne!(judge("x.svg", bad.to_owned()), Vec::<String>::new(), "{bad}");
+    }
+    assert_ne!(judge("x.json", "{".to_owned()), Vec::<String>::new());
+    assert_ne!(judge("x.js", "window.x = {".to_owned()), Vec::<String>::new());
+}

@@ -1,0 +1,188 @@
+//! One investigation per payload, with the payload in every field that a stranger can fill.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tree_of_thoughts::domain::{
+    Author, Classification, Conclusion, Event, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
+    Warning,
+};
+use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
+use tree_of_thoughts::ruleset::builtin;
+
+use super::payloads::payloads;
+use super::repository::{Commit, Stream, amend_authors, folder_name};
+
+/// When the first began, in milliseconds.
+const BEGIN: i64 = 1_795_000_000_000;
+
+/// Writes them all below a folder, and gives their folders with the names of their payloads.
+pub fn write(root: &Path) -> Vec<(&'static str, PathBuf)> {
+    let all = payloads();
+    let folders = all.iter().enumerate().map(|(number, (name, text))| {
+        let folder = root.join(format!("{number:03} {}", folder_name(text)));
+        investigation(&folder, number, text);
+        (*name, folder)
+    });
+    let folders: Vec<_> = folders.collect();
+    // Authors that git would not write: all in one history.
+    if let Some((_, last)) = folders.last() {
+        amend_authors(last, all.iter().map(|(_, text)| text.as_str()), BEGIN / 1_000 + 9_000);
+    }
+    folders
+}
+
+fn investigation(folder: &Path, number: usize, text: &str) {
+    let time = |minutes: i64| Timestamp::from_milliseconds(BEGIN + minutes * 60_000).unwrap();
+    let seconds = |minutes: i64| time(minutes).seconds();
+    let meta = Meta {
+        id: SessionId::new(BEGIN as u64 + number as u64, [7; 10]),
+        title: text.to_owned(),
+        query: text.to_owned(),
+        context: Some(text.to_owned()),
+        // Every other one names a ruleset and a mode that there can't be.
+        ruleset: if number.is_multiple_of(2) { builtin::DEFAULT.to_owned() } else { text.to_owned() },
+        mode: if number.is_multiple_of(2) { "deep".to_owned() } else { text.to_owned() },
+        min_rounds: 5,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: time(number as i64),
+    };
+    let mut stream = Stream::on(&format!("b{}", reference_name(text)));
+    let mut commit = |minutes: i64, message: &str, files: Vec<(String, String)>| {
+        stream.commit(&Commit { author: text, at: seconds(minutes), message }, &files);
+        stream.tag(&format!("t{minutes}{}", reference_name(text)));
+    };
+    let trailer = format!("Start\n\n{text}\n\nTool: {text}\nAgent-Id: {text}\nWarning: {text}");
+    let start = vec![
+        (layout::META.to_owned(), meta_file::write(&meta).unwrap()),
+        (layout::RULESET.to_owned(), ruleset(number, text)),
+    ];
+    commit(0, &trailer, start);
+    let nodes = nodes(text, &time);
+    let proposed = nodes.iter().map(|node| Node { classification: None, ..node.clone() }).collect();
+    commit(1, text, files(proposed));
+    commit(2, &format!("Commit all\n\n{text}"), files(nodes.clone()));
+    let mut edited = nodes;
+    edited[0].title = format!("{text} {text}");
+    if let Some(classification) = &mut edited[0].classification {
+        classification.findings = format!("Before.\n\n{text}\n\nAfter.\n\n## References\n\n- {text}\n");
+    }
+    commit(3, &format!("{text}\n\nAgent-Id: x\nNode: {text}"), files(edited));
+    // A file whose name is the payload, and two that are no nodes but quote it in their faults.
+    let name: String = text.chars().filter(|c| !matches!(c, '\0')).take(60).collect();
+    let name = name.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect::<Vec<_>>().join("|");
+    let quoted = serde_json::to_string(text).unwrap();
+    let strays = vec![
+        (format!("nodes/R9/x{name}.yaml"), format!("version: 1\nid: {quoted}\n")),
+        (format!("x{name}"), text.to_owned()),
+        ("nodes/R2/R2.A9.yaml".to_owned(), format!("version: 1\nid: {quoted}\n{quoted}: 1\n")),
+        ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 1\n{text}\n")),
+    ];
+    commit(4, "Strays", strays);
+    let conclusion =
+        Conclusion { ended_at: time(5), agent_id: Some(text.to_owned()), conclusion: Some(text.to_owned()) };
+    // Some have no end.
+    if !number.is_multiple_of(3) {
+        let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap());
+        commit(5, &format!("End {text}"), vec![file]);
+    }
+    stream.write(folder);
+}
+
+/// The default one, with the payload as each of its texts; every fourth can't be a ruleset.
+fn ruleset(number: usize, text: &str) -> String {
+    let quoted = serde_json::to_string(text).unwrap();
+    let lines = builtin::all()[0].text.lines().filter(|line| !line.starts_with("  ") || line.contains(": "));
+    let mut written = String::new();
+    for line in lines {
+        let line = if line.starts_with("summary:") {
+            format!("summary: {quoted}")
+        } else if line.starts_with("advice:") {
+            format!("advice: {quoted}")
+        } else if line.starts_with("  meaning:") {
+            format!("  meaning: {quoted}")
+        } else if number % 4 == 3 && line.starts_with("name:") {
+            format!("name: {quoted}")
+        } else if number % 4 == 1 && line.starts_with("  colour: red") {
+            format!("  colour: {quoted}")
+        } else if line.starts_with("  from round 4") || line.starts_with("  with nothing") {
+            continue;
+        } else {
+            line.to_owned()
+        };
+        written.push_str(&line);
+        written.push('\n');
+    }
+    written
+}
+
+fn nodes(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Node> {
+    let id = |id: &str| id.parse::<NodeId>().unwrap();
+    let node = |name: &str, parent: Option<&str>, state: Option<&str>| Node {
+        id: id(name),
+        parent: parent.map(id),
+        title: text.to_owned(),
+        planned_action: text.to_owned(),
+        proposed_at: time(1),
+        classification: state.map(|state| classification(text, state, time)),
+    };
+    // As much of the payload as an id can hold.
+    let letters: String = text.chars().filter(char::is_ascii_alphanumeric).take(150).collect();
+    vec![
+        node("R1.A", None, Some("EXPLORE")),
+        node("R2.A1", Some("R1.A"), Some("FOUND")),
+        node("R2.A2", Some("R1.A"), Some("EXHAUST")),
+        node("R2.A3", Some("R1.A"), None),
+        node("R3.A1a", Some("R2.A1"), Some("VERIFY")),
+        node("R3.A2b", Some("R2.A2"), Some("DEAD")),
+        node(&format!("R2.A4{letters}"), Some("R1.A"), Some("STRANGE_STATE")),
+    ]
+}
+
+fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> Classification {
+    let warning = || Warning { code: text.to_owned(), message: text.to_owned() };
+    let change = |by: Author| Reclassification {
+        from: "EXPLORE".parse().unwrap(),
+        to: state.parse().unwrap(),
+        at: time(3),
+        by,
+        reason: Some(text.to_owned()),
+        evidence: Some(text.to_owned()),
+        verification_method: Some(text.to_owned()),
+        alternatives_considered: vec![text.to_owned()],
+        warnings: vec![warning()],
+    };
+    Classification {
+        state: "EXPLORE".parse().unwrap(),
+        requested_state: Some(state.parse().unwrap()),
+        agent_id: Some(text.to_owned()),
+        committed_at: time(2),
+        findings: text.to_owned(),
+        evidence: Some(text.to_owned()),
+        verification_method: Some(text.to_owned()),
+        alternatives_considered: vec![text.to_owned(), format!("also {text}")],
+        warnings: vec![warning()],
+        reclassified: match state {
+            "EXPLORE" => Vec::new(),
+            "FOUND" => vec![change(Author::Child("R3.A1a".parse().unwrap()))],
+            _ => vec![change(Author::Agent(text.to_owned()))],
+        },
+    }
+}
+
+fn files(nodes: Vec<Node>) -> Vec<(String, String)> {
+    let event =
+        Event::Committed { nodes: nodes.into_iter().map(Arc::new).collect(), transitions: Vec::new() };
+    let files = format::files(&event).unwrap().into_iter();
+    files.filter_map(|file| Some((file.path, file.content?))).collect()
+}
+
+/// What git allows of the text in the name of a branch or tag.
+fn reference_name(text: &str) -> String {
+    let allowed = |c: &char| {
+        !c.is_control() && !matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\' | '/' | '@')
+    };
+    let name: String = text.chars().filter(allowed).take(40).collect();
+    name.replace("..", "").trim_end_matches('.').trim_end_matches(".lock").to_owned()
+}

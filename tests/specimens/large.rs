@@ -1,0 +1,239 @@
+//! An honest investigation of any size, in the shape that large ones have. It is unfinished.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tree_of_thoughts::domain::{
+    Author, Classification, Event, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
+};
+use tree_of_thoughts::format::{self, layout, meta_file};
+use tree_of_thoughts::ruleset::builtin;
+
+use super::repository::{Commit, Stream};
+
+const BEGIN: i64 = 1_795_000_000_000;
+
+/// Nodes of one proposal; each is proposed and committed in two commits.
+const BATCH: usize = 10;
+
+/// Writes one of so many nodes to a repository: two levels wide, then lines that end in an answer or a dead end.
+pub fn write(folder: &Path, size: usize) {
+    let meta = Meta {
+        id: SessionId::new(BEGIN as u64, [size as u8; 10]),
+        title: format!("An investigation of {size} nodes"),
+        query:
+            "Why did the nightly import become slow in spring, and what is the smallest change that mends it?"
+                .to_owned(),
+        context: Some("The import reads **40 million** rows a night; nobody changed its code.".to_owned()),
+        ruleset: builtin::DEFAULT.to_owned(),
+        mode: "deep".to_owned(),
+        min_rounds: 5,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: time(0),
+    };
+    let mut stream = Stream::on("main");
+    let mut at = 0;
+    let mut commit = |message: String, files: Vec<(String, String)>| {
+        at += 1;
+        let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
+        stream.commit(&commit, &files);
+    };
+    let start = vec![
+        (layout::ATTRIBUTES.to_owned(), layout::ATTRIBUTES_TEXT.to_owned()),
+        (layout::META.to_owned(), meta_file::write(&meta).unwrap()),
+        (layout::RULESET.to_owned(), builtin::all()[0].text.clone()),
+    ];
+    commit(format!("Start {}", meta.title), start);
+    let all = nodes(size);
+    let (committed, proposed) = all.split_at(all.len() - 3.min(size / 10));
+    for batch in committed.chunks(BATCH) {
+        let proposed = batch.iter().map(|node| Node { classification: None, ..node.clone() });
+        commit(format!("Propose {} nodes", batch.len()), files(proposed));
+        commit(format!("Commit {} nodes", batch.len()), files(batch.iter().cloned()));
+    }
+    // The newest are proposals still.
+    if !proposed.is_empty() {
+        let pending = proposed.iter().map(|node| Node { classification: None, ..node.clone() });
+        commit(format!("Propose {} nodes", proposed.len()), files(pending));
+    }
+    stream.write(folder);
+}
+
+/// The findings of one of so many nodes, as Markdown files would hold them: title and text.
+pub fn texts(size: usize) -> Vec<(String, String, String)> {
+    nodes(size)
+        .into_iter()
+        .map(|node| {
+            let findings = node.classification.map(|c| c.findings).unwrap_or_default();
+            (node.id.to_string(), node.title, findings)
+        })
+        .collect()
+}
+
+fn time(minutes: usize) -> Timestamp {
+    Timestamp::from_milliseconds(BEGIN + minutes as i64 * 60_000).unwrap()
+}
+
+fn nodes(size: usize) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::with_capacity(size);
+    let mut level: Vec<(NodeId, &str)> = vec![("R1.A".parse().unwrap(), "EXPLORE")];
+    nodes.push(node(&level[0].0, None, "EXPLORE", size));
+    // As wide as a seventh of the whole, so that lines of five follow.
+    let wide = (size / 7).max(5);
+    let (branches, under_each) = (wide.isqrt().max(5), wide.div_ceil(wide.isqrt().max(5)));
+    let mut thirds: Vec<NodeId> = Vec::new();
+    while nodes.len() < size && !level.is_empty() {
+        let round = level[0].0.round() + 1;
+        let steps: Vec<String> = match round {
+            2 => (1..=branches).map(|step| step.to_string()).collect(),
+            3 => (0..under_each).map(letters).collect(),
+            round if round % 2 == 0 => vec!["1".to_owned()],
+            _ => vec!["a".to_owned()],
+        };
+        let mut next = Vec::new();
+        for (parent, step) in level.iter().flat_map(|parent| steps.iter().map(move |step| (parent, step))) {
+            if nodes.len() == size {
+                break;
+            }
+            let id = parent.0.child(step).unwrap();
+            let state = match (round, parent.1, nodes.len() % 5) {
+                (..4, ..) => "EXPLORE",
+                (_, "FOUND", _) => "VERIFY",
+                (_, "EXHAUST", _) => "DEAD",
+                (_, _, 0) => "FOUND",
+                (_, _, 1) => "EXHAUST",
+                (8.., ..) => "DEAD",
+                _ => "EXPLORE",
+            };
+            nodes.push(node(&id, Some(parent.0.clone()), state, size));
+            if round == 3 {
+                thirds.push(id.clone());
+            }
+            if !matches!(state, "VERIFY" | "DEAD") {
+                next.push((id, state));
+            }
+        }
+        level = next;
+    }
+    // Lines that ended early leave some over.
+    let over = size - nodes.len();
+    for (parent, number) in thirds.iter().cycle().zip(0..over) {
+        let id = parent.child(&format!("{}", 2 + number / thirds.len())).unwrap();
+        nodes.push(node(&id, Some(parent.clone()), "DEAD", size));
+    }
+    nodes
+}
+
+fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
+    let number = hash(id.as_str());
+    let target = |by: u64| format!("{}", hash(&format!("{size}{by}{id}")) % 97);
+    let mut findings = text(id.as_str(), 2_300);
+    findings.push_str(&format!(
+        "\n\n| run | rows | seconds |\n|---|---:|---:|\n| before | {} | {} |\n| after | {} | {} |\n\n\
+         ```sql\nSELECT count(*) FROM imports WHERE batch = {};\n```\n\n> Measured on a copy, *three* times.\n\n\
+         ## References\n\n- https://docs.example/import/{} - The manual\n- `src/import/part_{}.rs:{}` - the loop\n",
+        number % 1_000,
+        number % 77,
+        number % 2_000,
+        number % 55,
+        number % 500,
+        target(1),
+        target(2),
+        1 + number % 300,
+    ));
+    Node {
+        id: id.clone(),
+        parent,
+        title: format!("{} and {}", words(id.as_str(), 5), words(&format!("{id}x"), 3)),
+        planned_action: "Read the log, repeat the run on a copy, and compare it with last week's.".to_owned(),
+        proposed_at: time(id.round() as usize * 10),
+        classification: Some(Classification {
+            state: if number.is_multiple_of(11) {
+                "EXPLORE".parse().unwrap()
+            } else {
+                state.parse().unwrap()
+            },
+            requested_state: None,
+            agent_id: Some(format!("agent-{id}")),
+            committed_at: time(id.round() as usize * 10 + 5),
+            findings,
+            evidence: matches!(state, "FOUND" | "VERIFY" | "DEAD")
+                .then(|| format!("Three runs: {} s, {} s, {} s.", number % 40, number % 41, number % 42)),
+            verification_method: (state == "FOUND").then(|| "Repeated on another machine.".to_owned()),
+            alternatives_considered: if state == "FOUND" {
+                vec!["A larger cache".to_owned()]
+            } else {
+                Vec::new()
+            },
+            warnings: Vec::new(),
+            reclassified: if number.is_multiple_of(11) && state != "EXPLORE" {
+                vec![Reclassification {
+                    from: "EXPLORE".parse().unwrap(),
+                    to: state.parse().unwrap(),
+                    at: time(id.round() as usize * 10 + 8),
+                    by: Author::Agent("reviewer".to_owned()),
+                    reason: Some("The second run says so.".to_owned()),
+                    evidence: None,
+                    verification_method: None,
+                    alternatives_considered: Vec::new(),
+                    warnings: Vec::new(),
+                }]
+            } else {
+                Vec::new()
+            },
+        }),
+    }
+}
+
+fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, String)> {
+    let event = Event::Committed { nodes: nodes.map(Arc::new).collect(), transitions: Vec::new() };
+    let files = format::files(&event).unwrap().into_iter();
+    files.filter_map(|file| Some((file.path, file.content?))).collect()
+}
+
+/// `a` to `z`, `aa`, `ab` …
+fn letters(number: usize) -> String {
+    let letter = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => letter.to_string(),
+        more => letters(more - 1) + &letter.to_string(),
+    }
+}
+
+/// Markdown of about so many bytes, whose words differ from text to text.
+fn text(key: &str, bytes: usize) -> String {
+    let mut text = format!("What was seen at {key}: {}.\n", words(key, 12));
+    let mut paragraph = 0;
+    while text.len() < bytes {
+        let key = format!("{key}/{paragraph}");
+        let line = words(&key, 14);
+        match paragraph % 6 {
+            0 => text.push_str(&format!("\n## {}\n", words(&key, 4))),
+            1 | 2 => text.push_str(&format!("\n- **{}** {line}", words(&key, 2))),
+            3 => text.push_str(&format!("\n\n{line}, see `{}`.\n", words(&key, 1))),
+            _ => text.push_str(&format!("\n{line}; *{}*.", words(&key, 2))),
+        }
+        paragraph += 1;
+    }
+    text
+}
+
+fn words(key: &str, number: usize) -> String {
+    const WORDS: [&str; 24] = [
+        "queue", "index", "the", "plan", "of", "lock", "was", "retry", "and", "slow", "page", "in", "log",
+        "cache", "row", "batch", "without", "filter", "a", "night", "after", "copy", "read", "wait",
+    ];
+    let mut state = hash(key);
+    let mut words = Vec::with_capacity(number);
+    for _ in 0..number {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        words.push(WORDS[(state >> 33) as usize % WORDS.len()]);
+    }
+    words.join(" ")
+}
+
+fn hash(key: &str) -> u64 {
+    key.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,44 @@
+//! Writes the specimens, for the tests in a browser and the bench of the report:
+//!
+//! ```text
+//! cargo run --example specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
+//! cargo run --example specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
+//! cargo run --example specimens -- hostile DIR        # a folder of investigations, one per hostile text
+//! ```
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a program of the tests that can't go on has failed")]
+
+mod hostile;
+mod large;
+mod payloads;
+mod repository;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["large", size, dir] => large::write(Path::new(dir), size.parse().unwrap()),
+        ["texts", size, dir] => texts(Path::new(dir), size.parse().unwrap()),
+        ["hostile", dir] => drop(hostile::write(Path::new(dir))),
+        _ => {
+            eprintln!("usage: specimens large SIZE DIR | texts SIZE DIR | hostile DIR");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The findings as the chapters of a book.
+fn texts(dir: &Path, size: usize) {
+    fs::create_dir_all(dir).unwrap();
+    let mut summary = String::from("# Summary\n\n");
+    for (id, title, findings) in large::texts(size) {
+        summary.push_str(&format!("- [{id} {title}]({id}.md)\n"));
+        fs::write(dir.join(format!("{id}.md")), format!("# {id} {title}\n\n{findings}")).unwrap();
+    }
+    fs::write(dir.join("SUMMARY.md"), summary).unwrap();
+}
