@@ -18,14 +18,15 @@
 //!
 //! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
 //! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `decide`, `format`, `store` ← `check`; `yaml` below `ruleset` and `format`;
-//! `markdown` (references) and `secrets` below `decide`; `mcp` and the binaries see all of them. `store` never evaluates a rule;
+//! `markdown` (references) and `secrets` below `decide`; `setup` (clients' configurations) stands alone; `mcp` and the binaries see all of them. `store` never evaluates a rule;
 //! `decide` never sees git.
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format` and `graph` are pure: no file, no clock, no git, no protocol.
+//! - `domain`, `ruleset`, `decide`, `format`, `graph` and `setup` are pure: no file, no clock, no git, no protocol.
 //! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, the YAML crate in `yaml`,
-//!   pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`.
+//!   pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`,
+//!   similar in `report::difference`, jsonc-parser and toml_edit in `setup`.
 //! - Time and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
@@ -45,6 +46,7 @@ pub mod mcp;
 pub mod report;
 pub mod ruleset;
 pub mod secrets;
+pub mod setup;
 pub mod store;
 pub mod world;
 pub mod yaml;

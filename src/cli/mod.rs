@@ -2,21 +2,26 @@
 //! prints to stdout.
 
 mod check;
+mod report;
 mod ruleset;
+mod setup;
+mod serve;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use ruleset::{Folder, RulesetArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server, Service};
-use crate::report::{self, Input, Options, Templates};
-use crate::store::{Durability, Store};
+use crate::report::Options;
+use crate::store::Durability;
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -36,9 +41,11 @@ enum Command {
     /// The same as the command tot-mcp
     Mcp(McpArguments),
     /// The same as the command tot-report
-    Report(ReportArguments),
+    Report(Box<report::ReportArguments>),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
+    /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
+    Setup(setup::SetupArguments),
 }
 
 #[derive(Args)]
@@ -64,6 +71,9 @@ struct McpArguments {
     /// The folder of the investigations; made with the first one
     #[arg(long, value_name = "DIR", default_value = "investigations")]
     root: PathBuf,
+    /// The folder that tot_report writes sites to; `site` in the root where it is absent
+    #[arg(long, value_name = "DIR")]
+    site: Option<PathBuf>,
     /// No investigation may be started with fewer rounds than this
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
@@ -81,43 +91,15 @@ struct McpArguments {
     clock_file: Option<PathBuf>,
 }
 
-/// Renders investigations as a static site: one page set each, and an index over several.
-///
-/// The site opens from disk, needs no JavaScript and loads nothing from elsewhere. It shows the committed state.
-#[derive(Parser)]
-#[command(name = "tot-report", version)]
-struct ReportCommand {
-    #[command(flatten)]
-    arguments: ReportArguments,
-}
-
-#[derive(Args)]
-struct ReportArguments {
-    /// Folders of investigations (bare clones too), or a folder that holds several
-    #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
-    investigations: Vec<PathBuf>,
-    /// Where the site goes; an earlier site there is replaced
-    #[arg(long, value_name = "DIR", required_unless_present = "dump_template")]
-    out: Option<PathBuf>,
-    /// Show the state at this commit, branch or tag (for one investigation)
-    #[arg(long, value_name = "REV")]
-    rev: Option<String>,
-    /// A folder whose files replace those of the built-in template
-    #[arg(long, value_name = "DIR")]
-    template: Option<PathBuf>,
-    /// Write the built-in template into this folder, as a start for one of your own
-    #[arg(long, value_name = "DIR")]
-    dump_template: Option<PathBuf>,
-}
-
 /// The command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
-        Ok(Command::Report(arguments)) => finish("tot report", run_report(&arguments)),
+        Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
+        Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Err(status) => status,
     }
 }
@@ -132,8 +114,8 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// The command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse::<ReportCommand>(arguments) {
-        Ok(command) => finish("tot-report", run_report(&command.arguments)),
+    match parse::<report::ReportCommand>(arguments) {
+        Ok(command) => finish("tot-report", report::run(&command.arguments)),
         Err(status) => status,
     }
 }
@@ -180,8 +162,13 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets);
+    let service = match arguments.site {
+        Some(site) => service.with_site(site),
+        None => service,
+    };
     let service = Arc::new(service);
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
+        .serving(Arc::clone(&service));
     Ok(mcp::serve_stdio(server)?)
 }
 
@@ -194,7 +181,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     let played = demo::play(&dir, |step| progress.show(step))?;
     progress.show("rendering the site");
     let site = dir.join("site");
-    render(std::slice::from_ref(&played.repository), None, &Options::default(), &site, &progress)?;
+    report::render_one(&played.repository, &Options::default(), &site, &progress)?;
     progress.clear();
     let repository = played.repository.display();
     say(&format!(
@@ -227,61 +214,6 @@ fn free_name(name: &str) -> PathBuf {
     std::iter::once(PathBuf::from(name)).chain(numbered).find(|path| !path.exists()).unwrap_or_default()
 }
 
-fn run_report(arguments: &ReportArguments) -> Outcome {
-    let options = Options { template: arguments.template.clone(), ..Options::default() };
-    if let Some(dir) = &arguments.dump_template {
-        report::dump_template(dir)?;
-        say(&format!("The template stands in {}; give it back with --template.\n", dir.display()))?;
-    }
-    let Some(out) = &arguments.out else { return Ok(()) };
-    let progress = Progress::new();
-    let rev = arguments.rev.as_deref();
-    if rev.is_some() && arguments.investigations.len() != 1 {
-        return Err("--rev goes with one investigation: its commits are not those of another".into());
-    }
-    let number = render(&arguments.investigations, rev, &options, out, &progress)?;
-    progress.clear();
-    let what = if number == 1 { "1 investigation".to_owned() } else { format!("{number} investigations") };
-    say(&format!("{what}: {}\n", out.join("index.html").display()))
-}
-
-/// Renders investigations into a folder, and says how many there were.
-fn render(
-    paths: &[PathBuf],
-    rev: Option<&str>,
-    options: &Options,
-    out: &Path,
-    progress: &Progress,
-) -> Result<usize, Box<dyn std::error::Error>> {
-    let mut inputs = Vec::new();
-    for path in paths {
-        let store = Store::new(path);
-        let folders = if is_repository(path) { vec![path.clone()] } else { store.folders() };
-        if folders.is_empty() {
-            let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
-            return Err(format!(
-                "{} {reason}: give the folder of one, or a folder of several",
-                path.display()
-            )
-            .into());
-        }
-        for folder in folders {
-            progress.show(&format!("reading {}", folder.display()));
-            let snapshot = match rev {
-                Some(rev) => store.load_at(&folder, rev)?,
-                None => store.load(&folder)?,
-            };
-            let history = store.history(&snapshot)?;
-            inputs.push(Input { snapshot, history });
-        }
-    }
-    progress.show("rendering");
-    let site = report::site(&inputs, &Templates::load(options)?)?;
-    progress.show(&format!("writing {} files", site.len()));
-    report::write(&site, out)?;
-    Ok(inputs.len())
-}
-
 /// Whether the folder is a git repository itself: one with a work tree, or a bare one.
 fn is_repository(path: &Path) -> bool {
     path.join(".git").exists() || (path.join("HEAD").is_file() && path.join("objects").is_dir())
@@ -297,17 +229,34 @@ fn say(text: &str) -> Outcome {
 /// One line on a terminal that says what is being done; nothing in a pipe.
 struct Progress {
     terminal: bool,
+    shown: Cell<Option<Instant>>,
 }
 
 impl Progress {
+    /// The shortest time that a line of many stands: nobody reads faster, and terminals are slow.
+    const STANDS: Duration = Duration::from_millis(100);
+
     fn new() -> Self {
-        Progress { terminal: std::io::stderr().is_terminal() }
+        Progress { terminal: std::io::stderr().is_terminal(), shown: Cell::new(None) }
+    }
+
+    /// One that never says anything.
+    fn silent() -> Self {
+        Progress { terminal: false, shown: Cell::new(None) }
     }
 
     fn show(&self, what: &str) {
         if self.terminal {
             let what: String = what.chars().filter(|c| !c.is_control()).take(78).collect();
             eprint!("\r\x1b[K{what}");
+            self.shown.set(Some(Instant::now()));
+        }
+    }
+
+    /// One of many lines in a row: left out where the one before has only just been shown.
+    fn count(&self, what: impl FnOnce() -> String) {
+        if self.terminal && self.shown.get().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
+            self.show(&what());
         }
     }
 

@@ -221,6 +221,25 @@ pub fn briefs(investigation: &Investigation, terms: &Terms, pending: &[NodeId]) 
         .collect()
 }
 
+/// A task that checks a committed node: a child of it with a fresh id. `None` where it can't have one.
+pub fn check(investigation: &Investigation, terms: &Terms, node: &Node) -> Option<Task> {
+    let advisor = Advisor::new(investigation, terms);
+    advisor.committable(Some(node)).first()?;
+    let id = Ids::new(investigation).child(&node.id)?;
+    let suggestion = advisor.suggest(&[Place { parent: Some(node), keep_open: false }]).pop()??;
+    let number = investigation.children(&node.id).count() + 1;
+    let (title, planned_action) = brief::title_and_action(investigation, terms, Some(node), number, 0, None);
+    let words = (&id, Some(node), title.as_str(), planned_action.as_str());
+    Some(Task {
+        prompt: brief::prompt(investigation, terms, &advisor, words, brief::prompt_length(1)),
+        parent: Some(node.id.clone()),
+        suggested_state: suggestion.state,
+        id,
+        title,
+        planned_action,
+    })
+}
+
 struct Planner<'a> {
     investigation: &'a Investigation,
     terms: &'a Terms<'a>,

@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use super::Timestamp;
+
 /// The longest node id, in bytes (it becomes a file name).
 pub const NODE_ID_MAX: usize = 200;
 
@@ -117,6 +119,13 @@ impl SessionId {
     pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
         SessionId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
     }
+
+    /// The time in a version 7 id.
+    pub fn time(self) -> Option<Timestamp> {
+        let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();
+        let milliseconds = seconds.checked_mul(1_000)?.checked_add(u64::from(nanoseconds / 1_000_000))?;
+        Timestamp::from_milliseconds(i64::try_from(milliseconds).ok()?)
+    }
 }
 
 impl FromStr for SessionId {
@@ -207,6 +216,8 @@ mod tests {
         let late = SessionId::new(2_000, [0; 10]);
         assert!(early.to_string() < late.to_string());
         assert_eq!(late.to_string().parse(), Ok(late));
+        assert_eq!(late.time(), Timestamp::from_milliseconds(2_000));
+        assert_eq!("a1b2c3d4-0000-4000-8000-000000000000".parse().map(SessionId::time), Ok(None));
         for text in ["", "../x", "01890000000070008000000000000000", "{01890000-0000-7000-8000-000000000000}"]
         {
             assert!(text.parse::<SessionId>().is_err(), "{text}");

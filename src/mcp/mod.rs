@@ -7,8 +7,14 @@
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for what is no request; a call that
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
 
+pub mod address;
 pub mod bounded;
+pub mod changes;
+pub mod complete;
 pub mod forgiving;
+mod handler;
+pub mod prompts;
+pub mod resources;
 pub mod schema;
 pub mod server;
 pub mod service;

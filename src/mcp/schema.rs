@@ -26,16 +26,58 @@ pub const SHARED: [&str; 6] = ["status", "message", "errors", "warnings", "canEn
 /// `#[schemars(extend("x-nullable" = true))]`. The mark itself doesn't reach the client.
 pub const NULLABLE: &str = "x-nullable";
 
+/// Marks a field of the input whose parts another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. The mark
+/// itself doesn't reach the client.
+pub const ELSEWHERE: &str = "x-elsewhere";
+
 /// The schema of a tool's arguments.
 pub fn input<T: JsonSchema>() -> Value {
     let generated = settings().into_generator().into_root_schema_for::<T>().to_value();
     finish(generated, Side::Input)
 }
 
-/// The schema of a tool's reply.
+/// The schema of a tool's arguments as a list of tools shows it: without the examples, which are for the errors of a call
+/// that doesn't fit, without words on objects, whose fields have theirs, and with no descriptions below a field that says [`ELSEWHERE`].
+pub fn listed(schema: &Value) -> Value {
+    let mut listed = schema.clone();
+    shorten(&mut listed);
+    listed
+}
+
+fn shorten(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    schema.remove("examples");
+    // Of an object, its fields say what it is.
+    if schema.contains_key("properties") {
+        schema.remove("description");
+    }
+    // That nothing is given unless something is goes without saying.
+    if schema
+        .get("default")
+        .is_some_and(|value| *value == json!([]) || *value == json!({}) || *value == json!(0))
+    {
+        schema.remove("default");
+    }
+    let elsewhere = schema.remove(ELSEWHERE).is_some();
+    for one in ["items", "additionalProperties"] {
+        if let Some(part) = schema.get_mut(one) {
+            shorten(part);
+            if elsewhere {
+                silence(part);
+            }
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(shorten);
+    }
+}
+
+/// The schema of a tool's reply. Without descriptions: the names say it, the tool's own description says the rest, and
+/// every word of the list of tools costs each agent that connects.
 pub fn output<T: JsonSchema>() -> Value {
     let generated = settings().for_serialize().into_generator().into_root_schema_for::<T>().to_value();
     let mut schema = finish(generated, Side::Output);
+    silence(&mut schema);
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         required.retain(|name| name.as_str().is_some_and(|name| SHARED.contains(&name)));
     }
@@ -160,6 +202,27 @@ fn tidy_properties(schema: &mut Map<String, Value>, side: Side) {
             schema.remove("additionalProperties");
         }
         Side::Output => {}
+    }
+}
+
+/// Takes away what only explains.
+fn silence(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    for word in ["description", "minimum", "examples"] {
+        schema.remove(word);
+    }
+    for one in ["items", "additionalProperties"] {
+        if let Some(part) = schema.get_mut(one) {
+            silence(part);
+        }
+    }
+    for many in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        if let Some(Value::Array(parts)) = schema.get_mut(many) {
+            parts.iter_mut().for_each(silence);
+        }
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(silence);
     }
 }
 
@@ -427,7 +490,11 @@ mod tests {
         let description = detail["description"].as_str().unwrap_or_default();
         assert_eq!(description, "How much to tell.\n- concise: Only the counts.\n- full: All.");
         let status = &output::<Output>()["properties"]["status"];
-        assert_eq!(status["description"], "How far to go.\n- concise: Only the counts.\n- full: All.");
+        assert_eq!(
+            status,
+            &json!({"type": "string", "enum": ["concise", "full"]}),
+            "an output explains nothing"
+        );
     }
 
     #[test]

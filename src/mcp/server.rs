@@ -1,4 +1,4 @@
-//! The MCP server: a table of tools, and rmcp's handler over it.
+//! The MCP server: a table of tools, each understood, run and answered. [`handler`](super::handler) is rmcp's view of it.
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
@@ -11,24 +11,12 @@
 //!
 //! Limits: calls run side by side and in no order, so a tool must be safe to run beside itself. A panic's message goes
 //! to stderr only, by the panic hook; a build with `panic = "abort"` would end here.
-//!
-//! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
-//! adds or strips `resultType`; this module adds the order of the tools, the cache hints, and params that rmcp can't
-//! read. Resources and prompts join as further parts of [`Server`] and methods of its handler.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, LazyLock},
-};
+use std::sync::{Arc, LazyLock};
 
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
-    model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-        DiscoverResult, ErrorCode, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ServerCapabilities, ServerConfig, ToolAnnotations,
-    },
-    service::RequestContext,
+    ErrorData,
+    model::{CallToolResult, JsonObject, ToolAnnotations},
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -38,21 +26,38 @@ use tokio::sync::watch;
 use super::{
     bounded::{LIMIT, bounded},
     forgiving::{self, Misfit},
+    handler::Heard,
     schema,
+    service::Service,
 };
 
-/// The server: what it says of itself, and its tools.
+/// The server: what it says of itself, its tools, and the service whose investigations are its resources.
 pub struct Server {
-    instructions: String,
-    tools: Vec<Tool>,
-    busy: Busy,
+    pub(super) instructions: String,
+    pub(super) tools: Vec<Tool>,
+    pub(super) service: Option<Arc<Service>>,
+    pub(super) heard: Arc<Heard>,
+    pub(super) busy: Busy,
+    pub(super) closing: Closing,
 }
 
 impl Server {
     /// A server with these tools, listed in this order. The instructions are what an agent reads first; clients cut
     /// them at [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
-        Server { instructions: instructions.into(), tools, busy: Busy::default() }
+        Server {
+            instructions: instructions.into(),
+            tools,
+            service: None,
+            heard: Arc::default(),
+            busy: Busy::default(),
+            closing: Closing::default(),
+        }
+    }
+
+    /// The same, with the investigations of the service as resources, and the prompts and completions that go with them.
+    pub fn serving(self, service: Arc<Service>) -> Server {
+        Server { service: Some(service), ..self }
     }
 
     /// What a client could stumble over: names, texts and schemas. Empty when nothing; for tests.
@@ -90,11 +95,20 @@ impl Server {
         self.busy.clone()
     }
 
-    async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
+    /// Ends the subscriptions, which have no end of their own.
+    pub(super) fn closing(&self) -> Closing {
+        self.closing.clone()
+    }
+
+    pub(super) async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
             return Err(self.unknown_tool(name));
         };
-        let reply = self.busy.run(tool, arguments).await;
+        let work = {
+            let tool = tool.clone();
+            move || tool.answer(arguments)
+        };
+        let reply = self.busy.run(work).await.unwrap_or_else(|| internal_error("the tool panicked"));
         Ok(if reply.rejected {
             CallToolResult::structured_error(reply.content)
         } else {
@@ -190,14 +204,14 @@ impl Tool {
         rejection(&message, errors)
     }
 
-    fn listed(&self) -> rmcp::model::Tool {
+    pub(super) fn listed(&self) -> rmcp::model::Tool {
         let About { name, title, description, read_only, idempotent } = self.about;
-        let hints = ToolAnnotations::with_title(title)
+        let hints = ToolAnnotations::new()
             .read_only(read_only)
             .destructive(false)
             .idempotent(idempotent || read_only)
             .open_world(false);
-        rmcp::model::Tool::new(name, description, object(self.input_schema()))
+        rmcp::model::Tool::new(name, description, object(&schema::listed(self.input_schema())))
             .with_title(title)
             .with_raw_output_schema(object(self.output_schema()).into())
             .with_annotations(hints)
@@ -277,10 +291,6 @@ const MAX_ERRORS: usize = 20;
 /// How long an example may be, in bytes, to be put into a message.
 const MAX_EXAMPLE: usize = 1000;
 
-/// How long a client may keep the list of tools, in milliseconds. It never changes while the server runs; an hour is
-/// little enough for an update of the binary to be noticed.
-const TOOLS_FRESH_MS: u64 = 3_600_000;
-
 fn invalid_argument(misfit: &Misfit) -> Value {
     error("INVALID_ARGUMENT", &misfit.message(), misfit.suggestion.as_deref())
 }
@@ -306,18 +316,18 @@ impl Default for Busy {
 }
 
 impl Busy {
-    async fn run(&self, tool: &Tool, arguments: Value) -> Reply {
+    /// Does work that blocks; `None` when it panics.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         // Counted here and let go of on the thread: the count outlives a request that is dropped meanwhile.
         let mark = Mark::new(self.0.clone());
-        let tool = tool.clone();
         let run = tokio::task::spawn_blocking(move || {
             let _mark = mark;
-            tool.answer(arguments)
+            work()
         });
-        match run.await {
-            Ok(reply) => reply,
-            Err(_) => internal_error("the tool panicked"),
-        }
+        run.await.ok()
     }
 
     /// Whether no call is running.
@@ -347,107 +357,25 @@ impl Drop for Mark {
     }
 }
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        let me = Implementation::new("tot-mcp", env!("CARGO_PKG_VERSION")).with_title("Tree of Thoughts");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(me)
-            .with_instructions(self.instructions.clone())
-    }
+/// Tells subscriptions that the connection ends.
+#[derive(Clone)]
+pub(super) struct Closing(watch::Sender<bool>);
 
-    /// Up to the newest revision that this server was tested with, whatever a later rmcp knows.
-    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28))
-    }
-
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(TOOLS_FRESH_MS)
-            .with_cache_scope(CacheScope::Public))
-    }
-
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
-            return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
-        }
-        let mut result = ListToolsResult::with_all_items(self.tools.iter().map(Tool::listed).collect());
-        if is_stateless(&context) {
-            // The same for everyone: nothing of a user's is in it.
-            result.ttl_ms = Some(TOOLS_FRESH_MS);
-            result.cache_scope = Some(CacheScope::Public);
-        }
-        Ok(result)
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        self.call(&request.name, arguments).await.map(CallToolResponse::from)
-    }
-
-    /// Where rmcp puts every request whose params it can't read, besides those it doesn't know.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        let method = request.method.as_str();
-        if method == "tools/call"
-            && let Some(Value::Object(mut params)) = request.params
-            && let Some(Value::String(name)) = params.remove("name")
-            && let Some(arguments) = params.remove("arguments")
-        {
-            // Arguments that aren't an object, say JSON text: for the tool's schema to judge.
-            let mut result = self.call(&name, arguments).await?;
-            if !is_stateless(&context) {
-                result.result_type = None;
-            }
-            let result = serde_json::to_value(result);
-            return result
-                .map(CustomResult::new)
-                .map_err(|fault| ErrorData::internal_error(fault.to_string(), None));
-        }
-        if method == "tools/call" {
-            let message = "the params of `tools/call` are `name`, a string, and `arguments`, an object";
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        if METHODS.contains(&method) {
-            return Err(ErrorData::invalid_params(format!("the params of `{method}` don't fit"), None));
-        }
-        let shown: String = method.chars().take(80).collect();
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None))
+impl Default for Closing {
+    fn default() -> Closing {
+        Closing(watch::Sender::new(false))
     }
 }
 
-/// The methods that rmcp knows: if one of them comes as a custom request, its params didn't fit.
-const METHODS: [&str; 14] = [
-    "completion/complete",
-    "initialize",
-    "logging/setLevel",
-    "ping",
-    "prompts/get",
-    "prompts/list",
-    "resources/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/templates/list",
-    "resources/unsubscribe",
-    "server/discover",
-    "subscriptions/listen",
-    "tools/list",
-];
+impl Closing {
+    /// From now on the connection ends.
+    pub(super) fn begin(&self) {
+        self.0.send_replace(true);
+    }
 
-/// Whether the request is of the stateless protocol. ISO dates: the order of the text is that of time.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    /// Waits until it does.
+    pub(super) async fn begun(&self) {
+        // Fails only without a sender, and we hold one.
+        let _ = self.0.subscribe().wait_for(|closing| *closing).await;
+    }
 }

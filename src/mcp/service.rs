@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::changes::{Changed, Changes, Listener};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
@@ -32,6 +33,9 @@ pub struct Service {
     rulesets: Library,
     /// Whether the operator has what looks like a credential refused.
     reject_secrets: bool,
+    /// Where reports go.
+    site: PathBuf,
+    changes: Changes,
 }
 
 /// An investigation as a reply speaks of it.
@@ -86,6 +90,8 @@ impl Service {
     /// A service on the investigations in `root`, with the built-in rulesets.
     pub fn new(root: PathBuf, world: World, min_rounds: Option<u32>) -> Self {
         Service {
+            site: root.join("site"),
+            changes: Changes::default(),
             store: Store::new(root),
             world,
             min_rounds,
@@ -107,6 +113,26 @@ impl Service {
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
+    }
+
+    /// The same, with another folder for reports than `site` in the root.
+    pub fn with_site(self, site: PathBuf) -> Self {
+        Service { site, ..self }
+    }
+
+    /// The folder that reports are written to.
+    pub fn site(&self) -> &Path {
+        &self.site
+    }
+
+    /// Hears of everything that is written by this service from now on.
+    pub fn listen(&self) -> Listener {
+        self.changes.listen()
+    }
+
+    /// Tells those who listen.
+    pub fn tell(&self, change: Changed) {
+        self.changes.tell(change);
     }
 
     /// The rules in force, with what the operator asks beyond them.
@@ -253,6 +279,7 @@ impl Service {
             check_sizes(&files)?;
             match self.publish(&standing, &before, event, files, &decision.warnings, at) {
                 Ok(snapshot) => {
+                    self.tell(Changed::by(&before, &event.changes()));
                     let standing = Standing { snapshot, ruleset: standing.ruleset };
                     return Ok(Written { standing, before, decision, at });
                 }
@@ -361,7 +388,7 @@ impl From<WorldError> for Refusal {
 }
 
 /// An error with what caused it, as one sentence.
-fn sentence(error: &dyn std::error::Error) -> String {
+pub(super) fn sentence(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -32,7 +32,7 @@ use tokio::{
     sync::{Mutex, watch},
 };
 
-use super::server::{Busy, Server};
+use super::server::{Busy, Closing, Server};
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
@@ -65,7 +65,7 @@ where
 {
     let (stopping, stopped) = watch::channel(false);
     let busy = server.busy();
-    let wire = Wire::new(input, output, stopped, busy.clone());
+    let wire = Wire::new(input, output, stopped, busy.clone(), server.closing());
     let serving = async {
         match server.serve(wire).await {
             Ok(running) => match running.waiting().await {
@@ -159,6 +159,7 @@ struct Wire<R, W> {
     owed: watch::Sender<Owed>,
     stopped: watch::Receiver<bool>,
     busy: Busy,
+    closing: Closing,
     opened: bool,
     ended: bool,
 }
@@ -168,8 +169,17 @@ struct Wire<R, W> {
 struct Owed {
     /// A set, not a count: rmcp answers only one of two requests with the same id.
     requests: HashSet<RequestId>,
+    /// Subscriptions: they end when the input does, and are answered then.
+    listening: HashSet<RequestId>,
     /// Error answers to lines that rmcp never sees.
     errors: usize,
+}
+
+impl Owed {
+    fn forget(&mut self, id: &RequestId) {
+        self.requests.remove(id);
+        self.listening.remove(id);
+    }
 }
 
 impl<R, W> Wire<R, W>
@@ -177,13 +187,14 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    fn new(input: R, output: W, stopped: watch::Receiver<bool>, busy: Busy) -> Self {
+    fn new(input: R, output: W, stopped: watch::Receiver<bool>, busy: Busy, closing: Closing) -> Self {
         Wire {
             lines: Lines { input: BufReader::new(input), line: Vec::new(), too_long: None, limit: MAX_LINE },
             output: Arc::new(Mutex::new(output)),
             owed: watch::Sender::new(Owed::default()),
             stopped,
             busy,
+            closing,
             opened: false,
             ended: false,
         }
@@ -194,12 +205,11 @@ where
         match message {
             JsonRpcMessage::Request(request) => {
                 self.opened = self.opened || opens(&request.request);
-                // A subscription stays open for as long as the client likes.
-                if !matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
-                    self.owed.send_modify(|owed| {
-                        owed.requests.insert(request.id.clone());
-                    });
-                }
+                let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
+                self.owed.send_modify(|owed| {
+                    let those = if listens { &mut owed.listening } else { &mut owed.requests };
+                    those.insert(request.id.clone());
+                });
                 true
             }
             JsonRpcMessage::Notification(notification) => {
@@ -207,9 +217,7 @@ where
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.owed.send_modify(|owed| {
-                        owed.requests.remove(id);
-                    });
+                    self.owed.send_modify(|owed| owed.forget(id));
                 }
                 self.opened
             }
@@ -266,9 +274,7 @@ where
             let sent = write_line(&output, &message).await;
             // Also when it failed: a client that is gone is owed nothing.
             if let Some(id) = id {
-                owed.send_modify(|owed| {
-                    owed.requests.remove(id);
-                });
+                owed.send_modify(|owed| owed.forget(id));
             }
             sent
         }
@@ -278,6 +284,11 @@ where
         // rmcp drops this future whenever something else happens, and calls again: nothing may be lost at an await.
         loop {
             if self.ended {
+                self.closing.begin();
+                self.owed.send_modify(|owed| {
+                    let listening = std::mem::take(&mut owed.listening);
+                    owed.requests.extend(listening);
+                });
                 settled(&self.owed, &self.busy).await;
                 return None;
             }

@@ -45,6 +45,12 @@ pub struct Notice {
     pub suggestion: Option<String>,
 }
 
+/// In the schema, what every tool's reply has and one place describes: said in full in each, it would be most of the list
+/// of tools. The server's instructions say what a notice is.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+pub struct Object {}
+
 /// What every reply about an investigation has.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -55,8 +61,10 @@ pub struct Shared {
     /// What to do next.
     pub message: String,
     /// Why the call was rejected.
+    #[schemars(with = "Vec<Object>")]
     pub errors: Vec<Notice>,
     /// What is doubtful, though the call went through.
+    #[schemars(with = "Vec<Object>")]
     pub warnings: Vec<Notice>,
     /// The git commit that was written; absent when none was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,9 +75,11 @@ pub struct Shared {
     /// Whether tot_end would be accepted now.
     pub can_end: bool,
     /// Everything that keeps tot_end from being accepted.
+    #[schemars(with = "Vec<Object>")]
     pub blockers: Vec<Notice>,
     /// The children that are owed next.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     pub next_round_info: Option<NextRoundInfo>,
 }
 
@@ -182,21 +192,19 @@ pub struct ReferenceEntry {
     pub cited_by: Vec<String>,
 }
 
-/// Which form of the graph a reply shall have.
+/// Which form of the graph a reply shall have: none; `auto`, which is DOT while there are at most 40 nodes and the
+/// address of its resource beyond; or one that is sent whatever its size. The variants have no words of their own, since
+/// five tools would repeat them.
+#[expect(missing_docs, reason = "the words would stand in the schema of five tools")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub enum GraphForm {
-    /// None.
     None,
-    /// DOT while there are at most 40 nodes.
     #[default]
     Auto,
-    /// DOT, whatever its size.
     Dot,
-    /// Mermaid, whatever its size.
     Mermaid,
-    /// The nodes, each with its parent.
     Json,
 }
 
@@ -220,10 +228,11 @@ pub struct Graph {
     pub mermaid: Option<String>,
     /// The graph as nodes with their parents.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     pub graph: Option<Vec<GraphNode>>,
-    /// Why the graph was left out.
+    /// The address of the resource that has the graph, where it is too large for a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub graph_note: Option<String>,
+    pub graph_resource: Option<String>,
 }
 
 /// One node of the graph.
@@ -247,6 +256,11 @@ impl Shared {
     /// Of a call that went through; without a message of its own the next legal step is the message.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
         Shared::of(standing, Status::Ok, commit, &[], warnings)
+    }
+
+    /// Of a call that is about no single investigation.
+    pub fn apart(message: String) -> Shared {
+        Shared { status: Status::Ok, message, ..Shared::default() }
     }
 
     /// Of a reading call on an investigation whose rules can't be used.
@@ -423,6 +437,14 @@ pub fn incomplete(investigation: &Investigation, terms: &Terms) -> Vec<Incomplet
 /// The ids of the pending proposals.
 pub fn pending(investigation: &Investigation) -> Vec<String> {
     investigation.pending().map(|node| node.id.to_string()).collect()
+}
+
+/// The beginning of a text that may be long: at most so many characters, its lines as they came.
+pub fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
 }
 
 /// The beginning of a finding.

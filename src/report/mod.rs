@@ -5,7 +5,9 @@
 //! 1. `model` turns each [`Input`] into typed data for the pages; `references` what it cites, `history` what its commits did, `json` what `investigation.json` holds.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
 //!    folder of the user's that replaces some of its files.
-//! 3. [`site`] puts the pages together: a map of relative path to bytes. Up to here everything is pure.
+//! 3. [`build`] puts the pages together: a map of relative path to bytes. Up to here everything is pure. With several
+//!    investigations `sites` is the index above them, with a base URL `feed` and `structured` write what needs whole
+//!    addresses; `compare` is the page of what lies between two commits.
 //! 4. [`write`](write()) writes that map aside and renames it into place.
 //!
 //! # Guarantees
@@ -17,11 +19,18 @@
 //!   Content-Security-Policy says so too.
 //! - [`write`](write()) removes only what an earlier run wrote.
 
+mod address;
+mod compare;
+mod difference;
+mod feed;
 mod history;
 mod json;
 mod model;
 mod references;
+pub mod serve;
 mod site;
+mod sites;
+mod structured;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -29,7 +38,10 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use site::{CONTENT_SECURITY_POLICY, site};
+pub use address::{BaseUrl, BaseUrlError};
+pub use compare::Comparison;
+pub use site::{CONTENT_SECURITY_POLICY, RELOAD_SCRIPT, build, site};
+pub use sites::Unreadable;
 pub use templates::{TemplateError, Templates};
 pub use write::{MARKER, dump_template, write};
 
@@ -45,11 +57,40 @@ pub struct Input {
     pub history: Vec<HistoryEntry>,
 }
 
+/// What a site is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The investigations.
+    pub inputs: Vec<Input>,
+    /// Those that could not be read: the index names them.
+    pub unreadable: Vec<Unreadable>,
+    /// What the investigation, if it is only one, is compared with.
+    pub comparison: Option<Comparison>,
+}
+
+/// How far a site is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The investigation whose pages are being made, from 1.
+    pub investigation: usize,
+    /// How many there are.
+    pub investigations: usize,
+    /// Nodes of it whose pages are made.
+    pub nodes_done: usize,
+    /// How many nodes it has.
+    pub nodes: usize,
+}
+
 /// How a site is made, beside its investigations.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// A folder whose files replace those of the built-in template, or join them.
     pub template: Option<PathBuf>,
+    /// Where the site will stand, if that is known: for a feed and for links that must be whole.
+    pub base_url: Option<BaseUrl>,
+    /// For pages that are served while the investigation grows: what stands for the state that they show. Such pages
+    /// ask their server for another one, and no page elsewhere does.
+    pub live: Option<String>,
     /// Name and version of the program, for the foot of each page.
     pub generator: String,
 }
@@ -58,6 +99,8 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             template: None,
+            base_url: None,
+            live: None,
             generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

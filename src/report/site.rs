@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::compare::{self, CompareView, Comparison};
+use super::feed;
 use super::history::History;
-use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report};
+use super::model::{Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::sites::{Entry, SitesView};
+use super::structured::Head;
 
 use super::templates::{SafeHtml, Shared, Templates};
-use super::{Input, ReportError, json};
+use super::{Contents, Input, Progress, ReportError, json};
 use crate::domain::{Investigation, NodeId};
 use crate::graph::{self, SvgOptions};
 use crate::ruleset::schema::{End, VERSION};
@@ -22,14 +26,32 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
 /// Cards of a graph that fit the first page.
 const FITS_A_PAGE: usize = 150;
 
-/// The whole site, as a map of relative path to bytes. Pure, and the same for the same input.
+/// The script that only served pages have.
+pub const RELOAD_SCRIPT: &str = "assets/reload.js";
+
+/// The whole site of investigations that could all be read. See [`build`].
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn site(inputs: &[Input], templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+    build(&Contents { inputs: inputs.to_vec(), ..Contents::default() }, templates, &mut |_| {})
+}
+
+/// The whole site, as a map of relative path to bytes. Pure, and the same for the same input; `progress` is told of
+/// every page of a node.
 ///
 /// One investigation has its pages at the root; several have a folder each, named by their ids, and an index.
 ///
 /// # Errors
 ///
 /// A template that fails, or one investigation that was given twice.
-pub fn site(inputs: &[Input], templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+pub fn build(
+    contents: &Contents,
+    templates: &Templates,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+    let Contents { inputs, unreadable, comparison } = contents;
     let mut seen = BTreeSet::new();
     for input in inputs {
         let id = input.snapshot.investigation.meta().id;
@@ -38,21 +60,37 @@ pub fn site(inputs: &[Input], templates: &Templates) -> Result<BTreeMap<String, 
         }
     }
     let mut files = templates.assets().clone();
-    let about = Site { generator: templates.generator(), several: inputs.len() != 1 };
-    if let [input] = inputs {
-        pages(input, "", about, templates, &mut files)?;
-        return Ok(files);
+    let options = templates.options();
+    let base = options.base_url.as_ref();
+    if options.live.is_none() {
+        files.remove(RELOAD_SCRIPT);
     }
-    let mut headers = Vec::with_capacity(inputs.len());
-    for input in inputs {
-        let folder = format!("{}/", input.snapshot.investigation.meta().id);
-        headers.push(pages(input, &folder, about, templates, &mut files)?);
+    let several = inputs.len() + unreadable.len() != 1;
+    let comparison = comparison.as_ref().filter(|_| !several);
+    let site = Site {
+        generator: &options.generator,
+        several,
+        compared: comparison.is_some(),
+        live: options.live.as_deref(),
+    };
+    let mut entries = Vec::with_capacity(inputs.len());
+    for (at, input) in inputs.iter().enumerate() {
+        let folder =
+            if several { format!("{}/", input.snapshot.investigation.meta().id) } else { String::new() };
+        let mut tell = |nodes_done, nodes| {
+            progress(Progress { investigation: at + 1, investigations: inputs.len(), nodes_done, nodes });
+        };
+        entries.push(pages(input, &folder, comparison, site, templates, &mut tell, &mut files)?);
     }
-    // The newest first: ids sort by time only when this program made them.
-    headers.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
-    let page = Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
-    let index = SitesPage { site: about, page, investigations: &headers };
-    files.insert("index.html".to_owned(), templates.render("sites.html", &index)?);
+    let sites = SitesView::of(&mut entries, unreadable);
+    if several {
+        let page = Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
+        let index = SitesPage { site, page, head: Head::index(sites.investigations, base), sites: &sites };
+        files.insert("index.html".to_owned(), templates.render("sites.html", &index)?);
+    }
+    if let Some(base) = base {
+        files.insert(feed::PATH.to_owned(), feed::feed(&entries, base, &options.generator));
+    }
     Ok(files)
 }
 
@@ -62,6 +100,10 @@ struct Site<'a> {
     generator: &'a str,
     /// Whether there is an index above the investigations.
     several: bool,
+    /// Whether there is a page of what lies between two commits.
+    compared: bool,
+    /// For served pages, what stands for the state that they show.
+    live: Option<&'a str>,
 }
 
 /// What a page knows of itself.
@@ -82,7 +124,8 @@ struct Page<'a> {
 struct SitesPage<'a> {
     site: Site<'a>,
     page: Page<'a>,
-    investigations: &'a [Header],
+    head: Head,
+    sites: &'a SitesView<'a>,
 }
 
 /// One page of an investigation. Each template reads what is its own; the rest is absent.
@@ -90,6 +133,7 @@ struct SitesPage<'a> {
 struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
     page: Page<'a>,
+    head: Head,
     investigation: &'a Shared,
     #[serde(flatten)]
     content: T,
@@ -105,7 +149,7 @@ struct OverviewContent<'a> {
 struct GraphContent<'a> {
     graph: &'a Option<Drawing>,
     outline: &'a [OutlineRow],
-    states: &'a [super::model::StateCount],
+    states: &'a [StateCount],
 }
 
 #[derive(Serialize)]
@@ -126,6 +170,11 @@ struct HistoryContent<'a> {
 #[derive(Serialize)]
 struct JudgedContent<'a> {
     judged: &'a Judged,
+}
+
+#[derive(Serialize)]
+struct CompareContent<'a> {
+    compare: &'a CompareView,
 }
 
 /// The graph on a page.
@@ -157,10 +206,12 @@ fn shallow(investigation: &Investigation) -> Option<u32> {
 fn pages(
     input: &Input,
     folder: &str,
+    comparison: Option<&Comparison>,
     site: Site<'_>,
     templates: &Templates,
+    progress: &mut dyn FnMut(usize, usize),
     files: &mut BTreeMap<String, Vec<u8>>,
-) -> Result<Header, ReportError> {
+) -> Result<Entry, ReportError> {
     let report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let fallback;
@@ -185,8 +236,14 @@ fn pages(
 
     let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
     let mut put = |path: &str, bytes: Vec<u8>| files.insert(format!("{folder}{path}"), bytes);
+    let base = templates.options().base_url.as_ref();
     let render = |template: &str, page: Page<'_>, content: Content<'_>| {
-        templates.render(template, &InvestigationPage { site, page, investigation: &header, content })
+        let head = match &content {
+            Content::Overview(_) => Head::overview(&report, base, folder),
+            Content::Node(content) => Head::node(&report.header, content.node, base, folder),
+            _ => Head::plain(&report.header, base, &format!("{folder}{}.html", page.kind)),
+        };
+        templates.render(template, &InvestigationPage { site, page, head, investigation: &header, content })
     };
     let description = report.header.query_excerpt.as_str();
     let overview = Content::Overview(OverviewContent { overview: &report.overview, graph: &in_short });
@@ -199,7 +256,13 @@ fn pages(
     put("history.html", render("history.html", page("history", "History"), history)?);
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
     put("judged.html", render("judged.html", page("judged", "How it was judged"), judged)?);
-    for node in &report.nodes {
+    if let Some(comparison) = comparison {
+        let compare = compare::view(input, &report, comparison);
+        let content = Content::Compare(CompareContent { compare: &compare });
+        put("compare.html", render("compare.html", page("compare", "What changed"), content)?);
+    }
+    for (at, node) in report.nodes.iter().enumerate() {
+        progress(at, report.nodes.len());
         let heading = format!("{} {}", node.card.id, node.card.title);
         let page = Page {
             kind: "node",
@@ -217,7 +280,8 @@ fn pages(
     if let Ok(file) = &input.snapshot.ruleset {
         put("ruleset.yaml", file.text.clone().into_bytes());
     }
-    Ok(report.header)
+    progress(report.nodes.len(), report.nodes.len());
+    Ok(Entry::of(input, &report, folder))
 }
 
 /// What one of the pages shows.
@@ -230,6 +294,7 @@ enum Content<'a> {
     References(ReferencesContent<'a>),
     History(HistoryContent<'a>),
     Judged(JudgedContent<'a>),
+    Compare(CompareContent<'a>),
 }
 
 /// A ruleset that knows only the names of the states, so that a tree can be drawn whose rules can't be read.

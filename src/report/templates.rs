@@ -6,7 +6,7 @@
 //! - Everything is escaped where it is printed, but for [`SafeHtml`]. No template needs the filter `safe`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, fs, io};
 
 use include_dir::{Dir, include_dir};
@@ -33,9 +33,8 @@ static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template"
 pub struct Templates {
     environment: Environment<'static>,
     assets: BTreeMap<String, Vec<u8>>,
-    folder: Option<PathBuf>,
     replaced: Vec<String>,
-    generator: String,
+    options: Options,
 }
 
 /// A template that can't be compiled or rendered.
@@ -77,13 +76,8 @@ impl Templates {
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
         environment.set_formatter(print);
-        let mut templates = Templates {
-            environment,
-            assets: BTreeMap::new(),
-            folder: options.template.clone(),
-            replaced,
-            generator: options.generator.clone(),
-        };
+        let mut templates =
+            Templates { environment, assets: BTreeMap::new(), replaced, options: options.clone() };
         for (path, bytes) in files {
             if path == GUIDE {
                 continue;
@@ -110,9 +104,9 @@ impl Templates {
         files.into_iter()
     }
 
-    /// Name and version of the program.
-    pub(super) fn generator(&self) -> &str {
-        &self.generator
+    /// What every page is to know.
+    pub(super) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// The files that are copied as they are.
@@ -152,7 +146,7 @@ impl Templates {
     }
 
     fn error_in(&self, name: &str, line: Option<usize>, reason: String, excerpt: String) -> TemplateError {
-        let file = match &self.folder {
+        let file = match &self.options.template {
             Some(folder) if self.replaced.iter().any(|path| path == name) => {
                 folder.join(name).display().to_string()
             }
@@ -164,11 +158,14 @@ impl Templates {
 
 impl fmt::Debug for Templates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Templates").field("folder", &self.folder).field("replaced", &self.replaced).finish()
+        f.debug_struct("Templates")
+            .field("folder", &self.options.template)
+            .field("replaced", &self.replaced)
+            .finish()
     }
 }
 
-/// HTML that may stand on a page as it is. The two constructors are the only ways in.
+/// HTML that may stand on a page as it is. The constructors are the only ways in.
 #[derive(Clone, Debug)]
 pub(super) struct SafeHtml(Value);
 
@@ -182,6 +179,24 @@ impl SafeHtml {
     /// The markup of a drawing.
     pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
         SafeHtml(Value::from_safe_string(svg.markup.clone()))
+    }
+
+    /// JSON for a script element of a data type, which runs nothing: without any character that could end the element,
+    /// or that would hide or reorder what a reader of the source sees.
+    pub(super) fn data(data: &serde_json::Value) -> SafeHtml {
+        let mut json = String::new();
+        for c in data.to_string().chars() {
+            if !matches!(c, '<' | '>' | '&' | '\'') && !markdown::is_hidden(c) {
+                json.push(c);
+                continue;
+            }
+            // Outside of strings JSON has none of them.
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                json.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        SafeHtml(Value::from_safe_string(json))
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::schema::{LAST_ROUND, Role, Severity, State};
 use super::terms::{Terms, list};
-use crate::domain::{Meta, StateName};
+use crate::domain::StateName;
 
 /// The instructions for one investigation, in Markdown.
-pub fn instructions(terms: &Terms, meta: &Meta) -> String {
+pub fn instructions(terms: &Terms) -> String {
     let ruleset = terms.ruleset();
-    let mut text = format!("# {} (mode {})\n\n{}\n", ruleset.name, meta.mode, ruleset.summary);
-    if let Some(advice) = &ruleset.advice {
+    // Summary and advice are of the whole method: they would contradict the rules where some of them are not in force.
+    let summary = if terms.is_relaxed() { terms.mode_meaning() } else { ruleset.summary.as_str() };
+    let mut text = format!("# {} (mode {})\n\n{summary}\n", ruleset.name, terms.mode_name());
+    if let Some(advice) = ruleset.advice.as_ref().filter(|_| !terms.is_relaxed()) {
         text.push_str(&format!("\n{}\n", advice.trim()));
     }
     text.push_str("\n## States\n\n");

@@ -139,6 +139,18 @@ impl<'a> Terms<'a> {
         self.mode.map_or(ONLY_MODE, |mode| &mode.name)
     }
 
+    /// What the mode is for, in one line.
+    pub fn mode_meaning(&self) -> &'a str {
+        self.mode.map_or(self.ruleset.summary.as_str(), |mode| &mode.meaning)
+    }
+
+    /// Whether less is asked than the ruleset asks by itself: early states are kept, or the mode asks for less.
+    pub fn is_relaxed(&self) -> bool {
+        let keeps_early = self.allow_early_terminal && self.ruleset.has_conversions();
+        let asks_less = |mode: &Mode| mode.max_children_owed.is_some() || mode.without_breadth;
+        keeps_early || self.mode.is_some_and(asks_less)
+    }
+
     /// The ruleset.
     pub fn ruleset(&self) -> &'a Ruleset {
         self.ruleset

@@ -4,6 +4,7 @@
 //! is asked once. The list is read again when the root folder has changed, and when an id is not in it.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -130,13 +131,9 @@ impl Listing {
         }
         self.changed = changed;
         self.folders.clear();
-        let Ok(entries) = std::fs::read_dir(root) else { return };
-        for entry in entries.flatten() {
-            // A symbolic link to a folder is the operator's own doing, so it is followed here.
-            let path = entry.path();
-            let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
-            let known = self.asked.get(&path).copied().or_else(|| name.parse().ok());
+        for path in entries(root).unwrap_or_default() {
+            let named = || path.file_name()?.to_str()?.parse().ok();
+            let known = self.asked.get(&path).copied().or_else(named);
             let id = known.or_else(|| ask(&path));
             // A folder that holds none yet may be a clone under way: it is asked again.
             if let Some(id) = id.filter(|_| known.is_none()) {
@@ -148,6 +145,22 @@ impl Listing {
         }
         self.folders.sort();
     }
+}
+
+/// What in the root may be an investigation's folder: everything that is not hidden. A symbolic link to a folder is the
+/// operator's own doing, so it is followed. A root that is not there is empty.
+pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let is_shown = entry.file_name().to_str().is_some_and(|name| !name.starts_with('.'));
+        paths.extend(is_shown.then(|| entry.path()));
+    }
+    Ok(paths)
 }
 
 /// The id of the investigation in a folder, if it holds one.

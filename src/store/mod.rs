@@ -17,6 +17,7 @@
 mod catalog;
 pub mod git;
 mod history;
+pub mod list;
 mod read;
 pub mod snapshot;
 mod turn;
@@ -28,7 +29,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use catalog::FindError;
 pub use git::{CommitId, Durability};
 use git::{Git, GitError};
-pub use snapshot::{Fault, HistoryEntry, Snapshot, SourceFile};
+pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
+pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
 pub use turn::Turn;
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
@@ -46,6 +48,7 @@ pub struct Store {
     durability: Durability,
     catalog: catalog::Catalog,
     held: Mutex<Held>,
+    seen: list::Seen,
     /// The repositories whose old leftovers are swept away.
     swept: Mutex<HashSet<PathBuf>>,
 }
@@ -88,6 +91,20 @@ pub enum StoreError {
         /// What was asked for.
         rev: String,
     },
+    /// A place in a list that no list has given.
+    #[error("`{cursor}` is not where a list goes on. Begin without a cursor")]
+    UnknownCursor {
+        /// What was given, shortened.
+        cursor: String,
+    },
+    /// The folder of the investigations can't be looked into.
+    #[error("cannot list {path}: {source}")]
+    Unlistable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Something with git or the file system.
     #[error(transparent)]
     Git(GitError),
@@ -118,6 +135,7 @@ impl Store {
             durability: Durability::default(),
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
+            seen: list::Seen::default(),
             swept: Mutex::default(),
         }
     }
@@ -180,6 +198,17 @@ impl Store {
     /// The folders in the root that hold an investigation, by id.
     pub fn folders(&self) -> Vec<PathBuf> {
         self.catalog.folders(&self.root)
+    }
+
+    /// The investigations in the root, newest first, a page at a time. Damaged ones are among them, with their fault.
+    ///
+    /// # Errors
+    ///
+    /// A root that can't be looked into, and a cursor that is none. A root that is not there yet is empty.
+    pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
+        let folders = catalog::entries(&self.root)
+            .map_err(|source| StoreError::Unlistable { path: self.root.clone(), source })?;
+        self.seen.list(&folders, filter)
     }
 
     /// The committed state of the investigation in that folder.
@@ -322,6 +351,36 @@ impl Store {
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
         history::history(&*self.git(&snapshot.path)?, snapshot.head)
+    }
+
+    /// How the commit of one snapshot stands to that of another of the same repository.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn relation(&self, before: &Snapshot, after: &Snapshot) -> Result<Relation, StoreError> {
+        if before.head == after.head {
+            return Ok(Relation::Same);
+        }
+        let git = self.git(&after.path)?;
+        Ok(if git.leads_to(before.head, after.head)? {
+            Relation::Forward
+        } else if git.leads_to(after.head, before.head)? {
+            Relation::Backward
+        } else {
+            Relation::Diverged
+        })
+    }
+
+    /// The commit that HEAD is at now; `None` before the first. For who watches an investigation: much cheaper than
+    /// [`Store::load`].
+    ///
+    /// # Errors
+    ///
+    /// No repository, or whatever git says.
+    pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
+        // The folder may be another repository by now, so no handle from before is used.
+        Ok(Git::open(path)?.head()?.commit)
     }
 
     /// The files of the snapshot as they are committed, for who must see their very bytes or lines.

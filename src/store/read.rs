@@ -68,7 +68,7 @@ pub(super) fn snapshot(
             continue;
         }
         match place {
-            Place::Meta => meta = Some(read_meta(git, &file)),
+            Place::Meta => meta = Some(self::meta(git, &file)),
             Place::Ruleset => ruleset = Some(read_ruleset(git, &file)),
             Place::Conclusion => match read_conclusion(git, &file) {
                 Ok(read) => conclusion = Some(read),
@@ -172,7 +172,8 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-fn read_meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
+/// What an investigation's own file says of it.
+pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
     meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }
 

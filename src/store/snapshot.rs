@@ -36,6 +36,19 @@ pub struct Fault {
     pub reason: String,
 }
 
+/// How one commit stands to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// They are one commit.
+    Same,
+    /// The first is among those that the second came from.
+    Forward,
+    /// The second is among those that the first came from.
+    Backward,
+    /// Neither: they stand on two branches.
+    Diverged,
+}
+
 /// A file of an investigation as it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {

@@ -6,9 +6,11 @@ mod check;
 mod demo;
 mod fuzz;
 mod mcp;
+mod packaging;
 mod report;
 mod rules;
 mod rulesets;
+mod setup;
 #[path = "../specimens/mod.rs"]
 mod specimens;
 mod store;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Graph, GraphForm, IncompleteNode, Shared, TransitionEntry, incomplete};
+use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
 use crate::decide::commit::{Finding, commit};
 use crate::domain::{Event, Node};
@@ -15,14 +15,15 @@ use crate::domain::{Event, Node};
 const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
-    description: "Stores the result of researching pending nodes: for each a state of the method, the findings in \
-                  Markdown (sources as a list under `## References`), and the id of the agent that did the research. \
-                  A state that comes too early may be stored as another one (`requestedState`; a warning says why) or \
-                  be refused (STATE_LOCKED). The batch is taken whole or rejected whole. Codes: NOT_PROPOSED, \
-                  UNKNOWN_STATE, INVALID_CHILD_STATE, TERMINAL_PARENT, MISSING_EVIDENCE, TERMINAL_RATIO_EXCEEDED, \
-                  DUPLICATE_IN_BATCH, EMPTY_BATCH, TEXT_TOO_LONG, INVESTIGATION_ENDED, SESSION_NOT_FOUND; warnings: \
-                  SUSPICIOUS, MISSING_AGENT, REUSED_AGENT, SECRET_SUSPECTED, DEPTH_ENFORCED and its like, \
-                  INCOMPLETE_<STATE>.",
+    description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
+                  (sources as a list under `## References`), the agent's id. A state that comes too early is \
+                  stored as another (`requestedState`, and a warning such as DEPTH_ENFORCED) or refused \
+                  (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
+                  confirmed or refuted), `pendingExplore` (open nodes that lack children). Codes: NOT_PROPOSED, \
+                  UNKNOWN_STATE, INVALID_CHILD_STATE (under this parent), TERMINAL_PARENT, MISSING_EVIDENCE, \
+                  TERMINAL_RATIO_EXCEEDED (too many closed at once), DUPLICATE_IN_BATCH, EMPTY_BATCH, \
+                  TEXT_TOO_LONG, INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, REUSED_AGENT, \
+                  EMPTY_FINDINGS, SECRET_SUSPECTED, INCOMPLETE_<STATE>.",
     read_only: false,
     idempotent: false,
 };
@@ -31,11 +32,11 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The results.
     results: Vec<ResultEntry>,
-    /// The form of the graph in the reply.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }
@@ -52,12 +53,12 @@ pub(super) struct ResultEntry {
     #[schemars(extend("examples" = ["EXPLORE"]))]
     state: String,
     /// What was found, in Markdown.
-    #[schemars(extend("examples" = ["The plan changed to a sequential scan.\n\n## References\n- logs/slow.log:120 - the query"]))]
+    #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     findings: String,
-    /// Who did the research; another one for each node.
+    /// Who did the research: another for each node.
     #[schemars(extend("examples" = ["agent-7"]))]
     agent_id: Option<String>,
-    /// What proves it: measured, read, reproduced. Some methods require it for some states.
+    /// What proves it: measured, read, reproduced.
     evidence: Option<String>,
     /// How it was verified.
     verification_method: Option<String>,
@@ -77,9 +78,11 @@ struct Output {
     committed: Option<Vec<Committed>>,
     /// Parents whose state these results changed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     transitions: Option<Vec<TransitionEntry>>,
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     pending_explore: Option<Vec<IncompleteNode>>,
     #[serde(flatten)]
     graph: Graph,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Graph, GraphForm, QualityFigures, ReferenceEntry, Shared, summary};
+use super::super::wire::{Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, summary};
 use super::{answer, graph_of};
 use crate::decide::end::{End, end};
 use crate::decide::quality::quality;
@@ -17,12 +17,12 @@ use crate::domain::Node;
 const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion as the top of its \
-                  report, and returns the solutions (each verified or not, and by which nodes), theories, the number \
-                  of dead ends, and all references in the findings. Rejected with every blocker while something is \
-                  owed: NO_NODES, RECOVERY_REQUIRED, MIN_ROUNDS, INSUFFICIENT_CHILDREN, PENDING_PROPOSALS, \
-                  DEPTH_TOO_SHALLOW, QUALITY_TOO_LOW, AWAITING_CONFIRMATION. An ended one answers as before and writes \
-                  nothing. Also TEXT_TOO_LONG, SESSION_NOT_FOUND; warning: SECRET_SUSPECTED.",
+    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion at the top of its \
+                  report. Returns `solutions` (`verifiedBy` which nodes), `theories`, `deadEnds` (their number), \
+                  `references` cited in the findings, `quality`, and the git `tag`. While something is owed it is \
+                  rejected with every blocker: NO_NODES, RECOVERY_REQUIRED (all closed too early), MIN_ROUNDS, \
+                  INSUFFICIENT_CHILDREN, PENDING_PROPOSALS, DEPTH_TOO_SHALLOW, QUALITY_TOO_LOW, \
+                  AWAITING_CONFIRMATION. An ended one answers as before and writes nothing.",
     read_only: false,
     idempotent: true,
 };
@@ -31,13 +31,13 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
     conclusion: Option<String>,
     /// Who ends it.
     agent_id: Option<String>,
-    /// The form of the graph.
+    /// auto: DOT up to 40 nodes, else its resource.
     #[serde(default)]
     graph: GraphForm,
 }
@@ -53,15 +53,18 @@ struct Output {
     solutions: Option<Vec<Solution>>,
     /// Answers that can't be tested here.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     theories: Option<Vec<Theory>>,
     /// How many nodes were ruled out.
     #[serde(skip_serializing_if = "Option::is_none")]
     dead_ends: Option<usize>,
     /// The sources in the findings, in order of first mention.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     references: Option<Vec<ReferenceEntry>>,
     /// The quality figures.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     quality: Option<QualityFigures>,
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,15 +2,19 @@
 
 mod commit;
 mod end;
+mod list;
 mod next;
 mod propose;
+mod read;
 mod reclassify;
+mod report;
 mod start;
 mod status;
 mod step;
 
 use std::sync::Arc;
 
+use super::address::Address;
 use super::server::{Answer, Tool};
 use super::service::{Refusal, Service, Standing};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
@@ -61,9 +65,12 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
+        read::tool(Arc::clone(service)),
         next::tool(Arc::clone(service)),
         step::tool(Arc::clone(service)),
         end::tool(Arc::clone(service)),
+        list::tool(Arc::clone(service)),
+        report::tool(Arc::clone(service)),
     ]
 }
 
@@ -78,26 +85,19 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
 /// The most bytes of a graph that is sent unasked: the rest of the reply needs room, too.
 const GRAPH_BYTES: usize = 7_000;
 
-/// The graph in the form that was asked for, or a word where it was left out.
+/// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let (investigation, terms) = (standing.investigation(), standing.terms());
     let nodes = investigation.nodes().count();
+    let address = || Address::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
     match form {
         GraphForm::None => {}
-        GraphForm::Auto if nodes > GRAPH_NODES => {
-            let note =
-                format!("The graph has {nodes} nodes and is left out; `graph: dot` sends it all the same.");
-            fields.graph_note = Some(note);
-        }
+        GraphForm::Auto if nodes > GRAPH_NODES => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(investigation, terms.ruleset());
             if form == GraphForm::Auto && dot.len() > GRAPH_BYTES {
-                let note = format!(
-                    "The graph has {} bytes and is left out; `graph: dot` sends it all the same.",
-                    dot.len()
-                );
-                fields.graph_note = Some(note);
+                fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);
             }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::Shared;
+use super::super::wire::{Object, Shared};
 use super::answer;
 use crate::decide::next::{Call, Coverage, Dimension, Next, NextCall, Plan, Step, Strategy, Task, next};
 use crate::domain::{Investigation, SessionId};
@@ -17,13 +17,12 @@ use crate::domain::{Investigation, SessionId};
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans without writing: `tasks` to propose and research, with fresh legal ids, titles, a prompt that \
-                  briefs a research agent, and a state that leads to the end; and `nextCall`, the one call that is \
-                  legal now and makes progress (findings and evidence in it are to be filled in), absent for an ended \
-                  investigation. `dimensions` asks for tasks that cover the combinations of their values: all of \
-                  them while they are few or there are two dimensions, else every pair of values. A node covers a \
-                  combination if its title and plannedAction name all its values as whole words. Codes: \
-                  INVALID_ARGUMENT, SESSION_NOT_FOUND, AMBIGUOUS_SESSION.",
+    description: "Plans, without writing. `tasks`: what to research next, each with a `prompt` that briefs a \
+                  research agent and a state that leads to the end; pending nodes first (`pending: true`), then \
+                  fresh ones with legal ids. `nextCall`: the one call that is legal now and makes progress; what \
+                  stands in < > is to be filled in. `dimensions` asks for tasks that cover all combinations of \
+                  values; a node covers one if title and plannedAction name its values. Codes: INVALID_ARGUMENT, \
+                  SESSION_NOT_FOUND.",
     read_only: true,
     idempotent: true,
 };
@@ -32,17 +31,17 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// What comes first.
+    /// What comes first: the lowest round; that, with 3 children each; unconfirmed answers; the deepest branch.
     #[serde(default)]
     strategy: StrategyName,
-    /// The most tasks, 1 to 20; 8 where it is absent. The first roots of a method come whole.
+    /// The most tasks; else 8.
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
-    /// What varies, and the values it takes; the tasks cover the combinations.
+    /// What varies, and its values.
     #[serde(default)]
-    #[schemars(extend("examples" = [{"database": ["postgres", "mysql"], "load": ["idle", "peak"]}]))]
+    #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
     dimensions: BTreeMap<String, Vec<String>>,
 }
 
@@ -51,14 +50,10 @@ struct Input {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub(super) enum StrategyName {
-    /// The lowest round, spread over its parents.
     #[default]
     Balanced,
-    /// As balanced, with at least three children under every open node.
     Exhaustive,
-    /// Answers that are not confirmed yet.
     Verify,
-    /// The deepest branch.
     Deepen,
 }
 
@@ -76,6 +71,7 @@ struct Output {
     tasks: Option<Vec<TaskEntry>>,
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     coverage: Option<CoverageEntry>,
 }
 

@@ -15,14 +15,14 @@ use crate::domain::Event;
 const ABOUT: About = About {
     name: "tot_propose",
     title: "Propose nodes to research",
-    description: "Registers nodes that are to be researched next, or takes pending proposals back. An id is \
-                  R<round>.<suffix>: R1.A is a root (parent null), R2.A1 a child of R1.A, R3.A1a a child of R2.A1; the \
-                  parent must be committed. Proposing a pending id again replaces it. The batch is taken whole or \
-                  rejected whole. Codes: INVALID_ID_FORMAT, DUPLICATE_ID, DUPLICATE_IN_BATCH, ID_CASE_COLLISION, \
-                  PARENT_NOT_FOUND, TERMINAL_PARENT, ROUND_MISMATCH, ID_PARENT_MISMATCH, MISSING_TITLE, \
-                  BATCH_OVERFLOW, INSUFFICIENT_ROOTS, TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), \
-                  TEXT_TOO_LONG, EMPTY_BATCH, INVESTIGATION_ENDED, SESSION_NOT_FOUND; warnings: R2_BREADTH, \
-                  SECRET_SUSPECTED.",
+    description: "Registers nodes to research next, or takes proposals back. An id is R<round>.<suffix>: R1.A is a \
+                  root, R2.A1 its child, R3.A1a a child of that: the suffix extends the parent's. The parent must \
+                  be committed and open. Proposing a pending id again replaces it. All or nothing. Returns \
+                  `approvedNodes`, `withdrawn`, `pending`. Codes: INVALID_ID_FORMAT, DUPLICATE_ID (is committed), \
+                  DUPLICATE_IN_BATCH, ID_CASE_COLLISION, PARENT_NOT_FOUND, TERMINAL_PARENT (closed), \
+                  ROUND_MISMATCH, ID_PARENT_MISMATCH, MISSING_TITLE, BATCH_OVERFLOW, INSUFFICIENT_ROOTS, \
+                  TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), EMPTY_BATCH, INVESTIGATION_ENDED; \
+                  warning R2_BREADTH: round 2 is narrow.",
     read_only: false,
     idempotent: false,
 };
@@ -34,15 +34,15 @@ const ABOUT: About = About {
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The nodes.
     #[serde(default)]
     nodes: Vec<Node>,
-    /// Ids of pending proposals to take back.
+    /// Pending ids to take back.
     #[serde(default)]
     withdraw: Vec<String>,
-    /// The form of the graph in the reply.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }
@@ -52,10 +52,10 @@ struct Input {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline)]
 pub(super) struct Node {
-    /// Its id: R<round>.<suffix>, the suffix extending the parent's.
+    /// R<round>.<suffix>
     #[schemars(extend("examples" = ["R2.A1"]))]
     id: String,
-    /// The committed node that it extends; absent or null for a root.
+    /// A committed node; null for a root.
     #[schemars(extend("examples" = ["R1.A"]))]
     parent: Option<String>,
     /// One line.

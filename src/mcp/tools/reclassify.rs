@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Graph, GraphForm, Shared, TransitionEntry};
+use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
 use super::{answer, graph_of};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::domain::{Event, NodeId};
@@ -15,11 +15,11 @@ use crate::domain::{Event, NodeId};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes the state of a committed node: revives a closed one, corrects a wrong one, gives one up. The \
-                  former state and the reason stay in the node and in the history. An open state reopens an ended \
-                  investigation. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, HAS_CHILDREN (to a closed state), \
-                  INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG, SESSION_NOT_FOUND; warnings: EARLY_STATE, \
-                  MISSING_EVIDENCE, SECRET_SUSPECTED.",
+    description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The \
+                  history keeps the former state and the reason. An open state reopens an ended investigation. \
+                  Returns `previousState`, `newState`, `transitions`. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, \
+                  HAS_CHILDREN (can't be closed), INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG; \
+                  warnings EARLY_STATE and MISSING_EVIDENCE: a commit could not have done this.",
     read_only: false,
     idempotent: true,
 };
@@ -28,7 +28,7 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
     /// A committed node.
     #[schemars(extend("examples" = ["R4.A1a1"]))]
@@ -47,7 +47,7 @@ struct Input {
     /// What else was considered.
     #[serde(default)]
     alternatives_considered: Vec<String>,
-    /// The form of the graph in the reply.
+    /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
 }
@@ -69,6 +69,7 @@ struct Output {
     new_state: Option<String>,
     /// Parents whose state this changed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     transitions: Option<Vec<TransitionEntry>>,
     #[serde(flatten)]
     graph: Graph,

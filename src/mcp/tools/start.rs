@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::changes::Changed;
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service, Standing};
 use super::super::wire::Shared;
@@ -19,11 +20,11 @@ use crate::ruleset::instructions::instructions;
 const ABOUT: About = About {
     name: "tot_start",
     title: "Start an investigation",
-    description: "Begins an investigation of a question and returns its sessionId, which every other tool takes, and \
-                  `instructions`: the states, what each needs, and the loop of propose, research, commit. The \
-                  investigation is a git repository (`repository`); each later call that changes something is one \
-                  commit in it. Optional settings are fixed here for good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET, \
-                  TEXT_TOO_LONG; warning: SECRET_SUSPECTED.",
+    description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
+                  `instructions`: the method's states, what each needs, and the loop of propose, research, commit. \
+                  Its `repository` is git's: each accepted call that writes is one commit. Settings are fixed for \
+                  good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET (lists them), TEXT_TOO_LONG; warning \
+                  SECRET_SUSPECTED: a text seems to hold a credential, and git remembers.",
     read_only: false,
     idempotent: false,
 };
@@ -35,22 +36,21 @@ struct Input {
     /// The question, in as many words as it needs.
     #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     query: String,
-    /// A short title for lists and pages; the first line of the query where it is absent.
+    /// For lists and pages; else the first line of the query.
     title: Option<String>,
-    /// The method, by its name; the server's default where it is absent. The server's instructions name them, and an
-    /// unknown name is answered with the list.
+    /// The method; the server's instructions name them.
     ruleset: Option<String>,
-    /// The mode of the method, its first where it is absent; an unknown one is answered with the list.
+    /// A mode of the method; else its first.
     mode: Option<String>,
-    /// Roots that the first proposal must bring, where the method lets them be chosen.
+    /// Roots of the first proposal, where they can be chosen.
     #[schemars(range(min = 1))]
     min_roots: Option<u32>,
-    /// Rounds before the end is accepted, 1 to 20; may raise the method's number, and lower it where the mode allows that.
+    /// Rounds before the end; may raise the method's number, and lower it where the mode allows.
     #[schemars(range(min = 1, max = 20))]
     min_rounds: Option<u32>,
-    /// Whether states that come too early are kept instead of being stored as another state.
+    /// Keep states that come too early.
     allow_early_terminal: Option<bool>,
-    /// What is known beforehand: versions, logs, constraints. It is stored and shown in the report.
+    /// What is known beforehand: versions, logs, constraints.
     context: Option<String>,
 }
 
@@ -132,6 +132,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     };
     let message = message::started_with(&meta, &secrets.warnings);
     let snapshot = service.store().create(meta, file, &message)?;
+    service.tell(Changed::started(snapshot.investigation.meta().id));
     let commit = snapshot.head;
     let standing = Standing { snapshot, ruleset: Arc::new(file.clone()) };
     let meta = standing.investigation().meta();
@@ -146,6 +147,6 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         allow_early_terminal: Some(meta.allow_early_terminal),
         min_roots: Some(meta.min_roots),
         repository: Some(repository.display().to_string()),
-        instructions: Some(instructions(&service.terms(&standing), meta)),
+        instructions: Some(instructions(&service.terms(&standing))),
     })
 }

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service, Standing, Unjudged};
-use super::super::wire::{Graph, GraphForm, IncompleteNode, QualityFigures, Shared, incomplete, pending};
+use super::super::wire::{
+    Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, beginning, incomplete, pending,
+};
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
@@ -18,13 +20,17 @@ use crate::store::Snapshot;
 /// How many entries a page has.
 const PAGE: usize = 50;
 
+/// The most characters of the question in a reply.
+const QUERY: usize = 1_000;
+
 const ABOUT: About = About {
     name: "tot_status",
     title: "See how an investigation stands",
-    description: "Reads an investigation: its question, nodes by state, pending proposals, open nodes that lack \
-                  children, quality, everything that blocks the end, the next step, and the graph as DOT while it is \
-                  small. Writes nothing. `detail: full` lists all nodes with title and state; long lists come in pages \
-                  (`nextCursor`). Codes: SESSION_NOT_FOUND, AMBIGUOUS_SESSION, INVALID_ARGUMENT.",
+    description: "Shows how an investigation stands, without writing: question, nodes by state, `pending` \
+                  proposals, `incomplete` nodes (open, lacking children), quality, all that blocks the end, \
+                  `nextAction`, the graph while it is small, and `faults` of its files. `detail: full` lists all \
+                  nodes with state and title. Long lists come in pages (`nextCursor`). Codes: SESSION_NOT_FOUND, \
+                  AMBIGUOUS_SESSION.",
     read_only: true,
     idempotent: true,
 };
@@ -33,15 +39,15 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// The form of the graph.
+    /// auto: DOT up to 40 nodes, else its resource.
     #[serde(default)]
     graph: GraphForm,
-    /// How much.
+    /// full: all nodes, too.
     #[serde(default)]
     detail: Detail,
-    /// `nextCursor` of the reply before, for the next page.
+    /// `nextCursor` of the page before.
     cursor: Option<String>,
 }
 
@@ -50,10 +56,8 @@ struct Input {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 enum Detail {
-    /// What is open.
     #[default]
     Concise,
-    /// All nodes, too.
     Full,
 }
 
@@ -98,15 +102,18 @@ struct Output {
     pending: Option<Vec<String>>,
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     incomplete: Option<Vec<IncompleteNode>>,
     /// Committed nodes, with `detail: full`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     listed: Option<Vec<Listed>>,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// The quality figures.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     quality: Option<QualityFigures>,
     /// The next legal step.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,7 +212,7 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Ou
     let full = input.detail == Detail::Full;
     Output {
         session_id: Some(meta.id.to_string()),
-        query: Some(beginning(&meta.query)),
+        query: Some(beginning(&meta.query, QUERY)),
         title: Some(meta.title.clone()),
         ruleset: Some(meta.ruleset.clone()),
         mode: Some(meta.mode.clone()),
@@ -238,14 +245,4 @@ fn listed(investigation: &Investigation, start: usize) -> Vec<Listed> {
             title: node.title.clone(),
         })
         .collect()
-}
-
-/// The beginning of a long question, its lines as they came.
-fn beginning(query: &str) -> String {
-    const MOST: usize = 2_000;
-    if query.chars().count() <= MOST {
-        query.to_owned()
-    } else {
-        query.chars().take(MOST).chain(['…']).collect()
-    }
 }

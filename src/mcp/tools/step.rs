@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Answer, Tool};
 use super::super::service::{Refusal, Service, Written};
-use super::super::wire::{IncompleteNode, Shared, TransitionEntry, incomplete, notices, pending};
+use super::super::wire::{IncompleteNode, Object, Shared, TransitionEntry, incomplete, notices, pending};
 use super::commit::{Committed, ResultEntry, committed};
 use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call};
 use super::propose::Node;
@@ -22,12 +22,11 @@ use crate::ruleset::Terms;
 const ABOUT: About = About {
     name: "tot_step",
     title: "Do a turn of the loop",
-    description: "A turn in one call: commits `results` (as tot_commit), proposes `nodes` (as tot_propose), and returns \
-                  the proposed nodes as `tasks` with a prompt each, and `nextCall`. Without `nodes` it proposes the \
-                  tasks that tot_next would give, but nothing once tot_end would be accepted; `nodes: []` proposes \
-                  nothing. It may write two commits (`commits`). If the results are rejected, nothing is written; if \
-                  only the proposal is, status is REJECTED, but the results stand: `commit` and `committed` say so. \
-                  Codes: those of tot_commit and tot_propose, INVALID_ARGUMENT.",
+    description: "A whole turn in one call: commits `results` (as tot_commit), proposes `nodes` (as tot_propose; \
+                  when absent, the fresh tasks of tot_next, but nothing once the end is open; [] for none), and \
+                  returns `tasks` with prompts and `nextCall` as tot_next does. May write two commits (`commits`). \
+                  If the results are rejected, nothing is written; if only the proposal is, the status is REJECTED \
+                  but `committed` stands. Codes: those of tot_commit and tot_propose.",
     read_only: false,
     idempotent: false,
 };
@@ -36,17 +35,19 @@ const ABOUT: About = About {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Input {
-    /// The investigation: the id that tot_start gave, or a unique beginning or ending of it.
+    /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// Results of pending nodes.
+    /// As in tot_commit.
     #[serde(default)]
+    #[schemars(extend("x-elsewhere" = true))]
     results: Vec<ResultEntry>,
-    /// The nodes to propose next; absent for the tasks that tot_next would give, empty for none.
+    /// As in tot_propose.
+    #[schemars(extend("x-elsewhere" = true))]
     nodes: Option<Vec<Node>>,
-    /// What comes first in the tasks.
+    /// As in tot_next.
     #[serde(default)]
     strategy: StrategyName,
-    /// The most tasks, 1 to 20; 8 where it is absent.
+    /// The most tasks; else 8.
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
 }
@@ -65,9 +66,11 @@ struct Output {
     committed: Option<Vec<Committed>>,
     /// Parents whose state the results changed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     transitions: Option<Vec<TransitionEntry>>,
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     pending_explore: Option<Vec<IncompleteNode>>,
     /// The ids that were proposed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,9 +80,11 @@ struct Output {
     pending: Option<Vec<String>>,
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Object")]
     next_call: Option<NextCallEntry>,
     /// The proposed nodes, each with a brief for the agent that researches it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
     tasks: Option<Vec<TaskEntry>>,
 }
 

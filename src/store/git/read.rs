@@ -1,5 +1,6 @@
 //! Reading: heads, revisions, files, differences, commits and tags.
 
+use std::collections::HashSet;
 use std::fs;
 use std::str::FromStr;
 
@@ -143,6 +144,30 @@ impl Git {
             });
         }
         Ok(commits)
+    }
+
+    /// Whether `earlier` is `later` or among the commits that it came from, by any of their parents. In a shallow clone
+    /// it looks as far as the clone goes.
+    pub fn leads_to(&self, earlier: CommitId, later: CommitId) -> Result<bool> {
+        let repository = self.local();
+        let shallow =
+            repository.shallow_commits().map_err(self.library("read the ends of a shallow clone"))?;
+        let mut seen = HashSet::new();
+        let mut open = vec![later.0];
+        while let Some(id) = open.pop() {
+            if id == earlier.0 {
+                return Ok(true);
+            }
+            let ends_here = shallow.as_ref().is_some_and(|ends| ends.iter().any(|end| *end == id));
+            if ends_here || !seen.insert(id) {
+                continue;
+            }
+            let data = self.object(&repository, id, Kind::Commit)?;
+            let commit = gix::objs::CommitRef::from_bytes(&data, gix::hash::Kind::Sha1)
+                .map_err(self.library("read a commit"))?;
+            open.extend(commit.parents());
+        }
+        Ok(false)
     }
 
     /// All tags that lead to a commit, without `refs/tags/`, with that commit.

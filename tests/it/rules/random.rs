@@ -243,7 +243,7 @@ impl Bench {
         let _ = (next_round(investigation, &terms), results(investigation, &terms));
         let _ =
             (graph::dot(investigation, &ruleset.ruleset), graph::mermaid(investigation, &ruleset.ruleset));
-        prop_assert!(!instructions(&terms, investigation.meta()).is_empty());
+        prop_assert!(!instructions(&terms).is_empty());
         Ok(())
     }
 

@@ -4,4 +4,5 @@ mod cost;
 mod faulty;
 mod hands;
 mod history;
+mod list;
 mod strangers;

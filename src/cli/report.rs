@@ -1,0 +1,247 @@
+//! `tot-report`: reads investigations, renders them, and writes the site or serves it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, Parser};
+
+use super::serve::{self, Address};
+use super::{Outcome, Progress, chain, is_repository, say};
+use crate::report::{self, BaseUrl, Comparison, Contents, Input, Options, Templates, Unreadable};
+use crate::store::Store;
+
+/// Renders investigations as a static site: one page set each, and an index over several.
+///
+/// The site opens from disk, needs no JavaScript and loads nothing from elsewhere. It shows the committed state.
+#[derive(Parser)]
+#[command(name = "tot-report", version)]
+pub(super) struct ReportCommand {
+    #[command(flatten)]
+    pub arguments: ReportArguments,
+}
+
+#[derive(Args)]
+pub(super) struct ReportArguments {
+    /// Folders of investigations (bare clones too), or a folder that holds several
+    #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
+    investigations: Vec<PathBuf>,
+    /// Where the site goes; an earlier site there is replaced
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve"])]
+    out: Option<PathBuf>,
+    /// Show the state at this commit, branch or tag (for one investigation)
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+    /// Show the state at B, with a page of what changed since A; without B, since A until now (for one investigation)
+    #[arg(long, value_name = "A..B", conflicts_with = "rev")]
+    compare: Option<Range>,
+    /// The address at which the site will stand: adds a feed of ended investigations, previews and canonical links
+    #[arg(long, value_name = "URL")]
+    base_url: Option<BaseUrl>,
+    /// Serve the site on this machine instead of writing it, and show every new commit at once. Without an address,
+    /// 127.0.0.1:8420 or another free port. Ctrl-C ends it
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
+    serve: Option<Option<Address>>,
+    /// Let --serve listen where other machines can reach it: everyone who does can read the investigations
+    #[arg(long, requires = "serve")]
+    allow_remote: bool,
+    /// A folder whose files replace those of the built-in template
+    #[arg(long, value_name = "DIR")]
+    template: Option<PathBuf>,
+    /// Write the built-in template into this folder, as a start for one of your own
+    #[arg(long, value_name = "DIR")]
+    dump_template: Option<PathBuf>,
+}
+
+/// Two commits: `ended/1..HEAD`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Range {
+    from: String,
+    to: String,
+}
+
+/// A text that is no range.
+#[derive(Debug, thiserror::Error)]
+#[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since")]
+struct NoRange;
+
+impl FromStr for Range {
+    type Err = NoRange;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (from, to) = text.split_once("..").ok_or(NoRange)?;
+        if from.is_empty() || to.contains("..") || to.starts_with('.') {
+            return Err(NoRange);
+        }
+        let to = if to.is_empty() { "HEAD" } else { to };
+        Ok(Range { from: from.to_owned(), to: to.to_owned() })
+    }
+}
+
+/// The command.
+pub(super) fn run(arguments: &ReportArguments) -> Outcome {
+    let options = Options {
+        template: arguments.template.clone(),
+        base_url: arguments.base_url.clone(),
+        ..Options::default()
+    };
+    if let Some(dir) = &arguments.dump_template {
+        report::dump_template(dir)?;
+        say(&format!("The template stands in {}; give it back with --template.\n", dir.display()))?;
+    }
+    let source = Source {
+        paths: arguments.investigations.clone(),
+        rev: arguments.rev.clone(),
+        range: arguments.compare.clone(),
+    };
+    source.check()?;
+    if let Some(address) = &arguments.serve {
+        return serve::run(source, options, address.as_ref(), arguments.allow_remote);
+    }
+    let Some(out) = &arguments.out else { return Ok(()) };
+    let progress = Progress::new();
+    let contents = source.read(&progress)?;
+    render(&contents, &options, out, &progress)?;
+    progress.clear();
+    note_unreadable(&contents);
+    let number = contents.inputs.len();
+    let what = if number == 1 { "1 investigation".to_owned() } else { format!("{number} investigations") };
+    say(&format!("{what}: {}\n", out.join("index.html").display()))
+}
+
+/// Renders one investigation into a folder.
+pub(super) fn render_one(repository: &Path, options: &Options, out: &Path, progress: &Progress) -> Outcome {
+    let source = Source { paths: vec![repository.to_owned()], rev: None, range: None };
+    render(&source.read(progress)?, options, out, progress)
+}
+
+fn render(contents: &Contents, options: &Options, out: &Path, progress: &Progress) -> Outcome {
+    let site = report::build(contents, &Templates::load(options)?, &mut |step| {
+        progress.count(|| {
+            let pages = format!("page {} of {}", step.nodes_done, step.nodes);
+            match step.investigations {
+                1 => format!("rendering: {pages}"),
+                many => format!("rendering: investigation {} of {many}, {pages}", step.investigation),
+            }
+        });
+    })?;
+    progress.show(&format!("writing {} files", site.len()));
+    Ok(report::write(&site, out)?)
+}
+
+/// Says on stderr what the index says of investigations that can't be read.
+pub(super) fn note_unreadable(contents: &Contents) {
+    for one in &contents.unreadable {
+        eprintln!("tot-report: left out {}: {}", one.name, one.reason);
+    }
+}
+
+/// What is to be read.
+pub(super) struct Source {
+    paths: Vec<PathBuf>,
+    rev: Option<String>,
+    range: Option<Range>,
+}
+
+impl Source {
+    fn check(&self) -> Outcome {
+        let alone = match (&self.rev, &self.range) {
+            (Some(_), _) => "--rev",
+            (_, Some(_)) => "--compare",
+            _ => return Ok(()),
+        };
+        if self.paths.len() != 1 {
+            return Err(
+                format!("{alone} goes with one investigation: its commits are not those of another").into()
+            );
+        }
+        Ok(())
+    }
+
+    /// The folders of the investigations.
+    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+        let mut folders = Vec::new();
+        for path in &self.paths {
+            let found = if is_repository(path) { vec![path.clone()] } else { Store::new(path).folders() };
+            if found.is_empty() {
+                let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
+                return Err(format!(
+                    "{} {reason}: give the folder of one, or a folder of several",
+                    path.display()
+                )
+                .into());
+            }
+            folders.extend(found);
+        }
+        Ok(folders)
+    }
+
+    /// The investigations. One among several that can't be read does not keep the others from being shown.
+    pub(super) fn read(&self, progress: &Progress) -> Result<Contents, Box<dyn std::error::Error>> {
+        let folders = self.folders()?;
+        let mut contents = Contents::default();
+        if let [folder] = folders.as_slice() {
+            progress.show(&format!("reading {}", folder.display()));
+            let (input, comparison) = self.read_one(folder)?;
+            contents.inputs.push(input);
+            contents.comparison = comparison;
+            return Ok(contents);
+        }
+        let mut known = HashMap::new();
+        for (at, folder) in folders.iter().enumerate() {
+            progress.count(|| format!("reading investigation {} of {}", at + 1, folders.len()));
+            let name = name_of(folder);
+            let mut unreadable = |reason| contents.unreadable.push(Unreadable { name: name.clone(), reason });
+            match self.read_one(folder) {
+                Ok((input, _)) => {
+                    let id = input.snapshot.investigation.meta().id;
+                    if let Some(other) = known.insert(id, name.clone()) {
+                        unreadable(format!("it is the investigation {id}, which stands in {other} too"));
+                    } else {
+                        contents.inputs.push(input);
+                    }
+                }
+                // A site says nothing of the machine that it was made on.
+                Err(error) => {
+                    unreadable(chain(error.as_ref()).replace(&folder.display().to_string(), &name));
+                }
+            }
+        }
+        match contents.unreadable.first().filter(|_| contents.inputs.is_empty()) {
+            None => Ok(contents),
+            Some(first) => Err(format!(
+                "none of the {} investigations can be read; {}: {}",
+                folders.len(),
+                first.name,
+                first.reason
+            )
+            .into()),
+        }
+    }
+
+    fn read_one(&self, folder: &Path) -> Result<(Input, Option<Comparison>), Box<dyn std::error::Error>> {
+        let store = Store::new(folder);
+        let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
+        let snapshot = match rev {
+            Some(rev) => store.load_at(folder, rev)?,
+            None => store.load(folder)?,
+        };
+        let comparison = match &self.range {
+            None => None,
+            Some(Range { from, to }) => {
+                let before = store.load_at(folder, from)?;
+                let relation = store.relation(&before, &snapshot)?;
+                Some(Comparison { before, relation, names: [from.clone(), to.clone()] })
+            }
+        };
+        let history = store.history(&snapshot)?;
+        Ok((Input { snapshot, history }, comparison))
+    }
+}
+
+fn name_of(folder: &Path) -> String {
+    // `.` has a name only in its full form.
+    let full = folder.canonicalize();
+    let name = full.as_deref().unwrap_or(folder).file_name();
+    name.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

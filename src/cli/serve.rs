@@ -1,0 +1,133 @@
+//! `tot-report --serve`: the site from memory, rendered again whenever an investigation has grown.
+//!
+//! A thread looks at the heads of the repositories, cheaply; only when one is another does it read and render. What
+//! then fails is told on stderr, and the last good site stays.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::str::FromStr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::report::{Source, note_unreadable};
+use super::{Outcome, Progress, chain};
+use crate::report::serve::{Publisher, Served, serve};
+use crate::report::{self, Options, Templates};
+use crate::store::Store;
+
+/// Where it listens when nobody says where.
+const PORT: u16 = 8420;
+/// How often the heads are looked at; less often where a look takes longer than a tenth of it.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// An address to listen at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Address(SocketAddr);
+
+/// A text that is no address.
+#[derive(Debug, thiserror::Error)]
+#[error("give an address like 127.0.0.1:8420 or [::1]:8420, and folders of investigations before --serve")]
+pub(super) struct NoAddress;
+
+impl FromStr for Address {
+    type Err = NoAddress;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers = match text.strip_prefix("localhost:") {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => text.to_owned(),
+        };
+        numbers.parse().map(Address).map_err(|_| NoAddress)
+    }
+}
+
+/// Serves until Ctrl-C.
+pub(super) fn run(
+    source: Source,
+    options: Options,
+    address: Option<&Address>,
+    allow_remote: bool,
+) -> Outcome {
+    let listener = listen(address, allow_remote)?;
+    let mut shown = Shown { source, options, state: String::new() };
+    let progress = Progress::new();
+    progress.show("reading");
+    let first = shown.look()?;
+    let publisher = Publisher::new(shown.render(&first, &progress)?);
+    progress.clear();
+    eprintln!("http://{}/ shows it, and every new commit at once. Ctrl-C ends it.", listener.local_addr()?);
+    let watched = publisher.clone();
+    // It ends with the process.
+    thread::Builder::new().name("watch".to_owned()).spawn(move || shown.watch(&watched))?;
+    Ok(serve(listener, &publisher)?)
+}
+
+fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, Box<dyn std::error::Error>> {
+    let wanted = address.map_or(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)), |address| address.0);
+    if !wanted.ip().is_loopback() && !allow_remote {
+        return Err(format!(
+            "{wanted} can be reached from other machines, and everyone who does could read the investigations: \
+             listen at 127.0.0.1:{}, or add --allow-remote",
+            wanted.port()
+        )
+        .into());
+    }
+    match TcpListener::bind(wanted) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && address.is_none() => {
+            Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
+        }
+        outcome => outcome.map_err(|error| format!("can't listen at {wanted}: {error}").into()),
+    }
+}
+
+/// What is shown, and in which state it was last read.
+struct Shown {
+    source: Source,
+    options: Options,
+    state: String,
+}
+
+impl Shown {
+    /// What stands for the state of all repositories.
+    fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
+        let mut hasher = DefaultHasher::new();
+        for folder in self.source.folders()? {
+            let head = Store::new(&folder).head(&folder);
+            folder.hash(&mut hasher);
+            head.ok().flatten().map(|head| head.to_string()).hash(&mut hasher);
+        }
+        Ok(format!("{:016x}", hasher.finish()))
+    }
+
+    fn render(&mut self, state: &str, progress: &Progress) -> Result<Served, Box<dyn std::error::Error>> {
+        state.clone_into(&mut self.state);
+        let contents = self.source.read(progress)?;
+        note_unreadable(&contents);
+        let options = Options { live: Some(state.to_owned()), ..self.options.clone() };
+        let files = report::build(&contents, &Templates::load(&options)?, &mut |_| {})?;
+        Ok(Served::new(files, state))
+    }
+
+    fn watch(mut self, publisher: &Publisher) {
+        let mut interval = INTERVAL;
+        loop {
+            thread::sleep(interval);
+            let started = Instant::now();
+            let looked = self.look();
+            interval = INTERVAL.max(started.elapsed() * 10);
+            // A folder that is gone is a state too: told once.
+            let state = looked.unwrap_or_else(|error| error.to_string());
+            if state == self.state {
+                continue;
+            }
+            match self.render(&state, &Progress::silent()) {
+                Ok(served) => publisher.publish(served),
+                Err(error) => {
+                    eprintln!("tot-report: {}; what is shown is from before", chain(error.as_ref()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The addresses of resources: `tot://…` to and from text.
+
+use std::fmt;
+
+use super::changes::Changed;
+
+/// What every address begins with.
+const SCHEME: &str = "tot://";
+
+/// The address of the list, which is no investigation's.
+const LIST: &str = "investigations";
+
+/// What can be read. A session is an id, or a unique part of one, as everywhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// `tot://investigations`: the list.
+    Investigations,
+    /// `tot://{sessionId}`: how one stands.
+    Overview(String),
+    /// `tot://{sessionId}/nodes/{nodeId}`: a node, whole.
+    Node(String, String),
+    /// `tot://{sessionId}/graph.dot`.
+    GraphDot(String),
+    /// `tot://{sessionId}/graph.svg`.
+    GraphSvg(String),
+    /// `tot://{sessionId}/history`: what each commit did.
+    History(String),
+}
+
+impl Address {
+    /// The address that a text is; `None` for any other text. What is in it is not looked up.
+    pub fn parse(text: &str) -> Option<Address> {
+        let path = text.strip_prefix(SCHEME)?;
+        let mut parts = path.split('/');
+        let session = parts.next().filter(|session| !session.is_empty())?.to_owned();
+        let rest: Vec<&str> = parts.collect();
+        match rest.as_slice() {
+            [] if session == LIST => Some(Address::Investigations),
+            _ if session == LIST => None,
+            [] => Some(Address::Overview(session)),
+            ["nodes", node] if !node.is_empty() => Some(Address::Node(session, (*node).to_owned())),
+            ["graph.dot"] => Some(Address::GraphDot(session)),
+            ["graph.svg"] => Some(Address::GraphSvg(session)),
+            ["history"] => Some(Address::History(session)),
+            _ => None,
+        }
+    }
+
+    /// Whether what is read there may be another after the change.
+    pub fn is_touched_by(&self, change: &Changed) -> bool {
+        let id = change.session.to_string();
+        let same = |session: &str| {
+            let part = session.to_ascii_lowercase();
+            part.len() >= 4 && (id.starts_with(&part) || id.ends_with(&part))
+        };
+        match self {
+            Address::Investigations => true,
+            Address::Overview(session)
+            | Address::GraphDot(session)
+            | Address::GraphSvg(session)
+            | Address::History(session) => same(session),
+            Address::Node(session, node) => {
+                same(session) && change.nodes.iter().any(|changed| changed.as_str() == node)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Investigations => write!(f, "{SCHEME}{LIST}"),
+            Address::Overview(session) => write!(f, "{SCHEME}{session}"),
+            Address::Node(session, node) => write!(f, "{SCHEME}{session}/nodes/{node}"),
+            Address::GraphDot(session) => write!(f, "{SCHEME}{session}/graph.dot"),
+            Address::GraphSvg(session) => write!(f, "{SCHEME}{session}/graph.svg"),
+            Address::History(session) => write!(f, "{SCHEME}{session}/history"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_it_is_written() {
+        let session = || "01a19b7c-a680-746e-a361-b8f3735ece1a".to_owned();
+        for address in [
+            Address::Investigations,
+            Address::Overview(session()),
+            Address::Node(session(), "R3.A1a".to_owned()),
+            Address::GraphDot(session()),
+            Address::GraphSvg(session()),
+            Address::History(session()),
+        ] {
+            assert_eq!(Address::parse(&address.to_string()), Some(address));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_none() {
+        for text in [
+            "",
+            "tot://",
+            "tot:///history",
+            "file:///etc/passwd",
+            "tot://investigations/history",
+            "tot://a/b",
+            "tot://a/nodes/",
+            "tot://a/nodes/R1.A/x",
+            "tot://a/graph.svg/",
+            "TOT://a",
+        ] {
+            assert_eq!(Address::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What the calls of this server have changed, for whoever wants to hear of it.
+//!
+//! Guarantee: every accepted write is told to every listener that was there before it, once. A listener that does not
+//! keep up is told that it has missed some ([`Missed`]), and takes everything for changed. Limit: what another process
+//! writes, or a person by hand, is not heard of.
+
+use tokio::sync::broadcast;
+
+use crate::domain::{Change, Investigation, NodeId, SessionId};
+
+/// How many changes a listener may be behind.
+const BEHIND: usize = 256;
+
+/// What one write changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The investigation.
+    pub session: SessionId,
+    /// The nodes that are read otherwise now: those that were written, and their parents, which show their children.
+    pub nodes: Vec<NodeId>,
+    /// Whether the investigation is a new one.
+    pub started: bool,
+}
+
+impl Changed {
+    /// A new investigation.
+    pub fn started(session: SessionId) -> Self {
+        Changed { session, nodes: Vec::new(), started: true }
+    }
+
+    /// What these changes of an investigation make.
+    pub fn by(before: &Investigation, changes: &[Change]) -> Self {
+        let mut nodes = Vec::new();
+        for change in changes {
+            let (id, parent) = match change {
+                Change::Node(node) => (&node.id, node.parent.as_ref()),
+                Change::NodeRemoved(id) => (id, before.node(id).and_then(|node| node.parent.as_ref())),
+                Change::Meta(_) | Change::Concluded(_) | Change::Reopened => continue,
+            };
+            nodes.extend([Some(id), parent].into_iter().flatten().cloned());
+        }
+        nodes.sort();
+        nodes.dedup();
+        Changed { session: before.meta().id, nodes, started: false }
+    }
+}
+
+/// Some changes came too fast for the listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed;
+
+/// Where changes are told.
+#[derive(Clone, Debug)]
+pub struct Changes(broadcast::Sender<Changed>);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Changes(broadcast::Sender::new(BEHIND))
+    }
+}
+
+impl Changes {
+    /// Tells all listeners. Never waits.
+    pub fn tell(&self, change: Changed) {
+        // Without a listener there is nobody to tell, which is no fault.
+        let _ = self.0.send(change);
+    }
+
+    /// A listener to everything that changes from now on.
+    pub fn listen(&self) -> Listener {
+        Listener(self.0.subscribe())
+    }
+}
+
+/// Hears of changes.
+pub struct Listener(broadcast::Receiver<Changed>);
+
+impl Listener {
+    /// The next change; `None` when there can't be any more.
+    pub async fn next(&mut self) -> Option<Result<Changed, Missed>> {
+        match self.0.recv().await {
+            Ok(change) => Some(Ok(change)),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(Err(Missed)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}

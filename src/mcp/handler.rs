@@ -1,0 +1,445 @@
+//! rmcp's view of the server: what it asks for by each method of the protocol.
+//!
+//! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
+//! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and who is
+//! told of changes: in the older era each connection, of the resources that it subscribed to; in the newest each
+//! `subscriptions/listen`.
+//!
+//! Everything that reads an investigation runs on a blocking thread, as the tools do, and is answered when it panics.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::{
+    ErrorData, Peer, RoleServer, ServerHandler,
+    model::{
+        ArgumentInfo, CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams,
+        CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam,
+        Role, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        UnsubscribeRequestParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::changes::{Changed, Missed};
+use super::complete::complete;
+use super::prompts::{PROMPTS, Prompt, prompt};
+use super::resources::{self, Entry, Unreadable};
+use super::server::{Server, Tool};
+use super::service::{Refusal, Service};
+
+/// How many resources one client may subscribe to.
+const SUBSCRIPTIONS: usize = 1_000;
+
+/// How long a client may keep what never changes while the server runs (the lists of tools, prompts and templates), in
+/// milliseconds; an hour is
+/// little enough for an update of the binary to be noticed.
+const TOOLS_FRESH_MS: u64 = 3_600_000;
+
+/// What a client of the older protocol has subscribed to.
+#[derive(Default)]
+pub(super) struct Heard {
+    addresses: Mutex<BTreeSet<String>>,
+    followed: AtomicBool,
+}
+
+impl Heard {
+    fn add(&self, address: String) -> Result<(), ErrorData> {
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        if addresses.len() >= SUBSCRIPTIONS && !addresses.contains(&address) {
+            let message = format!("no more than {SUBSCRIPTIONS} resources can be subscribed to");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        addresses.insert(address);
+        Ok(())
+    }
+
+    fn remove(&self, address: &str) {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).remove(address);
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+impl Server {
+    /// Does something with the service, on a blocking thread.
+    async fn with_service<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Service) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let Some(service) = self.service.clone() else {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this server has tools only", None));
+        };
+        let done = self.busy.run(move || work(&service)).await;
+        done.ok_or_else(|| ErrorData::internal_error("the server broke down over this request", None))
+    }
+
+    /// Tells a client of the older protocol of changes, for as long as it is connected.
+    fn follow(&self, peer: Peer<RoleServer>) {
+        let Some(service) = &self.service else { return };
+        if self.heard.followed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut listener = service.listen();
+        let heard = Arc::clone(&self.heard);
+        let closing = self.closing.clone();
+        tokio::spawn(async move {
+            loop {
+                let change = tokio::select! {
+                    () = closing.begun() => return,
+                    change = listener.next() => change,
+                };
+                let Some(change) = change.filter(|_| !peer.is_transport_closed()) else { return };
+                for address in touched(&heard.all(), &change) {
+                    let updated = ResourceUpdatedNotificationParam::new(address);
+                    if peer.notify_resource_updated(updated).await.is_err() {
+                        return;
+                    }
+                }
+                if is_new(&change) && peer.notify_resource_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+/// Those of the addresses at which something else may stand after the change.
+fn touched(addresses: &[String], change: &Result<Changed, Missed>) -> Vec<String> {
+    let is_touched = |address: &&String| match change {
+        Ok(change) => Address::parse(address).is_some_and(|address| address.is_touched_by(change)),
+        Err(Missed) => true,
+    };
+    addresses.iter().filter(is_touched).cloned().collect()
+}
+
+/// Whether there is an investigation more.
+fn is_new(change: &Result<Changed, Missed>) -> bool {
+    change.as_ref().map_or(true, |change| change.started)
+}
+
+fn listed_prompt(prompt: &Prompt) -> rmcp::model::Prompt {
+    let arguments = prompt.arguments.iter().map(|argument| {
+        PromptArgument::new(argument.name)
+            .with_description(argument.description)
+            .with_required(argument.required)
+    });
+    rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect()))
+        .with_title(prompt.title)
+}
+
+/// A refusal in one line.
+fn said(refusal: &Refusal) -> String {
+    let said = |error: &crate::domain::Diagnostic| match &error.suggestion {
+        Some(suggestion) => format!("{} {suggestion}", error.message),
+        None => error.message.clone(),
+    };
+    refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ")
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let me = Implementation::new("tot-mcp", env!("CARGO_PKG_VERSION")).with_title("Tree of Thoughts");
+        let tools = ServerCapabilities::builder().enable_tools();
+        let capabilities = match &self.service {
+            None => tools.build(),
+            Some(_) => tools
+                .enable_prompts()
+                .enable_completions()
+                .enable_resources()
+                .enable_resources_subscribe()
+                .enable_resources_list_changed()
+                .build(),
+        };
+        ServerConfig::new(capabilities).with_server_info(me).with_instructions(self.instructions.clone())
+    }
+
+    /// Up to the newest revision that this server was tested with, whatever a later rmcp knows.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28))
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(TOOLS_FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
+            return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
+        }
+        let mut result = ListToolsResult::with_all_items(self.tools.iter().map(Tool::listed).collect());
+        if is_stateless(&context) {
+            // The same for everyone: nothing of a user's is in it.
+            result.ttl_ms = Some(TOOLS_FRESH_MS);
+            result.cache_scope = Some(CacheScope::Public);
+        }
+        Ok(result)
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts: &[Prompt] = if self.service.is_some() { &PROMPTS } else { &[] };
+        let mut result = ListPromptsResult::with_all_items(prompts.iter().map(listed_prompt).collect());
+        if is_stateless(&context) {
+            result.ttl_ms = Some(TOOLS_FRESH_MS);
+            result.cache_scope = Some(CacheScope::Public);
+        }
+        Ok(result)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let argument = move |name: &str| match arguments.get(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        };
+        let name = request.name.clone();
+        let text = self.with_service(move |service| prompt(service, &name, argument)).await?;
+        let text = text.map_err(|refusal| ErrorData::invalid_params(said(&refusal), None))?;
+        let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
+        let known = PROMPTS.iter().find(|prompt| prompt.name == request.name);
+        result.description = known.map(|prompt| prompt.description.to_owned());
+        Ok(GetPromptResponse::Complete(result))
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let ArgumentInfo { name, value, .. } = request.argument;
+        let session = request.context.and_then(|context| context.get_argument("sessionId").cloned());
+        let found =
+            self.with_service(move |service| complete(service, &name, &value, session.as_deref())).await?;
+        // To a person who types, an investigation that can't be found has no nodes.
+        let found = found.unwrap_or_default();
+        let more = found.total > found.values.len();
+        let total = u32::try_from(found.total).ok();
+        let info = CompletionInfo::with_pagination(found.values, total, more);
+        info.map(CompleteResult::new).map_err(|fault| ErrorData::internal_error(fault, None))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|page| page.cursor).filter(|cursor| !cursor.is_empty());
+        let page = self.with_service(move |service| resources::list(service, cursor)).await?;
+        let (entries, next) = page.map_err(|fault| match fault {
+            Unreadable::NotFound(message) => ErrorData::invalid_params(message, None),
+            Unreadable::Broken(message) => ErrorData::internal_error(message, None),
+        })?;
+        let listed = |entry: Entry| {
+            Resource::new(entry.address, entry.name)
+                .with_title(entry.title)
+                .with_description(entry.description)
+                .with_mime_type(entry.mime)
+        };
+        let mut result = ListResourcesResult::with_all_items(entries.into_iter().map(listed).collect());
+        result.next_cursor = next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = if self.service.is_some() { resources::templates() } else { Vec::new() };
+        let listed = |entry: Entry| {
+            ResourceTemplate::new(entry.address, entry.name)
+                .with_title(entry.title)
+                .with_description(entry.description)
+                .with_mime_type(entry.mime)
+        };
+        let mut result =
+            ListResourceTemplatesResult::with_all_items(templates.into_iter().map(listed).collect());
+        if is_stateless(&context) {
+            result.ttl_ms = Some(TOOLS_FRESH_MS);
+            result.cache_scope = Some(CacheScope::Public);
+        }
+        Ok(result)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let address = request.uri.clone();
+        let content = self.with_service(move |service| resources::read(service, &address)).await?;
+        let content = content.map_err(|fault| match fault {
+            // rmcp makes it -32602 for the newest protocol.
+            Unreadable::NotFound(message) => {
+                ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
+            }
+            Unreadable::Broken(message) => ErrorData::internal_error(message, None),
+        })?;
+        let content = ResourceContents::text(content.text, request.uri).with_mime_type(content.mime);
+        Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
+    }
+
+    /// The older protocol: resources are subscribed to one by one.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if Address::parse(&request.uri).is_none() {
+            return Err(ErrorData::resource_not_found(
+                "there is no such resource",
+                Some(json!({"uri": request.uri})),
+            ));
+        }
+        self.follow(context.peer);
+        self.heard.add(request.uri)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.heard.remove(&request.uri);
+        Ok(())
+    }
+
+    /// The older protocol: whoever is connected hears of new investigations.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.follow(context.peer);
+    }
+
+    /// The newest protocol: one subscription with what it asks for.
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.service.as_ref()?;
+        let mut accepted = SubscriptionFilter::default();
+        accepted.resources_list_changed = requested.resources_list_changed;
+        accepted.resource_subscriptions = requested.resource_subscriptions.as_ref().map(|addresses| {
+            addresses
+                .iter()
+                .filter(|address| Address::parse(address).is_some())
+                .take(SUBSCRIPTIONS)
+                .cloned()
+                .collect()
+        });
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let Some(service) = &self.service else { return Ok(()) };
+        let mut listener = service.listen();
+        let accepted = context.accepted();
+        let addresses = accepted.resource_subscriptions.clone().unwrap_or_default();
+        let lists = accepted.resources_list_changed == Some(true);
+        loop {
+            let change = tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.closing.begun() => return Ok(()),
+                change = listener.next() => change,
+            };
+            let Some(change) = change else { return Ok(()) };
+            let sink = context.sink();
+            for address in touched(&addresses, &change) {
+                if sink.notify_resource_updated(address).await.is_err() {
+                    return Ok(());
+                }
+            }
+            if lists && is_new(&change) && sink.notify_resource_list_changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        self.call(&request.name, arguments).await.map(CallToolResponse::from)
+    }
+
+    /// Where rmcp puts every request whose params it can't read, besides those it doesn't know.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
+        if method == "tools/call"
+            && let Some(Value::Object(mut params)) = request.params
+            && let Some(Value::String(name)) = params.remove("name")
+            && let Some(arguments) = params.remove("arguments")
+        {
+            // Arguments that aren't an object, say JSON text: for the tool's schema to judge.
+            let mut result = self.call(&name, arguments).await?;
+            if !is_stateless(&context) {
+                result.result_type = None;
+            }
+            let result = serde_json::to_value(result);
+            return result
+                .map(CustomResult::new)
+                .map_err(|fault| ErrorData::internal_error(fault.to_string(), None));
+        }
+        if method == "tools/call" {
+            let message = "the params of `tools/call` are `name`, a string, and `arguments`, an object";
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        if METHODS.contains(&method) {
+            return Err(ErrorData::invalid_params(format!("the params of `{method}` don't fit"), None));
+        }
+        let shown: String = method.chars().take(80).collect();
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None))
+    }
+}
+
+/// The methods that rmcp knows: if one of them comes as a custom request, its params didn't fit.
+const METHODS: [&str; 14] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "server/discover",
+    "subscriptions/listen",
+    "tools/list",
+];
+
+/// Whether the request is of the stateless protocol. ISO dates: the order of the text is that of time.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}

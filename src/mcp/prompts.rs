@@ -1,0 +1,235 @@
+//! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to take up an
+//! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
+
+use super::service::{Refusal, Service, Standing};
+use super::wire::beginning;
+use crate::decide::next::{briefs, check};
+use crate::decide::standing::{blockers, next_action};
+use crate::domain::{Diagnostic, NodeId};
+use crate::ruleset::instructions::instructions;
+use crate::ruleset::terms::list;
+use crate::ruleset::{Role, Terms, builtin};
+
+/// A prompt, as a list shows it.
+pub struct Prompt {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+    /// What it takes.
+    pub arguments: &'static [Argument],
+}
+
+/// An argument of a prompt.
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+const SESSION: Argument = Argument {
+    name: "sessionId",
+    description: "The investigation: its id, or a unique beginning or ending of it.",
+    required: true,
+};
+
+/// All prompts.
+pub const PROMPTS: [Prompt; 3] = [
+    Prompt {
+        name: "investigate",
+        title: "Investigate a question",
+        description: "Starts an investigation: the question, and the whole method.",
+        arguments: &[
+            Argument { name: "query", description: "The question.", required: true },
+            Argument {
+                name: "ruleset",
+                description: "The method; the server's default if absent.",
+                required: false,
+            },
+        ],
+    },
+    Prompt {
+        name: "continue",
+        title: "Continue an investigation",
+        description: "Takes up an investigation again: how it stands, what is next, and the method.",
+        arguments: &[SESSION],
+    },
+    Prompt {
+        name: "verify",
+        title: "Check an answer",
+        description: "Has a node of an investigation checked by somebody who did not find it.",
+        arguments: &[SESSION, Argument { name: "nodeId", description: "The node to check.", required: true }],
+    },
+];
+
+/// The most characters of a stranger's text in a prompt.
+const TEXT: usize = 6_000;
+
+/// How many blockers and pending nodes are named.
+const NAMED: usize = 10;
+
+/// The text of a prompt, given its arguments by name.
+///
+/// # Errors
+///
+/// An unknown prompt, a missing argument, and what does not exist.
+pub fn prompt(
+    service: &Service,
+    name: &str,
+    argument: impl Fn(&str) -> Option<String>,
+) -> Result<String, Refusal> {
+    let prompt = PROMPTS.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
+        let names = list(PROMPTS.iter().map(|prompt| prompt.name));
+        let shown = beginning(name, 60);
+        Diagnostic::new("INVALID_ARGUMENT", format!("There is no prompt `{shown}`; there are {names}."))
+    })?;
+    let given = |name: &str| argument(name).filter(|text| !text.trim().is_empty());
+    let missing =
+        prompt.arguments.iter().find(|argument| argument.required && given(argument.name).is_none());
+    if let Some(missing) = missing {
+        let message = format!("The prompt `{name}` needs `{}`: {}", missing.name, missing.description);
+        return Err(Diagnostic::new("INVALID_ARGUMENT", message).into());
+    }
+    let text = |name: &str| given(name).unwrap_or_default();
+    match name {
+        "investigate" => investigate(service, &text("query"), given("ruleset").as_deref()),
+        "continue" => go_on(service, &text("sessionId")),
+        _ => verify(service, &text("sessionId"), text("nodeId").trim()),
+    }
+}
+
+fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<String, Refusal> {
+    let name = ruleset.map_or(builtin::DEFAULT, str::trim);
+    let file = service.rulesets().get(name).ok_or_else(|| {
+        let message = format!("There is no ruleset `{}`.", beginning(name, 60));
+        let suggestion = format!("The rulesets are {}.", service.rulesets().names());
+        Diagnostic::new("UNKNOWN_RULESET", message).suggest(suggestion)
+    })?;
+    Ok(format!(
+        "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
+         tot_step, tot_end):\n\n{}\n\nBegin with tot_start: `query` is the question as it stands, `ruleset` is \
+         `{name}`, `context` what is known beforehand. Keep the sessionId that it returns; every other call takes it. \
+         Then follow the method below to its end. Research for real, with whatever tools you have, each node by an \
+         agent of its own where you can start some: what is committed is reviewed by people, with its sources.\n\n{}",
+        quoted(query),
+        instructions(&Terms::by_default(&file.ruleset))
+    ))
+}
+
+fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
+    let standing = service.read(session)?;
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let committed = investigation.committed().count();
+    let mut text = format!(
+        "Continue the investigation {} with the Tree of Thoughts tools. {}\n\nIt stands at round {} of at least {}; \
+         committed: {committed}.",
+        investigation.meta().id,
+        question(&standing),
+        investigation.current_round(),
+        terms.min_rounds(),
+    );
+    let pending: Vec<NodeId> = investigation.pending().take(NAMED).map(|node| node.id.clone()).collect();
+    if !pending.is_empty() {
+        text.push_str("\n\n## Proposed and not yet committed\n");
+        for task in briefs(investigation, &terms, &pending) {
+            text.push_str(&format!(
+                "\n- {}: {}. {}",
+                task.id,
+                task.title,
+                beginning(&task.planned_action, 300)
+            ));
+        }
+    }
+    let blockers = blockers(investigation, &terms);
+    if !blockers.is_empty() {
+        text.push_str("\n\n## What blocks the end\n");
+        for blocker in blockers.iter().take(NAMED) {
+            text.push_str(&format!("\n- {}", blocker.message));
+        }
+        if blockers.len() > NAMED {
+            text.push_str(&format!("\n- and {} more", blockers.len() - NAMED));
+        }
+    }
+    text.push_str(&format!(
+        "\n\n## Next\n\n{} tot_next gives tasks, prompts and the call that is legal now; tot_read gives what others \
+         found, whole.\n\n{}",
+        next_action(investigation, &terms),
+        instructions(&service.terms(&standing))
+    ));
+    Ok(text)
+}
+
+fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
+    let standing = service.read(session)?;
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let id = investigation.meta().id;
+    let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
+    let (node, it) = found.and_then(|node| Some((node, node.classification.as_ref()?))).ok_or_else(|| {
+        let message = format!("There is no committed node `{}`.", beginning(node, 60));
+        Diagnostic::new("NODE_NOT_FOUND", message).suggest("tot_status with `detail: full` lists the nodes.")
+    })?;
+    let state = it.current_state();
+    let mut text = format!(
+        "Check the node {} of the investigation {id}, which says {state}: “{}”. Try to refute it; confirm it only if it \
+         holds. Do not take its findings for granted: measure, read and reproduce for yourself, with an agentId that \
+         stands on no other node. {}\n\n## What it found\n\n{}\n",
+        node.id,
+        node.title,
+        question(&standing),
+        beginning(it.findings.trim(), TEXT)
+    );
+    if it.findings.trim().chars().count() > TEXT {
+        text.push_str(&format!("\nThe rest: tot_read with nodeIds [{}] and offset {TEXT}.\n", node.id));
+    }
+    if let Some(evidence) = &it.evidence {
+        text.push_str(&format!("\n## Its evidence\n\n{}\n", beginning(evidence.trim(), TEXT)));
+    }
+    text.push_str("\n## What the rules say\n");
+    if let Some(confirmation) = terms.confirmation(state) {
+        for outcome in &confirmation.outcomes {
+            text.push_str(&format!("\n- A child in {} makes it {}.", outcome.child, outcome.becomes));
+        }
+    }
+    let allowed = |name: &_| terms.child_states(state).is_none_or(|states| states.contains(name));
+    for confirming in terms.ruleset().states.iter().filter(|state| state.role == Role::Confirmation) {
+        if allowed(&confirming.name) && !terms.is_terminal(state) {
+            text.push_str(&format!("\n- A child in {} confirms it.", confirming.name));
+        }
+    }
+    match check(investigation, &terms, node).filter(|_| investigation.conclusion().is_none()) {
+        Some(task) => text.push_str(&format!(
+            "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit it with the state \
+             that your findings call for.\n\n## The task\n\n{}",
+            task.id, node.id, task.prompt
+        )),
+        None if investigation.conclusion().is_some() => text.push_str(
+            "\n- The investigation has ended. If the node doesn't hold, tot_reclassify it with the reason: an open state \
+             reopens the investigation.",
+        ),
+        None => text.push_str(&format!(
+            "\n- {} takes no children as {state}: if it doesn't hold, tot_reclassify it, with the reason and the \
+             evidence.",
+            node.id
+        )),
+    }
+    Ok(text)
+}
+
+/// The question, and what was known beforehand.
+fn question(standing: &Standing) -> String {
+    let meta = standing.investigation().meta();
+    let context = meta.context.as_deref().map(|context| {
+        format!("\n\nWhat was known beforehand:\n\n{}", quoted(&beginning(context.trim(), TEXT)))
+    });
+    format!("Its question:\n\n{}{}", quoted(&beginning(meta.query.trim(), TEXT)), context.unwrap_or_default())
+}
+
+/// A text as a Markdown quotation.
+pub(super) fn quoted(text: &str) -> String {
+    text.trim().lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,444 @@
+//! What clients can read by address: investigations and nodes as Markdown, the graph as DOT and SVG, the history.
+//!
+//! A resource is for people and for clients that show it; unlike a tool's reply it is whole, but for lists that no one
+//! reads to their end, which say how many are left out.
+
+use std::fmt::Write as _;
+
+use super::address::Address;
+use super::prompts::quoted;
+use super::service::{Refusal, Service, Standing, sentence};
+use crate::decide::results::results;
+use crate::decide::standing::{blockers, next_action};
+use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId};
+use crate::graph::{self, SvgOptions};
+use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
+
+/// How many resources a page of the list has.
+const PAGE: usize = 50;
+
+/// The most lines of any list in a text.
+const LINES: usize = 500;
+
+/// The types of the contents.
+const MARKDOWN: &str = "text/markdown";
+const DOT: &str = "text/vnd.graphviz";
+const SVG: &str = "image/svg+xml";
+
+/// A resource or a template, as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its address, or the pattern of its address.
+    pub address: String,
+    /// Its short name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is.
+    pub description: String,
+    /// Its type.
+    pub mime: &'static str,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// Its type.
+    pub mime: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// Why nothing was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There is no such resource.
+    NotFound(String),
+    /// There is, but it can't be read.
+    Broken(String),
+}
+
+/// The addresses that can be put together.
+pub fn templates() -> Vec<Entry> {
+    let entry = |pattern: &str, name: &str, title: &str, description: &str, mime| Entry {
+        address: format!("tot://{{sessionId}}{pattern}"),
+        name: name.to_owned(),
+        title: title.to_owned(),
+        description: description.to_owned(),
+        mime,
+    };
+    vec![
+        entry(
+            "",
+            "investigation",
+            "An investigation",
+            "How it stands, what was found, and its tree.",
+            MARKDOWN,
+        ),
+        entry(
+            "/nodes/{nodeId}",
+            "node",
+            "A node",
+            "A node whole: findings, evidence, every change.",
+            MARKDOWN,
+        ),
+        entry("/graph.dot", "graph-dot", "The graph as DOT", "The tree as text for Graphviz.", DOT),
+        entry("/graph.svg", "graph-svg", "The graph as a picture", "The tree as a picture.", SVG),
+        entry("/history", "history", "The history", "What each git commit did, newest first.", MARKDOWN),
+    ]
+}
+
+/// A page of the resources: the list of investigations, and each of these, newest first. Gives where the next page
+/// begins, too.
+///
+/// # Errors
+///
+/// A cursor that no page gave, and what the store says.
+pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Option<String>), Unreadable> {
+    let first = cursor.is_none();
+    let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
+    let listing = service.store().list(&filter).map_err(|error| match error {
+        StoreError::UnknownCursor { .. } => {
+            Unreadable::NotFound("this cursor is not one that a page gave".into())
+        }
+        error => Unreadable::Broken(sentence(&error)),
+    })?;
+    let mut entries = Vec::new();
+    if first {
+        entries.push(Entry {
+            address: Address::Investigations.to_string(),
+            name: "investigations".to_owned(),
+            title: "All investigations".to_owned(),
+            description: "The investigations of this server, newest first.".to_owned(),
+            mime: MARKDOWN,
+        });
+    }
+    for entry in listing.entries {
+        let (Some(id), Some(facts)) = (entry.id, entry.facts) else { continue };
+        let ended = if facts.ended { "ended" } else { "open" };
+        entries.push(Entry {
+            address: Address::Overview(id.to_string()).to_string(),
+            name: id.to_string(),
+            title: line(&facts.title),
+            description: format!("{}, {ended}: {}", facts.ruleset, count(facts.nodes, "node")),
+            mime: MARKDOWN,
+        });
+    }
+    Ok((entries, listing.next))
+}
+
+/// What is at an address.
+///
+/// # Errors
+///
+/// Where nothing is there, or where it can't be read.
+pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
+    let not_found = |why: &str| {
+        let shown: String = address.chars().take(120).collect();
+        Unreadable::NotFound(format!("there is no resource `{shown}`: {why}"))
+    };
+    let Some(parsed) = Address::parse(address) else {
+        let patterns: Vec<String> = templates().into_iter().map(|entry| entry.address).collect();
+        let known = format!("resources are {}, {}", Address::Investigations, patterns.join(", "));
+        return Err(not_found(&known));
+    };
+    let markdown = |text| Ok(Content { mime: MARKDOWN, text });
+    match &parsed {
+        Address::Investigations => markdown(investigations(service)?),
+        Address::Overview(session) => markdown(match service.look(session)? {
+            Ok(standing) => overview(&standing.snapshot, Some(&standing)),
+            Err(unjudged) => overview(&unjudged.snapshot, None),
+        }),
+        Address::Node(session, node) => {
+            let snapshot = snapshot(service, session)?;
+            let investigation = &snapshot.investigation;
+            let id = node.parse::<NodeId>().ok();
+            match id.and_then(|id| investigation.node(&id)) {
+                Some(node) => markdown(self::node(investigation, node)),
+                None => Err(not_found("the investigation has no such node")),
+            }
+        }
+        Address::History(session) => {
+            let snapshot = snapshot(service, session)?;
+            markdown(history(service, &snapshot)?)
+        }
+        Address::GraphDot(session) => {
+            let standing = service.read(session)?;
+            let text = graph::dot(standing.investigation(), standing.terms().ruleset());
+            Ok(Content { mime: DOT, text })
+        }
+        Address::GraphSvg(session) => {
+            let standing = service.read(session)?;
+            let options = SvgOptions { standalone: true, ..SvgOptions::default() };
+            let text = graph::svg(standing.investigation(), &standing.terms(), &options).markup;
+            Ok(Content { mime: SVG, text })
+        }
+    }
+}
+
+fn snapshot(service: &Service, session: &str) -> Result<Snapshot, Refusal> {
+    Ok(match service.look(session)? {
+        Ok(standing) => standing.snapshot,
+        Err(unjudged) => unjudged.snapshot,
+    })
+}
+
+impl From<Refusal> for Unreadable {
+    fn from(refusal: Refusal) -> Self {
+        let said = |error: &Diagnostic| {
+            format!("{} {}", error.message, error.suggestion.as_deref().unwrap_or_default())
+                .trim_end()
+                .to_owned()
+        };
+        let text = refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ");
+        let absent = |error: &Diagnostic| matches!(&*error.code, "SESSION_NOT_FOUND" | "AMBIGUOUS_SESSION");
+        if refusal.errors.iter().any(absent) { Unreadable::NotFound(text) } else { Unreadable::Broken(text) }
+    }
+}
+
+impl From<StoreError> for Unreadable {
+    fn from(error: StoreError) -> Self {
+        Unreadable::Broken(sentence(&error))
+    }
+}
+
+fn investigations(service: &Service) -> Result<String, Unreadable> {
+    let filter = ListFilter { state: ListState::All, text: None, after: None, limit: LINES };
+    let listing = service.store().list(&filter)?;
+    let mut text = String::from("# Investigations\n\n");
+    if listing.entries.is_empty() {
+        text.push_str("There is none yet.\n");
+    }
+    for entry in &listing.entries {
+        text.push_str(&listed(entry));
+    }
+    more(&mut text, listing.total - listing.entries.len());
+    Ok(text)
+}
+
+fn listed(entry: &ListEntry) -> String {
+    let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let title = entry.facts.as_ref().map_or(name, |facts| line(&facts.title));
+    let mut text = match entry.id {
+        Some(id) => format!("- [{}]({})", label(&title), Address::Overview(id.to_string())),
+        None => format!("- {title}"),
+    };
+    if let Some(facts) = &entry.facts {
+        let _ = write!(
+            text,
+            ": {}, {}, round {}, {}, begun {}",
+            if facts.ended { "ended" } else { "open" },
+            facts.ruleset,
+            facts.round,
+            count(facts.nodes, "node"),
+            facts.started_at
+        );
+    }
+    if let Some(fault) = &entry.fault {
+        let _ = write!(text, " (fault: {})", line(fault));
+    }
+    text.push('\n');
+    text
+}
+
+/// An investigation on one page.
+fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
+    let investigation = snapshot.investigation.as_ref();
+    let meta = investigation.meta();
+    let id = meta.id.to_string();
+    let mut text = format!("# {}\n\n{}\n\n", line(&meta.title), quoted(&meta.query));
+    let committed = investigation.committed().count();
+    let _ = writeln!(
+        text,
+        "Method {} ({}). Begun {}. {} committed, {} pending, round {} of at least {}.",
+        meta.ruleset,
+        meta.mode,
+        meta.started_at,
+        count(committed, "node"),
+        investigation.pending().count(),
+        investigation.current_round(),
+        meta.min_rounds
+    );
+    let _ = writeln!(
+        text,
+        "\n[History]({}) · [Graph]({})",
+        Address::History(id.clone()),
+        Address::GraphSvg(id.clone())
+    );
+    if let Some(context) = &meta.context {
+        section(&mut text, "What was known beforehand", context);
+    }
+    if let Some(end) = investigation.conclusion() {
+        let by = end.agent_id.as_deref().map(|agent| format!(" by {}", line(agent))).unwrap_or_default();
+        let _ = write!(text, "\n## Conclusion\n\nEnded {}{by}.\n", end.ended_at);
+        if let Some(conclusion) = &end.conclusion {
+            let _ = write!(text, "\n{}\n", conclusion.trim());
+        }
+    }
+    match (standing, &snapshot.ruleset) {
+        (Some(standing), _) => judged(&mut text, standing),
+        (None, Err(fault)) => {
+            let _ = write!(text, "\n## Not judged\n\nIts rules can't be used: {fault}.\n");
+        }
+        (None, Ok(_)) => {}
+    }
+    if !snapshot.faults.is_empty() {
+        let faults = snapshot.faults.iter().map(|fault| line(&fault.to_string()));
+        listing(&mut text, "Faults", faults, snapshot.faults.len());
+    }
+    tree(&mut text, investigation);
+    text
+}
+
+/// What follows from the rules.
+fn judged(text: &mut String, standing: &Standing) {
+    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let found = results(investigation, &terms);
+    if !found.solutions.is_empty() {
+        let solutions = found.solutions.iter().map(|solution| {
+            let by: Vec<String> =
+                solution.verified_by.iter().take(5).map(|id| link(investigation, id)).collect();
+            let how = if by.is_empty() {
+                "not verified".to_owned()
+            } else {
+                format!("verified by {}", by.join(", "))
+            };
+            format!("{}: {}, {how}", link(investigation, &solution.node.id), line(&solution.node.title))
+        });
+        listing(text, "Answers", solutions, found.solutions.len());
+    }
+    if investigation.conclusion().is_some() {
+        return;
+    }
+    let blockers = blockers(investigation, &terms);
+    let _ = write!(text, "\n## Next\n\n{}\n", next_action(investigation, &terms));
+    if !blockers.is_empty() {
+        let said = blockers.iter().map(|blocker| line(&blocker.message));
+        listing(text, "What blocks the end", said, blockers.len());
+    }
+}
+
+fn tree(text: &mut String, investigation: &Investigation) {
+    let nodes = investigation.preorder();
+    if nodes.is_empty() {
+        return;
+    }
+    text.push_str("\n## Tree\n\n");
+    for node in nodes.iter().take(LINES) {
+        let depth = node.round().saturating_sub(1).min(30) as usize;
+        let _ = writeln!(text, "{}- {}", "  ".repeat(depth), node_line(investigation, node));
+    }
+    more(text, nodes.len().saturating_sub(LINES));
+}
+
+fn node_line(investigation: &Investigation, node: &Node) -> String {
+    let state = node.state().map_or("proposed".to_owned(), ToString::to_string);
+    format!("{} {state}: {}", link(investigation, &node.id), line(&node.title))
+}
+
+/// A node on one page.
+fn node(investigation: &Investigation, node: &Node) -> String {
+    let mut text = format!("# {} {}\n\n", node.id, line(&node.title));
+    let below = match &node.parent {
+        Some(parent) => format!("below {}", link(investigation, parent)),
+        None => "a root".to_owned(),
+    };
+    let session = Address::Overview(investigation.meta().id.to_string());
+    match &node.classification {
+        None => {
+            let _ = write!(text, "Proposed {}, not committed", node.proposed_at);
+        }
+        Some(it) => {
+            let asked = it
+                .requested_state
+                .as_ref()
+                .map(|state| format!(" (asked for as {state})"))
+                .unwrap_or_default();
+            let by = it.agent_id.as_deref().map_or("an unnamed agent".to_owned(), line);
+            let _ = write!(text, "{}{asked}, committed {} by {by}", it.current_state(), it.committed_at);
+        }
+    }
+    let _ = write!(text, "; {below}, in [{}]({session}).\n", label(&line(&investigation.meta().title)));
+    section(&mut text, "Planned", &node.planned_action);
+    if let Some(it) = &node.classification {
+        section(&mut text, "Findings", &it.findings);
+        section(&mut text, "Evidence", it.evidence.as_deref().unwrap_or_default());
+        section(&mut text, "How it was verified", it.verification_method.as_deref().unwrap_or_default());
+        let alternatives = it.alternatives_considered.iter().map(|text| line(text));
+        listing(&mut text, "What else was considered", alternatives, it.alternatives_considered.len());
+        let warnings =
+            it.all_warnings().map(|warning| format!("{}: {}", warning.code, line(&warning.message)));
+        listing(&mut text, "Warnings", warnings, it.all_warnings().count());
+        let changes = it.reclassified.iter().map(|change| {
+            let by = match &change.by {
+                Author::Agent(agent) => format!(" by {}", line(agent)),
+                Author::Child(child) => format!(" by its child {}", link(investigation, child)),
+                Author::Unknown => String::new(),
+            };
+            let why = change.reason.as_deref().map(|why| format!(": {}", line(why))).unwrap_or_default();
+            let proof = change.evidence.as_deref().map(|proof| format!(" Evidence: {}", line(proof)));
+            format!("{} {} → {}{by}{why}{}", change.at, change.from, change.to, proof.unwrap_or_default())
+        });
+        listing(&mut text, "Changes of state", changes, it.reclassified.len());
+    }
+    let children = investigation.children(&node.id).map(|child| node_line(investigation, child));
+    listing(&mut text, "Children", children, investigation.children(&node.id).count());
+    text
+}
+
+fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable> {
+    let meta = snapshot.investigation.meta();
+    let entries = service.store().history(snapshot)?;
+    let mut text = format!("# History of {}\n\n", line(&meta.title));
+    for entry in entries.iter().take(LINES) {
+        let tags =
+            if entry.tags.is_empty() { String::new() } else { format!(" ({})", entry.tags.join(", ")) };
+        let commit: String = entry.commit.to_string().chars().take(10).collect();
+        let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, line(entry.subject()));
+    }
+    more(&mut text, entries.len().saturating_sub(LINES));
+    Ok(text)
+}
+
+/// A part of the page under a heading; nothing where the text is blank.
+fn section(text: &mut String, heading: &str, body: &str) {
+    if !body.trim().is_empty() {
+        let _ = write!(text, "\n## {heading}\n\n{}\n", body.trim_end());
+    }
+}
+
+/// A list under a heading; nothing where it is empty.
+fn listing(text: &mut String, heading: &str, entries: impl Iterator<Item = String>, number: usize) {
+    if number == 0 {
+        return;
+    }
+    let _ = write!(text, "\n## {heading}\n\n");
+    for entry in entries.take(LINES) {
+        let _ = writeln!(text, "- {entry}");
+    }
+    more(text, number.saturating_sub(LINES));
+}
+
+fn more(text: &mut String, number: usize) {
+    if number > 0 {
+        let _ = write!(text, "\nAnd {number} more.\n");
+    }
+}
+
+fn link(investigation: &Investigation, id: &NodeId) -> String {
+    format!("[{id}]({})", Address::Node(investigation.meta().id.to_string(), id.to_string()))
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text between `[` and `]`.
+fn label(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,158 @@
+//! `tot_list`: which investigations there are.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::server::{About, Tool};
+use super::super::service::{Refusal, Service};
+use super::super::wire::{Object, Shared, beginning};
+use super::answer;
+use crate::domain::Diagnostic;
+use crate::store::{ListEntry, ListFilter, ListState, StoreError};
+
+const ABOUT: About = About {
+    name: "tot_list",
+    title: "List investigations",
+    description: "Lists the investigations of this server, newest first, without writing: `sessionId`, title, method, \
+                  the deepest round, the number of nodes, whether it has ended. For finding one to take up again or to \
+                  read. Comes in pages (`nextCursor`). Code: INVALID_ARGUMENT.",
+    read_only: true,
+    idempotent: true,
+};
+
+/// How many entries a page has.
+const PAGE: usize = 25;
+
+/// The most characters of a text in an entry.
+const TEXT: usize = 120;
+
+/// Which investigations.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Input {
+    /// Which ones.
+    #[serde(default)]
+    state: StateName,
+    /// Words that are all in the title, the question, the method or the id.
+    text: Option<String>,
+    /// `nextCursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Which investigations are listed.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+enum StateName {
+    Open,
+    Ended,
+    #[default]
+    All,
+}
+
+/// The investigations.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    #[serde(flatten)]
+    shared: Shared,
+    /// Newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Object>")]
+    investigations: Option<Vec<Listed>>,
+    /// How many there are on all pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
+    /// Where the next page begins; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// One investigation.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Listed {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruleset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+impl From<Shared> for Output {
+    fn from(shared: Shared) -> Self {
+        Output { shared, ..Output::default() }
+    }
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+}
+
+fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+    let state = match input.state {
+        StateName::Open => ListState::Open,
+        StateName::Ended => ListState::Ended,
+        StateName::All => ListState::All,
+    };
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
+    let listing = service.store().list(&filter).map_err(|error| match error {
+        StoreError::UnknownCursor { .. } => Refusal::from(
+            Diagnostic::new("INVALID_ARGUMENT", "cursor: it is not one that a reply gave.")
+                .suggest("Give `nextCursor` of the reply before, or leave it out for the first page."),
+        ),
+        error => error.into(),
+    })?;
+    let shown = listing.entries.len();
+    let message = match (listing.total, &listing.next) {
+        (0, _) if filter.text.is_none() && matches!(state, ListState::All) => {
+            "There is no investigation yet: tot_start begins one.".to_owned()
+        }
+        (0, _) => "None fits: leave out `text` or `state` for all.".to_owned(),
+        (total, Some(_)) => format!("{shown} of {total}; `cursor` with nextCursor gives the next page."),
+        (_, None) => {
+            "tot_status shows how one stands, tot_read its findings; tot_next how to go on.".to_owned()
+        }
+    };
+    Ok(Output {
+        investigations: Some(listing.entries.into_iter().map(Into::into).collect()),
+        total: Some(listing.total),
+        next_cursor: listing.next,
+        ..Output::from(Shared::apart(message))
+    })
+}
+
+impl From<ListEntry> for Listed {
+    fn from(entry: ListEntry) -> Self {
+        // A folder's name is all that there is to know one by that can't be read.
+        let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let facts = entry.facts.as_ref();
+        Listed {
+            session_id: entry.id.map(|id| id.to_string()),
+            title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| beginning(&text, TEXT)),
+            ruleset: facts.map(|facts| beginning(&facts.ruleset, TEXT)),
+            round: facts.map(|facts| facts.round),
+            nodes: facts.map(|facts| facts.nodes),
+            ended: facts.map(|facts| facts.ended),
+            started_at: facts.map(|facts| facts.started_at.to_string()),
+            fault: entry.fault.as_deref().map(|fault| beginning(fault, TEXT)),
+        }
+    }
+}

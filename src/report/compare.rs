@@ -1,0 +1,436 @@
+//! `compare.html`: what lies between two commits of one investigation, read from the two states alone.
+//!
+//! 1. [`Comparison`] names the state before, and how the two commits stand to each other.
+//! 2. [`view`] sorts the nodes: added, committed, reclassified, changed in other fields, gone. A node stands in each
+//!    list that is true of it.
+//! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
+
+use serde::Serialize;
+
+use super::Input;
+use super::difference::{Difference, difference};
+use super::history::SHORT;
+use super::model::{Card, Cards, Change, Report, StateView};
+use super::templates::SafeHtml;
+use crate::domain::{
+    Author, Classification, Conclusion, Investigation, Meta, Node, NodeId, Reclassification,
+};
+use crate::ruleset::Terms;
+use crate::store::{Relation, Snapshot};
+
+/// Characters of a value that stands in one line; a longer one is shown as the difference of two texts.
+const SHORT_VALUE: usize = 80;
+
+/// A state that an investigation is compared with.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The state before.
+    pub before: Snapshot,
+    /// How its commit stands to the one that is shown.
+    pub relation: Relation,
+    /// What the two commits were called when they were asked for: `ended/1`, `HEAD~3`.
+    pub names: [String; 2],
+}
+
+/// The page.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct CompareView {
+    pub before: Side,
+    pub after: Side,
+    /// `same`, `forward`, `backward` or `diverged`.
+    pub relation: &'static str,
+    /// Commits from one to the other, along first parents, where the one before is among them.
+    pub commits: Option<usize>,
+    /// Nodes that became an answer or none, or that are verified or no longer so.
+    pub answers: Vec<AnswerChange>,
+    /// Proposed since, and still pending.
+    pub proposed: Vec<Card>,
+    /// Committed since.
+    pub committed: Vec<Committed>,
+    pub reclassified: Vec<Reclassified>,
+    pub changed: Vec<Changed>,
+    pub gone: Vec<Gone>,
+    /// `ended`, `reopened`, `changed`; absent where the conclusion is the same.
+    pub end: Option<&'static str>,
+    pub conclusion: Vec<Field>,
+    /// The whole text, where there was none before.
+    pub new_conclusion: Option<SafeHtml>,
+    pub ruleset: Option<Difference>,
+    /// What `tot_start` fixed.
+    pub facts: Vec<Field>,
+    pub faults_gone: Vec<String>,
+    pub faults_new: Vec<String>,
+    /// Whether there is nothing else on the page.
+    pub nothing: bool,
+}
+
+/// How it stood at one of the commits.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Side {
+    pub name: String,
+    pub commit: String,
+    pub short: String,
+    pub ended: bool,
+    pub verdict: String,
+    pub answers: usize,
+    pub verified: usize,
+    pub ruled_out: usize,
+    pub committed: usize,
+    pub pending: usize,
+    pub rounds: u32,
+    pub blockers: usize,
+    pub has_rules: bool,
+}
+
+/// A node whose standing as an answer changed.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct AnswerChange {
+    pub node: NodeRef,
+    /// `an answer, not verified`.
+    pub before: &'static str,
+    pub after: &'static str,
+}
+
+/// A node that was committed since.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Committed {
+    pub card: Card,
+    /// Whether it stood before as a proposal.
+    pub was_proposed: bool,
+}
+
+/// A node that changed its state by a later call.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Reclassified {
+    pub card: Card,
+    pub from: StateView,
+    pub to: StateView,
+    /// Each step, oldest first.
+    pub steps: Vec<Change>,
+}
+
+/// A node with other differences, and those.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Changed {
+    pub card: Card,
+    pub fields: Vec<Field>,
+}
+
+/// A node that is no longer there.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Gone {
+    pub card: Card,
+    /// Whether it had been committed: no call removes such a node.
+    pub was_committed: bool,
+}
+
+/// A node, with a page only where it still stands.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NodeRef {
+    pub card: Card,
+    pub has_page: bool,
+}
+
+/// A field, before and after: two short values or the difference of two texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Field {
+    pub name: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub difference: Option<Difference>,
+}
+
+/// The page of an input and the state that it is compared with; `report` is that of the input.
+pub(super) fn view(input: &Input, report: &Report, comparison: &Comparison) -> CompareView {
+    let before = &comparison.before;
+    let after = &input.snapshot;
+    let earlier = Report::of(&Input { snapshot: before.clone(), history: Vec::new() });
+    let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
+    let (old_cards, new_cards) = (cards(before), cards(after));
+    let [from, to] = &comparison.names;
+    let (end, conclusion) = ends(old.conclusion(), new.conclusion());
+    let lines = |report: &Report| report.header.faults.clone();
+    let (old_faults, new_faults) = (lines(&earlier), lines(report));
+    let without =
+        |all: &[String], others: &[String]| all.iter().filter(|one| !others.contains(one)).cloned().collect();
+    let mut view = CompareView {
+        before: Side::of(from, before, &earlier),
+        after: Side::of(to, after, report),
+        relation: match comparison.relation {
+            Relation::Same => "same",
+            Relation::Forward => "forward",
+            Relation::Backward => "backward",
+            Relation::Diverged => "diverged",
+        },
+        commits: input.history.iter().position(|entry| entry.commit == before.head),
+        answers: answers(old, new, &old_cards, &new_cards),
+        proposed: Vec::new(),
+        committed: Vec::new(),
+        reclassified: Vec::new(),
+        changed: Vec::new(),
+        gone: old.preorder().into_iter().filter_map(|node| gone(node, new, &old_cards)).collect(),
+        end,
+        conclusion,
+        new_conclusion: report.overview.conclusion.clone().filter(|_| end == Some("ended")),
+        ruleset: ruleset(before, after),
+        facts: facts(old.meta(), new.meta()),
+        faults_gone: without(&old_faults, &new_faults),
+        faults_new: without(&new_faults, &old_faults),
+        nothing: false,
+    };
+    for node in new.preorder() {
+        let Some(card) = new_cards.get(&node.id) else { continue };
+        view.add(card, old.node(&node.id).map(AsRef::as_ref), node, &new_cards);
+    }
+    view.nothing = view.is_empty();
+    view
+}
+
+impl CompareView {
+    /// Sorts a node that stands now into the lists.
+    fn add(&mut self, card: &Card, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
+        let mut fields = Vec::new();
+        if let Some(before) = before {
+            fields.extend(text("Title", &before.title, &after.title));
+            fields.extend(text("Parent", &or_none(&before.parent), &or_none(&after.parent)));
+            fields.extend(text("Plan", &before.planned_action, &after.planned_action));
+        }
+        match (before.map(|node| &node.classification), &after.classification) {
+            (None, None) => self.proposed.push(card.clone()),
+            (None, Some(_)) => self.committed.push(Committed { card: card.clone(), was_proposed: false }),
+            (Some(None), Some(_)) => {
+                self.committed.push(Committed { card: card.clone(), was_proposed: true });
+            }
+            (Some(Some(_)), None) => fields.extend(text("Result", "committed", "a proposal again")),
+            (Some(None), None) => {
+                let at = |node: &Node| node.proposed_at.to_string();
+                fields.extend(before.and_then(|before| text("Proposed", &at(before), &at(after))));
+            }
+            (Some(Some(old)), Some(new)) => {
+                fields.extend(results(old, new));
+                self.reclassified.extend(reclassified(card, old, new, cards.changes_of(after), cards));
+            }
+        }
+        if !fields.is_empty() {
+            self.changed.push(Changed { card: card.clone(), fields });
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+            && self.proposed.is_empty()
+            && self.committed.is_empty()
+            && self.reclassified.is_empty()
+            && self.changed.is_empty()
+            && self.gone.is_empty()
+            && self.end.is_none()
+            && self.ruleset.is_none()
+            && self.facts.is_empty()
+            && self.faults_gone.is_empty()
+            && self.faults_new.is_empty()
+    }
+}
+
+impl Side {
+    fn of(name: &str, snapshot: &Snapshot, report: &Report) -> Side {
+        let header = &report.header;
+        let commit = snapshot.head.to_string();
+        Side {
+            name: name.to_owned(),
+            short: commit.chars().take(SHORT).collect(),
+            commit,
+            ended: header.ended,
+            verdict: report.overview.verdict.clone(),
+            answers: header.answers,
+            verified: header.verified,
+            ruled_out: header.ruled_out,
+            committed: header.committed,
+            pending: header.pending,
+            rounds: header.rounds,
+            blockers: report.overview.blockers.len(),
+            has_rules: header.has_rules,
+        }
+    }
+}
+
+fn cards(snapshot: &Snapshot) -> Cards<'_> {
+    let investigation = snapshot.investigation.as_ref();
+    let file = snapshot.ruleset.as_ref().ok();
+    Cards::new(investigation, file.map(|file| Terms::new(&file.ruleset, investigation.meta())), &[])
+}
+
+fn answers(
+    old: &Investigation,
+    new: &Investigation,
+    old_cards: &Cards<'_>,
+    new_cards: &Cards<'_>,
+) -> Vec<AnswerChange> {
+    let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.verified) {
+        Some(Some(true)) => "a verified answer",
+        Some(Some(false)) => "an answer, not verified",
+        Some(None) => "no answer",
+        None => "not there",
+    };
+    let is_answer = |card: Option<&Card>| card.is_some_and(|card| card.verified.is_some());
+    let removed = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
+    let nodes = new.preorder().into_iter().chain(removed);
+    nodes
+        .filter_map(|node| {
+            let (before, after) = (old_cards.get(&node.id), new_cards.get(&node.id));
+            if !is_answer(before) && !is_answer(after) {
+                return None;
+            }
+            let change = AnswerChange {
+                node: NodeRef { card: after.or(before)?.clone(), has_page: after.is_some() },
+                before: standing(old_cards, &node.id),
+                after: standing(new_cards, &node.id),
+            };
+            (change.before != change.after).then_some(change)
+        })
+        .collect()
+}
+
+fn gone(node: &Node, new: &Investigation, cards: &Cards<'_>) -> Option<Gone> {
+    if new.node(&node.id).is_some() {
+        return None;
+    }
+    Some(Gone { card: cards.get(&node.id)?.clone(), was_committed: !node.is_pending() })
+}
+
+/// A change of state by calls: what was there before is still there, and more came.
+fn reclassified(
+    card: &Card,
+    old: &Classification,
+    new: &Classification,
+    mut steps: Vec<Change>,
+    cards: &Cards<'_>,
+) -> Option<Reclassified> {
+    let known = old.reclassified.len();
+    if new.reclassified.len() <= known || !new.reclassified.starts_with(&old.reclassified) {
+        return None;
+    }
+    Some(Reclassified {
+        card: card.clone(),
+        from: cards.state(old.current_state()),
+        to: cards.state(new.current_state()),
+        steps: steps.split_off(known.min(steps.len())),
+    })
+}
+
+/// What differs in two results of one node, beside steps that came.
+fn results(old: &Classification, new: &Classification) -> Vec<Field> {
+    let lines = |texts: &[String]| texts.join("\n\n");
+    let warnings = |result: &Classification| {
+        let lines = result.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let steps = |steps: &[Reclassification]| steps.iter().map(step).collect::<Vec<_>>().join("\n");
+    let mut fields: Vec<Field> = [
+        text("State as committed", old.state.as_str(), new.state.as_str()),
+        text("State asked for", &or_none(&old.requested_state), &or_none(&new.requested_state)),
+        text("Agent", &or_none(&old.agent_id), &or_none(&new.agent_id)),
+        text("Committed", &old.committed_at.to_string(), &new.committed_at.to_string()),
+        text("Findings", &old.findings, &new.findings),
+        text("Evidence", or_empty(&old.evidence), or_empty(&new.evidence)),
+        text("Verification", or_empty(&old.verification_method), or_empty(&new.verification_method)),
+        text("Alternatives", &lines(&old.alternatives_considered), &lines(&new.alternatives_considered)),
+        text("Warnings", &warnings(old), &warnings(new)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !new.reclassified.starts_with(&old.reclassified) {
+        fields.extend(text("Changes of state", &steps(&old.reclassified), &steps(&new.reclassified)));
+    }
+    fields
+}
+
+/// A later change of state in one line, with whatever an edit can have touched.
+fn step(change: &Reclassification) -> String {
+    let by = match &change.by {
+        Author::Agent(agent) => format!(" by {agent}"),
+        Author::Child(child) => format!(" by its child {child}"),
+        Author::Unknown => String::new(),
+    };
+    let given = [&change.reason, &change.evidence, &change.verification_method];
+    let mut line = format!("{} → {} at {}{by}", change.from, change.to, change.at);
+    for text in given.into_iter().flatten().chain(&change.alternatives_considered) {
+        line.push_str("; ");
+        line.push_str(text);
+    }
+    for warning in &change.warnings {
+        line.push_str(&format!("; {}: {}", warning.code, warning.message));
+    }
+    line
+}
+
+fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static str>, Vec<Field>) {
+    if old == new {
+        return (None, Vec::new());
+    }
+    let what = match (old, new) {
+        (None, _) => "ended",
+        (_, None) => "reopened",
+        _ => "changed",
+    };
+    let values = |end: Option<&Conclusion>| {
+        end.map_or_else(Default::default, |end| {
+            [end.ended_at.to_string(), or_none(&end.agent_id), or_none(&end.conclusion)]
+        })
+    };
+    let names = ["Ended", "Concluded by", "Conclusion"];
+    let values = values(old).into_iter().zip(values(new));
+    let fields = names.into_iter().zip(values).filter_map(|(name, (old, new))| text(name, &old, &new));
+    (Some(what), fields.collect())
+}
+
+fn ruleset(before: &Snapshot, after: &Snapshot) -> Option<Difference> {
+    let of = |snapshot: &Snapshot| match &snapshot.ruleset {
+        Ok(file) => file.text.clone(),
+        Err(fault) => format!("It can't be read. {fault}"),
+    };
+    let (before, after) = (of(before), of(after));
+    (before != after).then(|| difference(&before, &after))
+}
+
+fn facts(old: &Meta, new: &Meta) -> Vec<Field> {
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
+    [
+        text("Id", &old.id.to_string(), &new.id.to_string()),
+        text("Title", &old.title, &new.title),
+        text("Question", &old.query, &new.query),
+        text("Context", or_empty(&old.context), or_empty(&new.context)),
+        text("Ruleset", &old.ruleset, &new.ruleset),
+        text("Mode", &old.mode, &new.mode),
+        text("Rounds at least", &old.min_rounds.to_string(), &new.min_rounds.to_string()),
+        text("Roots at least", &old.min_roots.to_string(), &new.min_roots.to_string()),
+        text("Early ends", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
+        text("Started", &old.started_at.to_string(), &new.started_at.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A field that differs.
+fn text(name: &str, before: &str, after: &str) -> Option<Field> {
+    if before == after {
+        return None;
+    }
+    let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();
+    let value = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    Some(if is_short(before) && is_short(after) {
+        Field { name: name.to_owned(), before: value(before), after: value(after), difference: None }
+    } else {
+        let difference = Some(difference(before, after));
+        Field { name: name.to_owned(), before: None, after: None, difference }
+    })
+}
+
+fn or_none<T: ToString>(value: &Option<T>) -> String {
+    value.as_ref().map(T::to_string).unwrap_or_default()
+}
+
+fn or_empty(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}

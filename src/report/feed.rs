@@ -1,0 +1,87 @@
+//! `feed.xml`: an Atom feed (RFC 4287) of the investigations that ended.
+//!
+//! The id of an entry is that of its investigation, so it stays when the site moves; ended again after a reopening,
+//! the entry is updated. Whatever a stranger wrote is plain text in it.
+
+use std::fmt::Write as _;
+
+use super::address::BaseUrl;
+use super::sites::Entry;
+
+/// The file.
+pub(super) const PATH: &str = "feed.xml";
+/// Its title, in the feed and in links to it.
+pub(super) const TITLE: &str = "Ended investigations";
+/// The most entries: readers keep what they have seen.
+const LONGEST: usize = 100;
+
+/// The feed of these investigations.
+pub(super) fn feed(entries: &[Entry], base: &BaseUrl, generator: &str) -> Vec<u8> {
+    let mut ended: Vec<(&str, &Entry)> =
+        entries.iter().filter_map(|entry| Some((entry.ended_at.as_ref()?.iso.as_str(), entry))).collect();
+    ended.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
+    ended.truncate(LONGEST);
+    // Without an end, it is as old as the last thing that happened: the same for the same commits.
+    let changed = entries.iter().map(|entry| entry.changed_at.iso.as_str()).max();
+    let updated = ended.first().map(|(at, _)| *at).or(changed).unwrap_or("1970-01-01T00:00:00Z");
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
+    xml.push_str("<feed xmlns=\"http://www.w3.org/2005/Atom\" xml:lang=\"en\">\n");
+    element(&mut xml, 1, "title", TITLE);
+    element(&mut xml, 1, "id", &base.of(PATH));
+    element(&mut xml, 1, "updated", updated);
+    element(&mut xml, 1, "generator", generator);
+    link(&mut xml, 1, "self", "application/atom+xml", &base.of(PATH));
+    link(&mut xml, 1, "alternate", "text/html", base.folder());
+    for (at, entry) in ended {
+        xml.push_str("  <entry>\n");
+        element(&mut xml, 2, "title", or(&entry.title, "Untitled"));
+        element(&mut xml, 2, "id", &format!("urn:uuid:{}", entry.id));
+        element(&mut xml, 2, "updated", at);
+        xml.push_str("    <author>\n");
+        element(&mut xml, 3, "name", or(&entry.concluded_by, "Unknown"));
+        xml.push_str("    </author>\n");
+        link(&mut xml, 2, "alternate", "text/html", &base.of(&entry.href));
+        let summary = format!("{}\n{}\n{}", entry.verdict, entry.query_excerpt, entry.conclusion);
+        element(&mut xml, 2, "summary", summary.trim());
+        xml.push_str("  </entry>\n");
+    }
+    xml.push_str("</feed>\n");
+    xml.into_bytes()
+}
+
+fn or<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
+    if text.trim().is_empty() { otherwise } else { text }
+}
+
+// Writing to a String cannot fail.
+
+fn element(xml: &mut String, depth: usize, name: &str, text: &str) {
+    let _ = writeln!(xml, "{:1$}<{name}>{2}</{name}>", "", depth * 2, escape(text));
+}
+
+fn link(xml: &mut String, depth: usize, relation: &str, kind: &str, href: &str) {
+    let indent = "  ".repeat(depth);
+    let _ = writeln!(xml, "{indent}<link rel=\"{relation}\" type=\"{kind}\" href=\"{}\"/>", escape(href));
+}
+
+/// Text for content and quoted attributes. What XML can't hold, and what would reorder a reader's list, is replaced.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(c),
+            '\r' => escaped.push(' '),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
+                escaped.push('\u{fffd}');
+            }
+            c if c.is_control() => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,202 @@
+//! Nodes, states and times in a few words, and the questions that pages ask of the tree.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Reference;
+use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
+use crate::markdown;
+use crate::ruleset::{Role, Terms};
+
+/// Characters of a finding on a card.
+pub(super) const CARD_EXCERPT: usize = 220;
+
+/// A node in a few words, as a link to its page.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Card {
+    pub id: String,
+    pub title: String,
+    pub href: String,
+    pub round: u32,
+    pub state: StateView,
+    /// The beginning of its findings, or of its plan while it is pending; empty where there is none.
+    pub excerpt: String,
+    /// For a solution, whether it is verified.
+    pub verified: Option<bool>,
+    pub child_count: usize,
+}
+
+/// A state as a page shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(in crate::report) struct StateView {
+    /// `EXPLORE`, or `proposed` while the node is pending.
+    pub name: String,
+    /// `role-open`, `role-deadEnd`, …; `role-pending`, `role-unknown`.
+    pub class: &'static str,
+    /// The role for people; empty where it is unknown.
+    pub label: &'static str,
+    /// What the ruleset says of it; empty where it says nothing.
+    pub meaning: String,
+    pub pending: bool,
+}
+
+/// A point in time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(in crate::report) struct Time {
+    /// For machines: RFC 3339.
+    pub iso: String,
+    /// For people, to the minute.
+    pub text: String,
+}
+
+impl Time {
+    /// For pages.
+    pub(in crate::report) fn of(time: Timestamp) -> Time {
+        Time { iso: time.to_string(), text: time.to_minute() }
+    }
+}
+
+/// The class of a role in pages and drawings.
+fn role_class(role: Option<Role>) -> &'static str {
+    match role {
+        None => "role-unknown",
+        Some(Role::Open) => "role-open",
+        Some(Role::AwaitingConfirmation) => "role-awaitingConfirmation",
+        Some(Role::Solution) => "role-solution",
+        Some(Role::Theory) => "role-theory",
+        Some(Role::Confirmation) => "role-confirmation",
+        Some(Role::Exhausted) => "role-exhausted",
+        Some(Role::DeadEnd) => "role-deadEnd",
+    }
+}
+
+/// Every node as a card, and the questions that pages ask of nodes.
+pub(in crate::report) struct Cards<'a> {
+    pub(super) investigation: &'a Investigation,
+    pub(super) terms: Option<Terms<'a>>,
+    pub(super) cards: HashMap<NodeId, Card>,
+    pub(super) cited: HashMap<NodeId, Vec<usize>>,
+}
+
+impl<'a> Cards<'a> {
+    pub(in crate::report) fn new(
+        investigation: &'a Investigation,
+        terms: Option<Terms<'a>>,
+        references: &[Reference],
+    ) -> Self {
+        let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
+        for (at, reference) in references.iter().enumerate() {
+            for (node, _) in &reference.cited_by {
+                cited.entry(node.clone()).or_default().push(at);
+            }
+        }
+        let mut cards = Cards { investigation, terms, cards: HashMap::new(), cited };
+        let addresses = addresses(investigation);
+        for (node, href) in investigation.nodes().zip(addresses) {
+            let card = cards.make(node, href);
+            cards.cards.insert(node.id.clone(), card);
+        }
+        cards
+    }
+
+    fn make(&self, node: &Node, href: String) -> Card {
+        let text = node.classification.as_ref().map_or(&node.planned_action, |c| &c.findings);
+        let state = match node.state() {
+            Some(state) => self.state(state),
+            None => StateView {
+                name: "proposed".to_owned(),
+                class: "role-pending",
+                label: "not yet explored",
+                meaning: "Proposed, and not yet explored".to_owned(),
+                pending: true,
+            },
+        };
+        let verified = self.is(node, Role::Solution).then(|| !self.verified_by(node).is_empty());
+        Card {
+            id: node.id.to_string(),
+            title: node.title.clone(),
+            href,
+            round: node.round(),
+            state,
+            excerpt: markdown::excerpt(text, CARD_EXCERPT),
+            verified,
+            child_count: self.investigation.children(&node.id).count(),
+        }
+    }
+
+    /// The card of a node that is in the tree.
+    pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&Card> {
+        self.cards.get(id)
+    }
+
+    /// A state, with the role that the ruleset gives it.
+    pub(in crate::report) fn state(&self, name: &StateName) -> StateView {
+        let known = self.terms.and_then(|terms| terms.ruleset().state(name));
+        StateView {
+            name: name.to_string(),
+            class: role_class(known.map(|state| state.role)),
+            label: known.map_or("", |state| state.role.label()),
+            meaning: known.map_or_else(String::new, |state| state.meaning.clone()),
+            pending: false,
+        }
+    }
+
+    pub(super) fn card(&self, node: &Node) -> Option<Card> {
+        self.get(&node.id).cloned()
+    }
+
+    pub(super) fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i NodeId>) -> Vec<Card> {
+        ids.into_iter().filter_map(|id| self.get(id)).cloned().collect()
+    }
+
+    pub(super) fn is(&self, node: &Node, role: Role) -> bool {
+        self.terms.zip(node.state()).is_some_and(|(terms, state)| terms.role(state) == role)
+    }
+
+    pub(super) fn verified_by(&self, node: &Node) -> Vec<NodeId> {
+        self.terms.map_or_else(Vec::new, |terms| terms.verified_by(self.investigation, node))
+    }
+
+    pub(super) fn with_role(&self, role: Role) -> impl Iterator<Item = &'a Arc<Node>> {
+        self.investigation.committed().map(|(node, _)| node).filter(move |node| self.is(node, role))
+    }
+
+    pub(super) fn open_end(&self, node: &Node) -> Option<OpenEnd> {
+        let requirement = self.terms?.requirement(self.investigation, node)?;
+        (requirement.missing() > 0).then_some(())?;
+        Some(OpenEnd {
+            card: self.card(node)?,
+            needs: requirement.describe(),
+            has: requirement.has,
+            missing: requirement.missing(),
+        })
+    }
+}
+
+/// A node that still owes children.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct OpenEnd {
+    pub card: Card,
+    /// `2 children`.
+    pub needs: String,
+    pub has: u32,
+    pub missing: u32,
+}
+
+/// The path of each node's page. On a disk that ignores letter case no page may take another's place.
+fn addresses(investigation: &Investigation) -> Vec<String> {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    investigation
+        .nodes()
+        .map(|node| {
+            let number = taken.entry(node.id.as_str().to_ascii_lowercase()).or_default();
+            *number += 1;
+            match *number {
+                1 => format!("nodes/{}.html", node.id),
+                number => format!("nodes/{}-{number}.html", node.id),
+            }
+        })
+        .collect()
+}

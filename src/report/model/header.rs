@@ -1,0 +1,89 @@
+//! What every page of an investigation knows of it.
+
+use serde::Serialize;
+
+use super::cards::CARD_EXCERPT;
+use super::{Overview, Time};
+use crate::decide::standing;
+use crate::markdown;
+use crate::report::{Input, history};
+use crate::ruleset::Terms;
+
+/// Characters of a question that stand whole at the top of a page.
+const SHORT_QUERY: usize = 700;
+
+/// What every page of an investigation knows of it.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Header {
+    pub id: String,
+    pub title: String,
+    pub query: String,
+    /// Its beginning, in one line.
+    pub query_excerpt: String,
+    /// Whether the question is so long that a page folds it.
+    pub query_is_long: bool,
+    pub ended: bool,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+    pub ended_by: Option<String>,
+    pub ruleset: String,
+    pub mode: String,
+    pub rounds: u32,
+    pub committed: usize,
+    pub pending: usize,
+    /// Solutions, and how many of them are verified.
+    pub answers: usize,
+    pub verified: usize,
+    pub ruled_out: usize,
+    pub open_ends: usize,
+    /// The commit that was read.
+    pub head: String,
+    pub head_short: String,
+    /// What is wrong with the files.
+    pub faults: Vec<String>,
+    /// Whether the ruleset could be used; without it no state has a role.
+    pub has_rules: bool,
+}
+
+/// The data of an input.
+pub(super) fn header(input: &Input, overview: &Overview) -> Header {
+    let snapshot = &input.snapshot;
+    let investigation = snapshot.investigation.as_ref();
+    let meta = investigation.meta();
+    let conclusion = investigation.conclusion();
+    let head = snapshot.head.to_string();
+    let terms = snapshot.ruleset.as_ref().ok().map(|file| Terms::new(&file.ruleset, meta));
+    let at_odds = terms.map(|terms| standing::at_odds(investigation, &terms)).unwrap_or_default();
+    Header {
+        id: meta.id.to_string(),
+        title: meta.title.clone(),
+        query: meta.query.clone(),
+        query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
+        query_is_long: meta.query.chars().nth(SHORT_QUERY).is_some(),
+        ended: conclusion.is_some(),
+        started_at: Time::of(meta.started_at),
+        ended_at: conclusion.map(|end| Time::of(end.ended_at)),
+        ended_by: conclusion.and_then(|end| end.agent_id.clone()),
+        ruleset: meta.ruleset.clone(),
+        mode: meta.mode.clone(),
+        rounds: if investigation.committed().next().is_none() { 0 } else { investigation.current_round() },
+        committed: investigation.committed().count(),
+        pending: overview.pending.len(),
+        answers: overview.solutions.len(),
+        verified: overview.solutions.iter().filter(|solution| solution.verified).count(),
+        ruled_out: overview.dead_ends.len(),
+        open_ends: overview.open_ends.len(),
+        head_short: head.chars().take(history::SHORT).collect(),
+        head,
+        faults: snapshot
+            .ruleset
+            .as_ref()
+            .err()
+            .into_iter()
+            .chain(&snapshot.faults)
+            .map(ToString::to_string)
+            .chain(at_odds.iter().map(ToString::to_string))
+            .collect(),
+        has_rules: snapshot.ruleset.is_ok(),
+    }
+}

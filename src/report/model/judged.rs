@@ -1,0 +1,99 @@
+//! The rules and what came of them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::cards::{Card, Cards, StateView, Time};
+use super::node::{Change, Conversion};
+use super::rules::Rules;
+use crate::decide::quality::Quality;
+use crate::domain::{Node, StateName};
+
+/// The rules and what came of them.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Judged {
+    pub rules: Option<Rules>,
+    pub quality: Option<Quality>,
+    pub warnings: Vec<WarningKind>,
+    pub conversions: Vec<Conversion>,
+    pub changes: Vec<Change>,
+    pub min_rounds: u32,
+    pub min_roots: u32,
+    pub allow_early: bool,
+    /// The states that nodes are in, by number.
+    pub states: Vec<StateCount>,
+}
+
+/// How many nodes are in a state.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct StateCount {
+    pub state: StateView,
+    pub count: usize,
+}
+
+/// All warnings of one code.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct WarningKind {
+    pub code: String,
+    pub warnings: Vec<WarningView>,
+}
+
+/// A warning and the node it was given for.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct WarningView {
+    pub code: String,
+    pub message: String,
+    pub at: Time,
+    pub card: Card,
+}
+
+impl<'a> Cards<'a> {
+    /// The states of the ruleset in its order, then those that nodes have beside them.
+    pub(super) fn state_counts(&self) -> Vec<StateCount> {
+        let mut counts: BTreeMap<&StateName, usize> = BTreeMap::new();
+        for (_, state) in self.investigation.committed() {
+            *counts.entry(state).or_default() += 1;
+        }
+        let known = self.terms.map_or(&[][..], |terms| &terms.ruleset().states);
+        let mut states: Vec<StateCount> = known
+            .iter()
+            .map(|state| StateCount {
+                state: self.state(&state.name),
+                count: counts.remove(&state.name).unwrap_or(0),
+            })
+            .collect();
+        states.extend(counts.into_iter().map(|(name, count)| StateCount { state: self.state(name), count }));
+        states
+    }
+
+    pub(super) fn warnings(&self) -> Vec<WarningKind> {
+        let mut kinds: BTreeMap<String, Vec<WarningView>> = BTreeMap::new();
+        for (node, _) in self.investigation.committed() {
+            for warning in self.warnings_of(node) {
+                kinds.entry(warning.code.clone()).or_default().push(warning);
+            }
+        }
+        kinds.into_iter().map(|(code, warnings)| WarningKind { code, warnings }).collect()
+    }
+
+    pub(super) fn warnings_of(&self, node: &Node) -> Vec<WarningView> {
+        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
+            return Vec::new();
+        };
+        let committed = classification.warnings.iter().map(|warning| (warning, classification.committed_at));
+        let changed = classification
+            .reclassified
+            .iter()
+            .flat_map(|change| change.warnings.iter().map(|warning| (warning, change.at)));
+        committed
+            .chain(changed)
+            .map(|(warning, at)| WarningView {
+                code: warning.code.clone(),
+                message: warning.message.clone(),
+                at: Time::of(at),
+                card: card.clone(),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! What the pages of one investigation show: typed data, computed from an [`Input`] and nothing else.
+//!
+//! Addresses (`href`) are relative to the investigation's folder; a template puts its page's `root` before them.
+//! Texts of strangers are plain strings, which templates escape; Markdown is [`SafeHtml`].
+//!
+//! One file for each page: what it shows, and how that is computed. `cards` has what all of them share: nodes and
+//! states in a few words, and the questions that pages ask of the tree.
+
+mod cards;
+mod header;
+mod judged;
+mod node;
+mod overview;
+mod references;
+mod rules;
+mod tree;
+
+use std::collections::HashMap;
+
+pub(super) use cards::{Card, Cards, StateView, Time};
+pub(super) use header::Header;
+pub(super) use judged::{Judged, StateCount};
+pub(super) use node::{Change, NodeView};
+pub(super) use overview::Overview;
+pub(super) use references::References;
+pub(super) use tree::OutlineRow;
+
+use super::Input;
+use super::history::{self, History};
+use super::references::{self as cited, Reference};
+use super::templates::SafeHtml;
+use crate::decide::quality::quality;
+use crate::domain::NodeId;
+use crate::ruleset::Terms;
+
+/// All pages of one investigation.
+pub(super) struct Report {
+    /// On every page.
+    pub header: Header,
+    /// The first page.
+    pub overview: Overview,
+    /// Every node, in the order of reading: depth first.
+    pub nodes: Vec<NodeView>,
+    /// The tree, as the rows of a nested list.
+    pub outline: Vec<OutlineRow>,
+    /// What the findings cite.
+    pub references: References,
+    /// The commits.
+    pub history: History,
+    /// The rules and what came of them.
+    pub judged: Judged,
+    /// The same as `references`, for the data file.
+    pub cited: Vec<Reference>,
+    addresses: HashMap<NodeId, String>,
+}
+
+impl Report {
+    /// The data of all pages.
+    pub(super) fn of(input: &Input) -> Report {
+        let investigation = input.snapshot.investigation.as_ref();
+        let file = input.snapshot.ruleset.as_ref().ok();
+        let terms = file.map(|file| Terms::new(&file.ruleset, investigation.meta()));
+        let references = cited::collect(investigation);
+        let cards = Cards::new(investigation, terms, &references);
+        let history = history::view(input, &cards);
+        let nodes = cards.node_views(&references, &history);
+        let warnings = cards.warnings();
+        let states = cards.state_counts();
+        let overview = cards.overview(&warnings, &states, references.len());
+        let views = |is_url| {
+            references
+                .iter()
+                .filter(|reference| reference.is_url == is_url)
+                .map(|reference| cards.reference(reference))
+                .collect()
+        };
+        Report {
+            header: header::header(input, &overview),
+            nodes,
+            outline: cards.outline(),
+            references: References { urls: views(true), paths: views(false) },
+            judged: Judged {
+                rules: file.zip(terms).map(|(file, terms)| cards.rules(terms, &file.text)),
+                quality: terms.map(|terms| quality(investigation, &terms)),
+                warnings,
+                conversions: cards.conversions(),
+                changes: cards.changes(),
+                min_rounds: investigation.meta().min_rounds,
+                min_roots: investigation.meta().min_roots,
+                allow_early: investigation.meta().allow_early_terminal,
+                states,
+            },
+            addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
+            overview,
+            history,
+            cited: references,
+        }
+    }
+
+    /// The address of a node's page.
+    pub(super) fn href(&self, id: &NodeId) -> String {
+        self.addresses.get(id).cloned().unwrap_or_default()
+    }
+}
+
+fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
+    text.filter(|text| !text.trim().is_empty()).map(|text| SafeHtml::markdown(text, prefix, heading_level))
+}
+
+fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
+    let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
+    texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
+}
+
+fn plural<'t>(number: usize, one: &'t str, many: &'t str) -> &'t str {
+    if number == 1 { one } else { many }
+}

@@ -1,0 +1,191 @@
+//! The page of a node.
+
+use serde::Serialize;
+
+use super::cards::{Card, Cards, OpenEnd, StateView, Time};
+use super::judged::WarningView;
+use super::{Reference, list, some_markdown};
+use crate::domain::{Author, Node, Reclassification};
+use crate::report::history::{CommitLink, History};
+use crate::report::templates::SafeHtml;
+
+/// The page of a node.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct NodeView {
+    pub card: Card,
+    /// From the root to its parent.
+    pub path: Vec<Card>,
+    pub parent: Option<Card>,
+    pub children: Vec<Card>,
+    pub previous: Option<Card>,
+    pub next: Option<Card>,
+    pub agent: Option<String>,
+    pub proposed_at: Time,
+    pub committed_at: Option<Time>,
+    /// The state it was committed in, where a later change left another.
+    pub committed_as: Option<StateView>,
+    /// The state that was asked for, and the one that was stored.
+    pub converted: Option<Conversion>,
+    pub planned_action: Option<SafeHtml>,
+    pub findings: Option<SafeHtml>,
+    pub evidence: Option<SafeHtml>,
+    pub verification_method: Option<SafeHtml>,
+    pub alternatives: Vec<SafeHtml>,
+    pub warnings: Vec<WarningView>,
+    pub reclassified: Vec<Change>,
+    pub verified_by: Vec<Card>,
+    /// What it still owes.
+    pub owes: Option<OpenEnd>,
+    pub references: Vec<NodeReference>,
+    pub commits: Vec<CommitLink>,
+    /// Its file in the repository.
+    pub file: String,
+}
+
+/// A commit that was stored in another state than was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Conversion {
+    pub card: Card,
+    pub requested: StateView,
+    pub stored: StateView,
+}
+
+/// A later change of a node's state.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Change {
+    pub card: Card,
+    pub from: StateView,
+    pub to: StateView,
+    pub at: Time,
+    pub agent: Option<String>,
+    /// The child that brought it about.
+    pub child: Option<Card>,
+    pub child_id: Option<String>,
+    pub reason: Option<String>,
+    pub evidence: Option<SafeHtml>,
+    pub verification_method: Option<SafeHtml>,
+    pub alternatives: Vec<SafeHtml>,
+}
+
+/// A source on the page of a node that cites it. Not who else does: of 1,000 nodes all may cite one source.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct NodeReference {
+    pub target: String,
+    pub is_url: bool,
+    pub title: Option<String>,
+    pub lines: Vec<u32>,
+    /// How many other nodes cite it.
+    pub others: usize,
+}
+
+impl<'a> Cards<'a> {
+    pub(super) fn node_views(&self, references: &[Reference], history: &History) -> Vec<NodeView> {
+        let order = self.investigation.preorder();
+        let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
+        order
+            .iter()
+            .enumerate()
+            .filter_map(|(at, node)| {
+                let card = self.card(node)?;
+                let classification = node.classification.as_ref();
+                let text = |text: Option<&String>, prefix| some_markdown(text.map(String::as_str), prefix, 3);
+                let mut path = self.in_order(self.investigation.path(&node.id).iter().map(|node| &node.id));
+                path.pop();
+                Some(NodeView {
+                    parent: path.last().cloned(),
+                    path,
+                    children: self.in_order(self.investigation.children(&node.id).map(|child| &child.id)),
+                    previous: neighbour(at.checked_sub(1)),
+                    next: neighbour(at.checked_add(1)),
+                    agent: classification.and_then(|c| c.agent_id.clone()),
+                    proposed_at: Time::of(node.proposed_at),
+                    committed_at: classification.map(|c| Time::of(c.committed_at)),
+                    committed_as: classification
+                        .filter(|c| &c.state != c.current_state())
+                        .map(|c| self.state(&c.state)),
+                    converted: self.conversion(node),
+                    planned_action: text(Some(&node.planned_action), "plan"),
+                    findings: text(classification.map(|c| &c.findings), "findings"),
+                    evidence: text(classification.and_then(|c| c.evidence.as_ref()), "evidence"),
+                    verification_method: text(
+                        classification.and_then(|c| c.verification_method.as_ref()),
+                        "verification",
+                    ),
+                    alternatives: classification
+                        .map_or_else(Vec::new, |c| list(&c.alternatives_considered, "alternative")),
+                    warnings: self.warnings_of(node),
+                    reclassified: self.changes_of(node),
+                    verified_by: if card.verified == Some(true) {
+                        self.in_order(&self.verified_by(node))
+                    } else {
+                        Vec::new()
+                    },
+                    owes: self.open_end(node),
+                    references: self
+                        .cited
+                        .get(&node.id)
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|at| references.get(*at))
+                        .map(|reference| NodeReference {
+                            target: reference.target.clone(),
+                            is_url: reference.is_url,
+                            title: reference.title.clone().filter(|title| *title != reference.target),
+                            lines: reference.lines_of(&node.id).to_vec(),
+                            others: reference.cited_by.len().saturating_sub(1),
+                        })
+                        .collect(),
+                    commits: history.of_node(&node.id),
+                    file: format!("nodes/R{}/{}.yaml", node.round(), node.id),
+                    card,
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn conversion(&self, node: &Node) -> Option<Conversion> {
+        let classification = node.classification.as_ref()?;
+        Some(Conversion {
+            card: self.card(node)?,
+            requested: self.state(classification.requested_state.as_ref()?),
+            stored: self.state(&classification.state),
+        })
+    }
+
+    pub(super) fn conversions(&self) -> Vec<Conversion> {
+        self.investigation.committed().filter_map(|(node, _)| self.conversion(node)).collect()
+    }
+
+    pub(super) fn changes(&self) -> Vec<Change> {
+        self.investigation.committed().flat_map(|(node, _)| self.changes_of(node)).collect()
+    }
+
+    pub(in crate::report) fn changes_of(&self, node: &Node) -> Vec<Change> {
+        let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
+            return Vec::new();
+        };
+        let change = |(at, change): (usize, &Reclassification)| {
+            let (agent, child) = match &change.by {
+                Author::Agent(agent) => (Some(agent.clone()), None),
+                Author::Child(child) => (None, Some(child)),
+                Author::Unknown => (None, None),
+            };
+            let text =
+                |text: &Option<String>, what| some_markdown(text.as_deref(), &format!("{what}-{at}"), 4);
+            Change {
+                card: card.clone(),
+                from: self.state(&change.from),
+                to: self.state(&change.to),
+                at: Time::of(change.at),
+                agent,
+                child: child.and_then(|child| self.get(child).cloned()),
+                child_id: child.map(ToString::to_string),
+                reason: change.reason.clone().filter(|reason| !reason.trim().is_empty()),
+                evidence: text(&change.evidence, "change-evidence"),
+                verification_method: text(&change.verification_method, "change-verification"),
+                alternatives: list(&change.alternatives_considered, &format!("change-{at}-alternative")),
+            }
+        };
+        classification.reclassified.iter().enumerate().map(change).collect()
+    }
+}

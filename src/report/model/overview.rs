@@ -1,0 +1,186 @@
+//! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+
+use super::cards::{CARD_EXCERPT, Card, Cards, OpenEnd};
+use super::judged::{StateCount, WarningKind};
+use super::{plural, some_markdown};
+use crate::decide::standing;
+use crate::domain::Node;
+use crate::markdown;
+use crate::report::templates::SafeHtml;
+use crate::ruleset::Role;
+
+/// The first page.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Overview {
+    /// What was found, in one sentence.
+    pub verdict: String,
+    pub context: Option<SafeHtml>,
+    pub conclusion: Option<SafeHtml>,
+    /// Solutions, verified ones first.
+    pub solutions: Vec<Solution>,
+    /// Whether the method can verify at all.
+    pub method_verifies: bool,
+    pub awaiting: Vec<Card>,
+    pub theories: Vec<Finding>,
+    pub dead_ends: Vec<Finding>,
+    pub exhausted: Vec<Finding>,
+    pub open_ends: Vec<OpenEnd>,
+    pub pending: Vec<Card>,
+    /// What keeps it from its end.
+    pub blockers: Vec<Blocker>,
+    pub states: Vec<StateCount>,
+    pub rounds: Vec<RoundCount>,
+    pub warnings: Vec<WarningKind>,
+    pub reference_count: usize,
+    pub agent_count: usize,
+}
+
+/// An answer, and how sure it is.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Solution {
+    pub card: Card,
+    pub verified: bool,
+    pub verified_by: Vec<Card>,
+    /// What was found, or the evidence where it was given.
+    pub evidence: String,
+    pub reference_count: usize,
+}
+
+/// A result, and on what evidence.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Finding {
+    pub card: Card,
+    pub evidence: String,
+    pub reference_count: usize,
+}
+
+/// Something that keeps the investigation from its end.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Blocker {
+    pub code: String,
+    pub message: String,
+    pub card: Option<Card>,
+}
+
+/// How many nodes are in a round.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct RoundCount {
+    pub round: u32,
+    pub count: usize,
+}
+
+impl<'a> Cards<'a> {
+    fn findings(&self, role: Role) -> Vec<Finding> {
+        self.with_role(role)
+            .filter_map(|node| {
+                Some(Finding {
+                    card: self.card(node)?,
+                    evidence: evidence_of(node),
+                    reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn overview(
+        &self,
+        warnings: &[WarningKind],
+        states: &[StateCount],
+        reference_count: usize,
+    ) -> Overview {
+        let mut solutions: Vec<Solution> = self
+            .with_role(Role::Solution)
+            .filter_map(|node| {
+                let verified_by = self.in_order(&self.verified_by(node));
+                Some(Solution {
+                    card: self.card(node)?,
+                    verified: !self.verified_by(node).is_empty(),
+                    verified_by,
+                    evidence: evidence_of(node),
+                    reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
+                })
+            })
+            .collect();
+        solutions.sort_by_key(|solution| !solution.verified);
+        let meta = self.investigation.meta();
+        let conclusion = self.investigation.conclusion();
+        let mut rounds: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut agents: HashSet<&str> = HashSet::new();
+        for (node, _) in self.investigation.committed() {
+            *rounds.entry(node.round()).or_default() += 1;
+            agents.extend(node.classification.iter().flat_map(|classification| classification.agents()));
+        }
+        let method_verifies = self.terms.is_some_and(|terms| {
+            let ruleset = terms.ruleset();
+            !ruleset.confirmations.is_empty()
+                || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
+        });
+        let blockers = self.terms.map_or_else(Vec::new, |terms| standing::owed(self.investigation, &terms));
+        let dead_ends = self.findings(Role::DeadEnd);
+        let theories = self.findings(Role::Theory);
+        Overview {
+            verdict: verdict(self.terms.is_some(), method_verifies, &solutions, theories.len()),
+            context: some_markdown(meta.context.as_deref(), "context", 3),
+            conclusion: some_markdown(conclusion.and_then(|end| end.conclusion.as_deref()), "conclusion", 3),
+            solutions,
+            method_verifies,
+            awaiting: self.with_role(Role::AwaitingConfirmation).filter_map(|node| self.card(node)).collect(),
+            theories,
+            dead_ends,
+            exhausted: self.findings(Role::Exhausted),
+            open_ends: self.investigation.nodes().filter_map(|node| self.open_end(node)).collect(),
+            pending: self.investigation.pending().filter_map(|node| self.card(node)).collect(),
+            blockers: blockers
+                .into_iter()
+                .map(|blocker| Blocker {
+                    card: blocker.node.and_then(|id| self.get(&id.parse().ok()?).cloned()),
+                    code: blocker.code.into_owned(),
+                    message: blocker.message,
+                })
+                .collect(),
+            states: states.to_vec(),
+            rounds: rounds.into_iter().map(|(round, count)| RoundCount { round, count }).collect(),
+            warnings: warnings.to_vec(),
+            reference_count,
+            agent_count: agents.len(),
+        }
+    }
+}
+
+fn verdict(has_rules: bool, method_verifies: bool, solutions: &[Solution], theories: usize) -> String {
+    let answers = solutions.len();
+    let verified = solutions.iter().filter(|solution| solution.verified).count();
+    if !has_rules {
+        return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
+    }
+    match (answers, verified) {
+        (0, _) if theories > 0 => {
+            format!("No answer; {theories} {}.", plural(theories, "theory", "theories"))
+        }
+        (0, _) => "No answer has been found.".to_owned(),
+        _ if !method_verifies => {
+            format!(
+                "{answers} {}. This method does not verify answers.",
+                plural(answers, "answer", "answers")
+            )
+        }
+        (1, 1) => "One answer, verified.".to_owned(),
+        (1, _) => "One answer, not verified.".to_owned(),
+        (_, 0) => format!("{answers} answers, none of them verified."),
+        (_, verified) if verified == answers => format!("{answers} answers, all verified."),
+        (_, verified) => format!("{answers} answers, {verified} of them verified."),
+    }
+}
+
+/// The evidence in short, or the findings where no evidence was given apart from them.
+fn evidence_of(node: &Node) -> String {
+    let Some(classification) = &node.classification else { return String::new() };
+    // What a later change brought forward counts more than what the commit did.
+    let later = classification.reclassified.iter().rev().find_map(|change| change.evidence.as_deref());
+    let given = later.or(classification.evidence.as_deref()).filter(|text| !text.trim().is_empty());
+    markdown::excerpt(given.unwrap_or(&classification.findings), CARD_EXCERPT)
+}

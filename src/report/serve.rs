@@ -1,0 +1,243 @@
+//! A site over HTTP, from memory, for the people at this machine. The one user of axum.
+//!
+//! # Guarantees
+//!
+//! - What can be asked for is what [`Served`] holds, by a look into a map: no path of a request reaches the file system.
+//! - GET and HEAD only; nothing is changed by a request.
+//! - A request must name its host by a number or as `localhost`. A page of a stranger's whose name is made to point
+//!   here (DNS rebinding) sends that name, and gets nothing.
+//! - No page elsewhere may read, embed or frame an answer; the browser is told so.
+//!
+//! # How a page learns that there is another state
+//!
+//! It asks for `/-/shown?not=STATE`. The answer comes when another state is shown (200), or after a while (204).
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
+use tokio::sync::watch;
+use url::Url;
+
+/// Where pages ask whether another state is shown.
+const SHOWN: &str = "/-/shown";
+/// How long such a question stays open: below the minute after which others give up on a silent connection.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// A site, ready to be sent.
+#[derive(Debug)]
+pub struct Served {
+    /// By the path of the request.
+    files: BTreeMap<String, File>,
+    state: String,
+}
+
+#[derive(Debug)]
+struct File {
+    bytes: Bytes,
+    kind: &'static str,
+    tag: HeaderValue,
+}
+
+impl Served {
+    /// The files of a site; `state` stands for what they show.
+    pub fn new(files: BTreeMap<String, Vec<u8>>, state: &str) -> Served {
+        let file = |(path, bytes): (String, Vec<u8>)| {
+            let mut hasher = DefaultHasher::new();
+            bytes.hash(&mut hasher);
+            let tag = HeaderValue::from_str(&format!("\"{:016x}\"", hasher.finish()));
+            // Of digits only, so it is a header's value.
+            let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
+            (request_path(&path), File { kind: content_type(&path), bytes: bytes.into(), tag })
+        };
+        Served { files: files.into_iter().map(file).collect(), state: state.to_owned() }
+    }
+
+    fn answer(&self, path: &str, known: Option<&HeaderValue>) -> Response<Body> {
+        let index = |folder: &str| format!("{folder}index.html");
+        let file = match path.strip_suffix('/') {
+            Some(_) => self.files.get(&index(path)),
+            None => self.files.get(path),
+        };
+        let Some(file) = file else {
+            let folder = format!("{path}/");
+            if self.files.contains_key(&index(&folder)) {
+                return moved(&folder);
+            }
+            return text(StatusCode::NOT_FOUND, "There is no such page.\n");
+        };
+        let fresh = known.is_some_and(|known| known == file.tag);
+        let mut response = Response::new(if fresh { Body::empty() } else { file.bytes.clone().into() });
+        let headers = response.headers_mut();
+        headers.insert(header::ETAG, file.tag.clone());
+        if fresh {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        } else {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.kind));
+        }
+        response
+    }
+}
+
+/// Holds what is served, and lets it be replaced while it is. Its clones hold the same.
+#[derive(Clone, Debug)]
+pub struct Publisher(watch::Sender<Arc<Served>>);
+
+impl Publisher {
+    /// Serves that.
+    pub fn new(first: Served) -> Publisher {
+        Publisher(watch::Sender::new(Arc::new(first)))
+    }
+
+    /// Serves that from now on, and tells the pages that wait for it.
+    pub fn publish(&self, next: Served) {
+        self.0.send_replace(Arc::new(next));
+    }
+}
+
+/// Serves until the process is told to end: Ctrl-C, or SIGTERM.
+///
+/// # Errors
+///
+/// A listener that can't be used.
+pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let pages = Router::new().fallback(respond).with_state(publisher.0.subscribe());
+        tokio::select! {
+            outcome = axum::serve(listener, pages) => outcome,
+            outcome = stopped() => outcome,
+        }
+    })
+}
+
+#[cfg(unix)]
+async fn stopped() -> io::Result<()> {
+    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        outcome = tokio::signal::ctrl_c() => outcome,
+        _ = terminated.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn stopped() -> io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
+
+async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request: Request) -> Response<Body> {
+    let mut response = match refusal(&request) {
+        Some(response) => response,
+        None if request.uri().path() == SHOWN => wait_for_another(&mut shown, request.uri()).await,
+        None => {
+            let served = Arc::clone(&shown.borrow());
+            served.answer(request.uri().path(), request.headers().get(header::IF_NONE_MATCH))
+        }
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-cache"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Why a request is not answered, if it is not.
+fn refusal(request: &Request) -> Option<Response<Body>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are answered.\n");
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return Some(response);
+    }
+    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let in_target = request.uri().authority().map(|authority| authority.as_str());
+    if !named.is_some_and(is_this_machine) || !in_target.is_none_or(is_this_machine) {
+        let reason =
+            "The host must be localhost or a number: open the address that tot-report has printed.\n";
+        return Some(text(StatusCode::MISDIRECTED_REQUEST, reason));
+    }
+    None
+}
+
+/// Whether a host, with or without a port, is named so that no name server had a say in it.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, "")) => address,
+        Some((address, port)) if port.starts_with(':') => address,
+        Some(_) => return false,
+        None => host.split_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+}
+
+async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -> Response<Body> {
+    let known = uri.query().and_then(|query| query.strip_prefix("not=")).unwrap_or_default().to_owned();
+    let is_another = |served: &Arc<Served>| served.state != known;
+    match tokio::time::timeout(PATIENCE, shown.wait_for(is_another)).await {
+        Ok(Ok(served)) => text(StatusCode::OK, &served.state),
+        // Nothing else, or nobody who could publish it any more.
+        Ok(Err(_)) | Err(_) => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
+    }
+}
+
+fn text(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(text.to_owned()));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+fn moved(path: &str) -> Response<Body> {
+    let mut response = text(StatusCode::PERMANENT_REDIRECT, "");
+    // It is the path of a file of ours, as it came in a request.
+    if let Ok(place) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    response
+}
+
+/// The path of a file of the site, as browsers ask for it.
+fn request_path(path: &str) -> String {
+    let Ok(mut url) = Url::parse("http://localhost/") else { return format!("/{path}") };
+    if let Ok(mut parts) = url.path_segments_mut() {
+        parts.pop_if_empty().extend(path.split('/'));
+    }
+    url.path().to_owned()
+}
+
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "json" => "application/json",
+        "xml" => "application/atom+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "dot" | "mmd" | "yaml" | "txt" | "md" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,141 @@
+//! The index above several investigations: one entry for each, and for each that could not be read.
+
+use serde::Serialize;
+
+use super::Input;
+use super::model::{Report, Time};
+use crate::domain::Happening;
+use crate::markdown;
+
+/// Characters of a conclusion in the feed.
+const SUMMARY: usize = 600;
+
+/// An investigation that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Unreadable {
+    /// The name of its folder.
+    pub name: String,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// The page.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SitesView<'a> {
+    /// The newest first.
+    pub investigations: &'a [Entry],
+    pub unreadable: &'a [Unreadable],
+    pub counts: Counts,
+}
+
+/// An investigation in a few words.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Entry {
+    pub id: String,
+    pub title: String,
+    pub query_excerpt: String,
+    /// Its first page, from the folder of the site.
+    pub href: String,
+    /// What was found, in one sentence.
+    pub verdict: String,
+    pub ended: bool,
+    pub answers: usize,
+    pub verified: usize,
+    pub ruled_out: usize,
+    pub committed: usize,
+    pub pending: usize,
+    pub rounds: u32,
+    pub ruleset: String,
+    pub mode: String,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+    /// The time of its last commit.
+    pub changed_at: Time,
+    pub has_rules: bool,
+    /// What is wrong with its files.
+    pub faults: Vec<String>,
+    /// How sure it is, as a word of the style sheet: `verified`, `answered`, `unanswered`, `unknown`.
+    pub sure: &'static str,
+    /// The beginning of its conclusion, and who committed that: for the feed.
+    #[serde(skip)]
+    pub conclusion: String,
+    #[serde(skip)]
+    pub concluded_by: String,
+}
+
+/// How many entries each filter shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Counts {
+    pub open: usize,
+    pub ended: usize,
+    pub answered: usize,
+    pub verified: usize,
+    pub unanswered: usize,
+}
+
+impl Entry {
+    /// The entry of an input; `folder` is where its pages stand: empty, or ending in `/`.
+    pub(super) fn of(input: &Input, report: &Report, folder: &str) -> Entry {
+        let header = &report.header;
+        let end = input.snapshot.investigation.conclusion();
+        let ended_in = input
+            .history
+            .iter()
+            .find(|entry| entry.happenings.iter().any(|happening| matches!(happening, Happening::Ended(_))));
+        Entry {
+            id: header.id.clone(),
+            title: header.title.clone(),
+            query_excerpt: header.query_excerpt.clone(),
+            href: format!("{folder}index.html"),
+            verdict: report.overview.verdict.clone(),
+            ended: header.ended,
+            answers: header.answers,
+            verified: header.verified,
+            ruled_out: header.ruled_out,
+            committed: header.committed,
+            pending: header.pending,
+            rounds: header.rounds,
+            ruleset: header.ruleset.clone(),
+            mode: header.mode.clone(),
+            started_at: header.started_at.clone(),
+            ended_at: header.ended_at.clone(),
+            changed_at: input
+                .history
+                .first()
+                .map_or_else(|| header.started_at.clone(), |entry| Time::of(entry.at)),
+            has_rules: header.has_rules,
+            faults: header.faults.clone(),
+            sure: match (header.has_rules, header.answers, header.verified) {
+                (false, ..) => "unknown",
+                (_, 0, _) => "unanswered",
+                (_, _, 0) => "answered",
+                _ => "verified",
+            },
+            conclusion: end
+                .and_then(|end| end.conclusion.as_deref())
+                .map_or_else(String::new, |text| markdown::excerpt(text, SUMMARY)),
+            concluded_by: header
+                .ended_by
+                .clone()
+                .or_else(|| ended_in.map(|entry| entry.author_name.clone()))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> SitesView<'a> {
+    /// The page of entries, which are put in order.
+    pub(super) fn of(entries: &'a mut [Entry], unreadable: &'a [Unreadable]) -> SitesView<'a> {
+        // Ids sort by time only when this program made them.
+        entries.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
+        let mut counts = Counts::default();
+        for entry in entries.iter() {
+            counts.ended += usize::from(entry.ended);
+            counts.open += usize::from(!entry.ended);
+            counts.answered += usize::from(entry.answers > 0);
+            counts.verified += usize::from(entry.verified > 0);
+            counts.unanswered += usize::from(entry.sure == "unanswered");
+        }
+        SitesView { investigations: entries, unreadable, counts }
+    }
+}

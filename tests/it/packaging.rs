@@ -1,0 +1,58 @@
+//! What `.packaging/` says about this project must be true of it. That clients accept it is checked with the clients
+//! themselves, by `tests/clients/packaging.py`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn json(path: &str) -> Value {
+    serde_json::from_str(&text(path)).unwrap()
+}
+
+#[test]
+fn every_package_has_the_version_of_the_crate() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(json(".packaging/claude-code/.claude-plugin/plugin.json")["version"], version);
+    assert_eq!(json(".packaging/mcpb/manifest.json")["version"], version);
+    let server = json(".packaging/server.json");
+    assert_eq!(server["version"], version);
+    assert_eq!(server["packages"][0]["version"], version);
+    assert_eq!(server["packages"][0]["identifier"], env!("CARGO_PKG_NAME"));
+    let rust = concat!("rust:", env!("CARGO_PKG_RUST_VERSION"), "-");
+    assert!(text(".packaging/Dockerfile").contains(rust), "the image is built with {rust}");
+}
+
+/// The registry's own conditions: a name below an account, at most 100 characters of description, and the name in a
+/// visible line of the README that crates.io shows.
+#[test]
+fn the_registry_would_take_the_entry() {
+    let server = json(".packaging/server.json");
+    let name = server["name"].as_str().unwrap();
+    let (account, rest) = name.split_once('/').unwrap();
+    assert!(account.starts_with("io.github.") && !rest.is_empty() && !rest.contains('/'), "{name}");
+    assert!(server["description"].as_str().unwrap().chars().count() <= 100);
+    let line = format!("`mcp-name: {name}`");
+    assert!(text("README.md").lines().any(|found| found.contains(&line)), "README.md has no {line}");
+}
+
+/// A skill that names a tool which is not there leads an agent astray.
+#[test]
+fn the_skill_names_only_tools_that_there_are() {
+    let skill = text(".packaging/claude-code/skills/investigate/SKILL.md");
+    let words = skill.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let named: BTreeSet<&str> = words.filter(|word| word.starts_with("tot_") && word.len() > 4).collect();
+    let sandbox = crate::support::Sandbox::new();
+    let mut server = sandbox.server();
+    let tools = server.request("tools/list", serde_json::json!({}));
+    let known: BTreeSet<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(named.len() >= 5 && named.is_subset(&known), "{named:?} {known:?}");
+}

@@ -1,0 +1,134 @@
+//! `tot setup`: configurations of clients, through the real command.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, TOT};
+
+fn setup(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    // A PATH without tot-mcp, so that the program beside this one is named, wherever the tests run.
+    sandbox.command(TOT).env("PATH", "").arg("setup").args(arguments).output().unwrap()
+}
+
+fn printed(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json_of(sandbox: &Sandbox, file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(sandbox.path(file)).unwrap()).unwrap()
+}
+
+#[test]
+fn without_write_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    for client in ["claude-code", "vscode", "cursor", "codex", "claude-desktop"] {
+        let text = printed(setup(&sandbox, &[client]));
+        assert!(text.contains("tot-mcp"), "{text}");
+        assert!(text.contains("--write"), "{text}");
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path("home")).unwrap().count(), 0);
+    assert!(!sandbox.path(".mcp.json").exists());
+}
+
+#[test]
+fn what_is_written_starts_the_server() {
+    let sandbox = Sandbox::new();
+    printed(setup(&sandbox, &["cursor", "--write", "--root", "notes", "--", "--min-rounds", "5"]));
+    let server = &json_of(&sandbox, ".cursor/mcp.json")["mcpServers"]["tot"];
+    assert_eq!(server["args"], json!(["--root", "notes", "--min-rounds", "5"]));
+    let started = sandbox
+        .command(server["command"].as_str().unwrap())
+        .args(server["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap()))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+}
+
+#[test]
+fn each_client_finds_it_where_it_looks() {
+    let sandbox = Sandbox::new();
+    let desktop = if cfg!(target_os = "macos") {
+        "home/Library/Application Support/Claude/claude_desktop_config.json"
+    } else {
+        "home/Claude/claude_desktop_config.json"
+    };
+    for (client, file) in [
+        ("claude-code", ".mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("codex", "home/.codex/config.toml"),
+        ("claude-desktop", desktop),
+    ] {
+        if cfg!(windows) && client == "claude-desktop" {
+            continue;
+        }
+        assert!(printed(setup(&sandbox, &[client, "--write"])).contains("has the server `tot` now"));
+        let text = std::fs::read_to_string(sandbox.path(file)).unwrap();
+        assert!(text.contains("tot-mcp"), "{text}");
+        let again = printed(setup(&sandbox, &[client, "--write"]));
+        assert!(again.contains("nothing was changed"), "{again}");
+        assert_eq!(std::fs::read_to_string(sandbox.path(file)).unwrap(), text);
+    }
+    // It starts servers in no folder of the user's.
+    if !cfg!(windows) {
+        let root = &json_of(&sandbox, desktop)["mcpServers"]["tot"]["args"][1];
+        assert_eq!(root, sandbox.path("home/investigations").to_str().unwrap());
+    }
+}
+
+#[test]
+fn an_entry_that_is_there_is_not_written_over() {
+    let sandbox = Sandbox::new();
+    let mine = r#"{"mcpServers": {"tot": {"command": "mine"}}, "more": 1}"#;
+    std::fs::write(sandbox.path(".mcp.json"), mine).unwrap();
+    let refused = setup(&sandbox, &["claude-code", "--write"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("mine") && said.contains("--replace") && said.contains("--name"), "{said}");
+    assert_eq!(std::fs::read_to_string(sandbox.path(".mcp.json")).unwrap(), mine);
+
+    printed(setup(&sandbox, &["claude-code", "--write", "--name", "tot-2"]));
+    let both = json_of(&sandbox, ".mcp.json");
+    assert_eq!(both["mcpServers"]["tot"]["command"], "mine");
+    assert!(both["mcpServers"]["tot-2"]["command"].as_str().unwrap().contains("tot-mcp"));
+    assert_eq!(both["more"], 1);
+
+    printed(setup(&sandbox, &["claude-code", "--write", "--replace"]));
+    assert!(
+        json_of(&sandbox, ".mcp.json")["mcpServers"]["tot"]["command"].as_str().unwrap().contains("tot-mcp")
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_stays_as_it_is() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path(".mcp.json"), "{\"mcpServers\": {\n").unwrap();
+    let refused = setup(&sandbox, &["claude-code", "--write", "--replace"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains(".mcp.json") && said.contains("by hand"), "{said}");
+    assert_eq!(std::fs::read_to_string(sandbox.path(".mcp.json")).unwrap(), "{\"mcpServers\": {\n");
+}
+
+/// Settings that are kept elsewhere and linked to stay linked, and no one else may read what no one else could.
+#[cfg(unix)]
+#[test]
+fn links_and_permissions_are_kept() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("home/.codex")).unwrap();
+    std::fs::create_dir(sandbox.path("dotfiles")).unwrap();
+    let real = sandbox.path("dotfiles/config.toml");
+    std::fs::write(&real, "model = \"o\"\n").unwrap();
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(&real, sandbox.path("home/.codex/config.toml")).unwrap();
+    printed(setup(&sandbox, &["codex", "--write"]));
+    assert!(sandbox.path("home/.codex/config.toml").is_symlink());
+    let text = std::fs::read_to_string(&real).unwrap();
+    assert!(text.starts_with("model = \"o\"\n") && text.contains("[mcp_servers.tot]"), "{text}");
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::read_dir(sandbox.path("dotfiles")).unwrap().count(), 1, "nothing is left aside");
+}
