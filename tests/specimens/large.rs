@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
-    Author, Classification, Event, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
+    Author, Classification, Event, Investigation, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
 };
 use tree_of_thoughts::format::{self, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -18,20 +18,7 @@ const BATCH: usize = 10;
 
 /// Writes one of so many nodes to a repository: two levels wide, then lines that end in an answer or a dead end.
 pub fn write(folder: &Path, size: usize) {
-    let meta = Meta {
-        id: SessionId::new(BEGIN as u64, [size as u8; 10]),
-        title: format!("An investigation of {size} nodes"),
-        query:
-            "Why did the nightly import become slow in spring, and what is the smallest change that mends it?"
-                .to_owned(),
-        context: Some("The import reads **40 million** rows a night; nobody changed its code.".to_owned()),
-        ruleset: builtin::DEFAULT.to_owned(),
-        mode: "deep".to_owned(),
-        min_rounds: 5,
-        min_roots: 1,
-        allow_early_terminal: false,
-        started_at: time(0),
-    };
+    let meta = meta(size);
     let mut stream = Stream::on("main");
     let mut at = 0;
     let mut commit = |message: String, files: Vec<(String, String)>| {
@@ -60,6 +47,14 @@ pub fn write(folder: &Path, size: usize) {
     stream.write(folder);
 }
 
+/// One of so many nodes, without a repository.
+pub fn investigation(size: usize) -> Investigation {
+    let (investigation, faults) =
+        Investigation::from_facts(meta(size), nodes(size).into_iter().map(Arc::new), None);
+    assert!(faults.is_empty(), "{faults:?}");
+    investigation
+}
+
 /// The findings of one of so many nodes, as Markdown files would hold them: title and text.
 pub fn texts(size: usize) -> Vec<(String, String, String)> {
     nodes(size)
@@ -69,6 +64,23 @@ pub fn texts(size: usize) -> Vec<(String, String, String)> {
             (node.id.to_string(), node.title, findings)
         })
         .collect()
+}
+
+fn meta(size: usize) -> Meta {
+    Meta {
+        id: SessionId::new(BEGIN as u64, [size as u8; 10]),
+        title: format!("An investigation of {size} nodes"),
+        query:
+            "Why did the nightly import become slow in spring, and what is the smallest change that mends it?"
+                .to_owned(),
+        context: Some("The import reads **40 million** rows a night; nobody changed its code.".to_owned()),
+        ruleset: builtin::DEFAULT.to_owned(),
+        mode: "deep".to_owned(),
+        min_rounds: 5,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: time(0),
+    }
 }
 
 fn time(minutes: usize) -> Timestamp {

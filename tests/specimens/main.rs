@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --example specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
 //! cargo run --example specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
+//! cargo run --example specimens -- graph 1000 5 FILE  # its graph in DOT, and drawn five times for a stopwatch
 //! cargo run --example specimens -- hostile DIR        # a folder of investigations, one per hostile text
 //! ```
 
@@ -17,19 +18,40 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tree_of_thoughts::graph::{self, SvgOptions};
+use tree_of_thoughts::ruleset::{Terms, builtin};
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["large", size, dir] => large::write(Path::new(dir), size.parse().unwrap()),
         ["texts", size, dir] => texts(Path::new(dir), size.parse().unwrap()),
+        ["graph", size, times, file] => {
+            graph(size.parse().unwrap(), times.parse().unwrap(), Path::new(file));
+        }
         ["hostile", dir] => drop(hostile::write(Path::new(dir))),
         _ => {
-            eprintln!("usage: specimens large SIZE DIR | texts SIZE DIR | hostile DIR");
+            eprintln!(
+                "usage: specimens large SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"
+            );
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The graph as text for Graphviz, and drawn by us so many times.
+fn graph(size: usize, times: usize, file: &Path) {
+    let investigation = large::investigation(size);
+    let ruleset = &builtin::all()[0].ruleset;
+    fs::write(file, graph::dot(&investigation, ruleset)).unwrap();
+    let terms = Terms::new(ruleset, investigation.meta());
+    for _ in 0..times {
+        let svg =
+            graph::svg(&investigation, &terms, &SvgOptions { standalone: true, ..SvgOptions::default() });
+        assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
+    }
 }
 
 /// The findings as the chapters of a book.
