@@ -254,7 +254,7 @@ export async function tree(page) {
 }
 
 /** Each search field of the open page: it finds what is there, and says so when there is nothing. */
-export async function search(page, word) {
+export async function search(page) {
   const faults = [];
   const fields = await page.locator("input[type=search]:visible").all();
   const said = () =>
@@ -263,6 +263,13 @@ export async function search(page, word) {
     );
   for (const field of fields) {
     const name = (await field.getAttribute("aria-label")) ?? (await field.getAttribute("placeholder")) ?? "search";
+    // A word of the last entry of the list that follows, if there is one; else the root, which every site has.
+    const word = await field.evaluate((input) => {
+      const lists = [...document.querySelectorAll("main ul, main ol")];
+      const after = lists.find((list) => input.compareDocumentPosition(list) & Node.DOCUMENT_POSITION_FOLLOWING);
+      const last = input.closest("main") && [...(after?.querySelectorAll("li a") ?? [])].at(-1);
+      return last ? last.textContent.trim().split(/\s+/)[0] : "R1.A";
+    });
     await field.fill("qqzzxxnothing");
     await page.waitForTimeout(300);
     if (!/\b(0|no|none|nothing)\b/i.test(await said())) faults.push(`"${name}" does not say that nothing was found`);
