@@ -303,7 +303,10 @@ impl Writer {
                 }
                 self.block_unbounded("tr", "")
             }
-            Tag::TableCell => self.cell(),
+            Tag::TableCell => {
+                let empty = matches!(rest.first(), Some((Event::End(_), _)));
+                self.cell(empty)
+            }
             Tag::Emphasis => self.inline("em"),
             Tag::Strong => self.inline("strong"),
             Tag::Strikethrough => self.inline("del"),
@@ -455,7 +458,8 @@ impl Writer {
         room
     }
 
-    fn cell(&mut self) -> Open {
+    /// A cell; an empty one in the head is the header of nothing, and is not announced as one.
+    fn cell(&mut self, empty: bool) -> Open {
         let Some(table) = &mut self.table else { return self.separated() };
         let class = match table.alignments.get(table.column) {
             Some(Alignment::Left) => " class=\"align-left\"",
@@ -464,9 +468,9 @@ impl Writer {
             _ => "",
         };
         table.column += 1;
-        let head = table.head;
+        let header = table.head && !empty;
         self.elements += 1;
-        if head {
+        if header {
             self.block_unbounded("th", &format!(" scope=\"col\"{class}"))
         } else {
             self.block_unbounded("td", class)

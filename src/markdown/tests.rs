@@ -390,6 +390,12 @@ fn the_checker_sees_what_it_should() {
 }
 
 #[test]
+fn an_empty_cell_in_a_tables_head_is_no_header() {
+    let html = safe("| | b |\n|---|---|\n| x | y |");
+    assert!(html.contains("<td></td>") && html.contains("<th scope=\"col\">b</th>"), "{html}");
+}
+
+#[test]
 fn the_second_fence_holds_alone() {
     for bad in [
         "<script>x</script>",
