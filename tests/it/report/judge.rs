@@ -17,7 +17,6 @@ const NEVER: &[&str] = &[
     "embed",
     "feimage",
     "foreignobject",
-    "form",
     "frame",
     "frameset",
     "iframe",
@@ -31,7 +30,6 @@ const NEVER: &[&str] = &[
     "picture",
     "plaintext",
     "portal",
-    "select",
     "set",
     "source",
     "style",
@@ -128,10 +126,14 @@ fn judge_page(page: &Html, path: &str, files: &Files, faults: &mut Vec<String>) 
         if NEVER.contains(&name.as_str()) {
             faults.push(format!("it holds <{name}>"));
         }
+        // The pages' own, which a script brings to life; it is sent nowhere.
+        if name == "form" && value.attr("role") != Some("search") {
+            faults.push("it holds a <form> that is no search".to_owned());
+        }
         if name == "script" {
             judge_script(&element, faults);
         }
-        if name == "input" && !matches!(value.attr("type"), Some("checkbox" | "search")) {
+        if name == "input" && !matches!(value.attr("type"), Some("checkbox" | "radio" | "search")) {
             faults.push(format!("it holds an <input> of type {:?}", value.attr("type")));
         }
         for (key, text) in value.attrs() {
@@ -239,17 +241,13 @@ fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
     }
 }
 
-/// Data in a script of its own is one JSON value, whatever it is assigned to. Scripts of the template are no data.
+/// Data in a script of its own is one JSON value, assigned or given to a function. Scripts of the template are no data.
 fn script_data(text: &str) -> Option<String> {
-    let start = text
-        .find("= {")
-        .or_else(|| text.find("= ["))
-        .or_else(|| text.find("={"))
-        .or_else(|| text.find("=["))?;
-    if text.contains("=>") || text.contains("function") {
+    if text.contains("=>") && text.contains("\"use strict\"") {
         return None;
     }
-    let json = text[start..].trim_start_matches(['=', ' ']).trim_end().trim_end_matches(';');
+    let start = text.find(['{', '['])?;
+    let json = text[start..].trim_end().trim_end_matches(';').trim_end_matches(')');
     serde_json::from_str::<serde_json::Value>(json).err().map(|error| format!("its data is no JSON: {error}"))
 }
 
