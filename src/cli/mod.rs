@@ -4,8 +4,8 @@
 mod check;
 mod report;
 mod ruleset;
-mod setup;
 mod serve;
+mod setup;
 
 use std::cell::Cell;
 use std::ffi::OsString;
