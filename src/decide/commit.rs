@@ -32,6 +32,9 @@ pub struct Finding {
     pub alternatives_considered: Vec<String>,
 }
 
+/// What stands for findings in a call that is still to be filled in.
+pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References>";
+
 /// Judges a commit.
 ///
 /// # Errors
@@ -179,6 +182,13 @@ fn judge(
                 .suggest("Put what was measured or read into `evidence`."),
             );
         }
+    }
+    if matches!(result.findings.trim(), "" | TO_FILL_IN) {
+        warnings.push(
+            Diagnostic::new("EMPTY_FINDINGS", format!("{about} was committed without findings."))
+                .about(&about)
+                .suggest("Say what was tried and what was found: a state alone convinces nobody."),
+        );
     }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
     for (severity, doubt) in doubts(terms, proposal, agent_id.as_deref(), now, agents) {

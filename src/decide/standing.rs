@@ -1,7 +1,8 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
 use super::quality::quality;
-use crate::domain::{Diagnostic, Investigation, NodeId, StateName};
+use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::ruleset::terms::Requirement;
 use crate::ruleset::{Terms, terms};
 
 /// What is owed in the next round.
@@ -54,11 +55,12 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let round = investigation.current_round();
     let least = terms.min_rounds();
+    let is_pending = investigation.pending().next().is_some();
     if investigation.committed().next().is_none() {
-        blockers.push(
-            Diagnostic::new("NO_NODES", "Nothing is committed yet.")
-                .suggest("Propose a root with tot_propose, research it, and commit it."),
-        );
+        blockers.push(Diagnostic::new("NO_NODES", "Nothing is committed yet.").suggest(match is_pending {
+            true => "Research what is pending, and commit it.",
+            false => "Propose a root with tot_propose, research it, and commit it.",
+        }));
     }
     if terms.recovery_required(investigation) {
         blockers.push(
@@ -66,7 +68,10 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
                 "RECOVERY_REQUIRED",
                 format!("Every node is closed, but round {least} has not been reached."),
             )
-            .suggest("Propose a new root, or reclassify a closed node to an open state."),
+            .suggest(match is_pending {
+                true => "Commit what is pending; if that is closed too, propose a new root.",
+                false => "Propose a new root, or reclassify a closed node to an open state.",
+            }),
         );
     }
     if round < least {
@@ -76,9 +81,13 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         );
         // Where no node is open, the blocker before this one says what to do.
         if investigation.committed().any(|(_, state)| !terms.is_terminal(state)) {
-            blocker = blocker.suggest(format!(
-                "Propose further nodes below open ones, until one of round {least} is committed."
-            ));
+            let deep_enough = investigation.pending().any(|node| node.round() >= least);
+            blocker = blocker.suggest(match deep_enough {
+                true => format!("Commit what is pending in round {least} or deeper."),
+                false => {
+                    format!("Propose further nodes below open ones, until one of round {least} is committed.")
+                }
+            });
         }
         blockers.push(blocker);
     }
@@ -104,11 +113,7 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
                 ),
             )
             .about(&node.id)
-            .suggest(format!(
-                "Propose {} below it, in round {}.",
-                terms::children(requirement.missing(), requirement.of.as_deref()),
-                node.round().saturating_add(1)
-            )),
+            .suggest(how_to_complete(investigation, node, &requirement)),
         );
     }
     for (node, state) in investigation.committed() {
@@ -161,6 +166,30 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         }
     }
     blockers
+}
+
+/// What to do about missing children: what is proposed already needs no proposal.
+fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
+    let of = requirement.of.as_deref();
+    let pending: Vec<&NodeId> =
+        investigation.children(&node.id).filter(|child| child.is_pending()).map(|child| &child.id).collect();
+    let round = node.round().saturating_add(1);
+    let lacking = requirement.missing().saturating_sub(u32::try_from(pending.len()).unwrap_or(u32::MAX));
+    if pending.is_empty() {
+        return format!("Propose {} below it, in round {round}.", terms::children(lacking, of));
+    }
+    let named = terms::list(pending.iter().take(5));
+    let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
+    let states = of.map(|of| format!(" as {}", terms::list(of))).unwrap_or_default();
+    match lacking {
+        0 => format!("Commit {named}{more}{states}."),
+        lacking => {
+            format!(
+                "Commit {named}{more}{states}, and propose {} more below it.",
+                terms::children(lacking, of)
+            )
+        }
+    }
 }
 
 /// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed

@@ -16,6 +16,10 @@ use crate::store::CommitId;
 /// How much of a finding stands in a reply.
 const SUMMARY: usize = 300;
 
+/// How much of a source's address and title.
+const TARGET: usize = 500;
+const TITLE: usize = 120;
+
 /// Whether the call was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -405,13 +409,13 @@ impl From<Quality> for QualityFigures {
 impl From<Reference> for ReferenceEntry {
     fn from(reference: Reference) -> Self {
         ReferenceEntry {
-            target: reference.target,
+            target: beginning(&reference.target, TARGET),
             kind: match reference.kind {
                 MentionKind::Url => ReferenceKind::Url,
                 MentionKind::Path => ReferenceKind::Path,
             },
             line: reference.line,
-            title: reference.title,
+            title: reference.title.as_deref().map(|title| beginning(title, TITLE)),
             cited_by: reference.cited_by.iter().map(ToString::to_string).collect(),
         }
     }

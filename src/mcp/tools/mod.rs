@@ -15,6 +15,7 @@ mod step;
 use std::sync::Arc;
 
 use super::address::Address;
+use super::bounded::GRAPH;
 use super::server::{Answer, Tool};
 use super::service::{Refusal, Service, Standing};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
@@ -82,9 +83,6 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
     }
 }
 
-/// The most bytes of a graph that is sent unasked: the rest of the reply needs room, too.
-const GRAPH_BYTES: usize = 7_000;
-
 /// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let (investigation, terms) = (standing.investigation(), standing.terms());
@@ -96,7 +94,7 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         GraphForm::Auto if nodes > GRAPH_NODES => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(investigation, terms.ruleset());
-            if form == GraphForm::Auto && dot.len() > GRAPH_BYTES {
+            if form == GraphForm::Auto && dot.len() > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);
