@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -72,6 +72,7 @@ mod identity;
 mod index;
 mod journal;
 mod lock;
+mod loose;
 mod open;
 mod paths;
 mod read;
