@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
+//! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
 //! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
@@ -68,6 +68,7 @@
 mod commit;
 mod durability;
 mod error;
+mod glance;
 mod identity;
 mod index;
 mod journal;
@@ -92,6 +93,7 @@ use durability::Disk;
 pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
+pub use glance::Glance;
 use identity::Identity;
 
 /// A git repository, shared by any number of threads.

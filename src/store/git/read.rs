@@ -59,7 +59,7 @@ impl Git {
     pub fn files(&self, commit: CommitId) -> Result<Vec<TreeFile>> {
         let repository = self.local();
         let tree = self.tree_of(&repository, commit.0)?;
-        TreeWalk::files(self, &repository, tree)
+        TreeWalk::files(self.shown(), tree, &|tree| self.object(&repository, tree, Kind::Tree))
     }
 
     /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is
