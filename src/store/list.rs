@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::git::{CommitId, Configuration, FileKind, Git, GitError, TreeFile};
+use super::git::{CommitId, FileKind, GitError, Glance, TreeFile};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
@@ -176,18 +176,15 @@ fn look_at(
         let entry = ListEntry { path: path.to_owned(), id: named, facts: None, fault: Some(reason) };
         Some((None, Found { entry, has_words }))
     };
-    let git = match Git::open_with(Configuration::Isolated, path) {
+    let glance = match Glance::at(path) {
         // Any folder may lie in the root; one that is named by an id should be an investigation.
         Err(GitError::NotARepository { source: None, .. }) if named.is_none() => return None,
         Err(error) => return damaged(error.to_string()),
-        Ok(git) => git,
-    };
-    let head = match git.head() {
         // A clone under way.
-        Ok(head) if head.commit.is_none() && named.is_none() => return None,
-        Ok(head) => head.commit,
-        Err(error) => return damaged(error.to_string()),
+        Ok(glance) if glance.head().is_none() && named.is_none() => return None,
+        Ok(glance) => glance,
     };
+    let head = glance.head();
     let Some(head) = head else { return damaged("it has no commit yet".into()) };
     if let Some((seen, entry)) = before
         && *seen == head
@@ -195,12 +192,12 @@ fn look_at(
         let has_words = entry_has_words(words, entry, None);
         return Some((Some(head), Found { entry: entry.clone(), has_words }));
     }
-    let files = match git.files(head) {
+    let files = match glance.files(head) {
         Ok(files) => files,
         Err(error) => return damaged(error.to_string()),
     };
     let meta = match files.iter().find(|file| layout::place(&file.path) == Place::Meta) {
-        Some(file) => read::meta(&git, file),
+        Some(file) => read::meta_of(&file.path, glance.read(file.blob, read::FILE_MAX)),
         None if named.is_none() => return None,
         None => return damaged(format!("{} is missing", layout::META)),
     };

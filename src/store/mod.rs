@@ -350,7 +350,7 @@ impl Store {
     ///
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&*self.git(&snapshot.path)?, snapshot.head)
+        history::history(&*self.git(&snapshot.path)?, snapshot)
     }
 
     /// The files of the snapshot as they are committed, for who must see their very bytes or lines.

@@ -14,7 +14,7 @@ use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
-const FILE_MAX: u64 = 16 << 20;
+pub(super) const FILE_MAX: u64 = 16 << 20;
 
 /// Fewer files than this are read by one thread: starting others would take longer.
 const FEW: usize = 64;
@@ -172,9 +172,13 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-/// What an investigation's own file says of it.
-pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
-    meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
+fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
+    meta_of(&file.path, git.read(file.blob, FILE_MAX))
+}
+
+/// The same, from the bytes of the file.
+pub(super) fn meta_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<Meta, Fault> {
+    meta_file::read(&text_of(path, bytes)?).map_err(|error| fault(path, error))
 }
 
 fn read_conclusion(git: &Git, file: &TreeFile) -> Result<Conclusion, Fault> {
@@ -211,8 +215,12 @@ pub(super) fn read_node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Res
 }
 
 fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
+    text_of(path, git.read(blob, FILE_MAX))
+}
+
+fn text_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<String, Fault> {
     let refused = |reason: String| Fault { path: path.to_owned(), line: None, reason };
-    let bytes = git.read(blob, FILE_MAX).map_err(|error: GitError| refused(error.to_string()))?;
+    let bytes = bytes.map_err(|error| refused(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;

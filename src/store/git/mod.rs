@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
+//! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -68,10 +68,12 @@
 mod commit;
 mod durability;
 mod error;
+mod glance;
 mod identity;
 mod index;
 mod journal;
 mod lock;
+mod loose;
 mod open;
 mod paths;
 mod read;
@@ -91,6 +93,7 @@ use durability::Disk;
 pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
+pub use glance::Glance;
 use identity::Identity;
 
 /// A git repository, shared by any number of threads.

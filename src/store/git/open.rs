@@ -14,8 +14,8 @@ use super::paths::check_changes;
 use super::worktree::{optional_metadata, refuse_link};
 use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
-/// The largest object that is decompressed at all, for gix.
-pub(super) const ALLOCATION_LIMIT: &str = "gitoxide.objects.allocLimit=268435456";
+/// The largest object that is decompressed at all, in bytes.
+pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
 
 /// Creating and opening.
 impl Git {
@@ -176,7 +176,8 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         // In milliseconds: as long as for git's index.
         "core.filesRefLockTimeout=1000",
         "core.packedRefsTimeout=1000",
-        ALLOCATION_LIMIT,
+        // That of `ALLOCATION_LIMIT`.
+        "gitoxide.objects.allocLimit=268435456",
     ])
 }
 
