@@ -141,7 +141,10 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
             if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
         blockers.push(
             Diagnostic::new("PENDING_PROPOSALS", format!("Proposed, but not committed: {shown}{more}."))
-                .suggest("Commit them, or take them back with tot_propose's `withdraw`."),
+                .suggest(match pending.len() {
+                    1 => "Commit it, or take it back with tot_propose's `withdraw`.",
+                    _ => "Commit them, or take them back with tot_propose's `withdraw`.",
+                }),
         );
     }
     if let Some(percent) = terms.ruleset().end.min_quality_percent {
@@ -185,7 +188,7 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
         0 => format!("Commit {named}{more}{states}."),
         lacking => {
             format!(
-                "Commit {named}{more}{states}, and propose {} more below it.",
+                "Commit {named}{more}{states}, and propose {} below it besides.",
                 terms::children(lacking, of)
             )
         }
