@@ -1,11 +1,11 @@
 //! Replies that do not grow with the investigation: what is long is cut until the whole fits, and says what was left out.
 //!
 //! 1. Lists within entries of lists are cut to a few.
-//! 2. Of the lists themselves the longest is cut first; those that the call was made for ([`WANTED`]) after all others.
+//! 2. Of the lists themselves the longest is cut first; those that the call was made for (`WANTED`) after all others.
 //! 3. Texts that are still too long lose their ends.
 //!
 //! How many entries a list has lost stands in [`OMITTED`], beside it. Never cut: a next call, which must be legal as it
-//! stands, and texts that are asked for as they are ([`WHOLE`]). A graph that is longer than one that comes unasked was
+//! stands, and texts that are asked for as they are (`WHOLE`). A graph that is longer than one that comes unasked was
 //! asked for by name: it does not count.
 
 use serde_json::{Map, Value, json};

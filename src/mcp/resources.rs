@@ -358,7 +358,7 @@ fn node(investigation: &Investigation, node: &Node) -> String {
             let _ = write!(text, "{}{asked}, committed {} by {by}", it.current_state(), it.committed_at);
         }
     }
-    let _ = write!(text, "; {below}, in [{}]({session}).\n", label(&line(&investigation.meta().title)));
+    let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&line(&investigation.meta().title)));
     section(&mut text, "Planned", &node.planned_action);
     if let Some(it) = &node.classification {
         section(&mut text, "Findings", &it.findings);

@@ -1,4 +1,4 @@
-//! The MCP server: a table of tools, each understood, run and answered. [`handler`](super::handler) is rmcp's view of it.
+//! The MCP server: a table of tools, each understood, run and answered. The module `handler` is rmcp's view of it.
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
