@@ -394,7 +394,7 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     assert_snapshot!(advice(&table), @"
     NO_NODES: Research what is pending, and commit it.
     MIN_ROUNDS: 
-    PENDING_PROPOSALS: Commit them, or take them back with tot_propose's `withdraw`.
+    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
     ");
     table.commit(&[("R1.A", "EXPLORE")]);
     table.propose(&[("R2.A1", "R1.A")]);
@@ -543,7 +543,7 @@ fn every_blocker_is_listed() {
     assert_snapshot!(table.end(), @"
     MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 5 is committed.
     INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
-    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and propose 1 child more below it.
+    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and propose 1 child below it besides.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
     assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a, each by an agent of its own, then tot_commit with state, findings and agentId.");
