@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
 //!
 //! # Guarantees
 //!
@@ -70,6 +70,7 @@ mod durability;
 mod error;
 mod glance;
 mod identity;
+mod in_progress;
 mod index;
 mod journal;
 mod lock;

@@ -708,6 +708,27 @@ fn the_lock_of_a_living_git_is_respected() {
     bench.assert_clean();
 }
 
+#[test]
+fn a_merge_that_begins_meanwhile_is_not_committed_into() {
+    let bench = Bench::new();
+    let (lock, merge) = (bench.git.path().join("index.lock"), bench.git.path().join("MERGE_HEAD"));
+    fs::write(&lock, "").unwrap();
+    let error = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(200));
+            fs::write(&merge, format!("{}\n", bench.first)).unwrap();
+            fs::remove_file(&lock).unwrap();
+        });
+        bench.git.commit(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err()
+    });
+    assert!(matches!(error, GitError::InProgress { what: "a merge", .. }), "{error}");
+    fs::remove_file(&merge).unwrap();
+    assert_eq!(bench.head(), bench.first);
+    bench.assert_clean();
+    bench.commit(&[change("investigation.yaml", "2\n")]);
+    bench.assert_clean();
+}
+
 /// Not a test by itself: the process that [`a_killed_process_leaves_a_sound_repository`] kills.
 #[test]
 #[ignore = "the child process of another test"]
