@@ -366,7 +366,13 @@ impl Store {
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
         let held = self.held().get(path).map(|(git, _)| git);
-        held.map_or_else(|| Ok(Arc::new(self.open(path)?)), Ok)
+        // Who the user is and what is synced may have been set anew since it was opened.
+        if let Some(git) = held.filter(|git| git.has_current_settings()) {
+            return Ok(git);
+        }
+        let git = Arc::new(self.open(path)?);
+        self.held().replace(path, &git);
+        Ok(git)
     }
 
     fn open(&self, path: &Path) -> Result<Git, GitError> {
@@ -438,6 +444,12 @@ impl Held {
         let entry = self.entries.get_mut(path)?;
         entry.used = self.clock;
         Some((Arc::clone(&entry.git), entry.snapshot.clone()))
+    }
+
+    fn replace(&mut self, path: &Path, git: &Arc<Git>) {
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.git = Arc::clone(git);
+        }
     }
 
     fn keep(&mut self, git: Arc<Git>, snapshot: Snapshot) {
