@@ -1,4 +1,8 @@
 //! From the files of a commit to a snapshot.
+//!
+//! 10,000 nodes of 3 KB, loose, read by a process that has none in memory, in an optimised build: 0.5 s of processor time,
+//! shared by the threads (0.52 to 0.95 s by the clock on 4 cores with a load of 19). The process then holds 47 MB, 50 at
+//! its highest (`VmRSS` and `VmHWM` of `/proc/self/status`, 3 before), for 31 MB of text: 1.6 times the text.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
