@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::confirm::confirmations;
+use super::confirm::{confirmations, stamp};
 use super::propose::pending_list;
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
@@ -209,7 +209,7 @@ fn judge(
         requested_state: (asked != state).then_some(asked),
         state,
         agent_id,
-        committed_at: now,
+        committed_at: stamp(investigation, proposal, now),
         findings: result.findings,
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification_method),

@@ -404,7 +404,12 @@ impl From<FindError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        Diagnostic::new("STORE_ERROR", sentence(&error)).into()
+        let code = match error {
+            StoreError::InProgress { .. } => "OPERATION_IN_PROGRESS",
+            StoreError::NotAnInvestigation { .. } => "INVALID_INVESTIGATION",
+            _ => "STORE_ERROR",
+        };
+        Diagnostic::new(code, sentence(&error)).into()
     }
 }
 

@@ -312,22 +312,17 @@ impl Shared {
         warnings: &[Diagnostic],
     ) -> Shared {
         let (investigation, terms) = (standing.investigation(), standing.terms());
-        let blockers = standing::blockers(investigation, &terms);
-        let ended = investigation.conclusion().is_some();
+        let outlook = standing::outlook(investigation, &terms);
         Shared {
             status,
-            message: standing::next_action(investigation, &terms),
+            message: outlook.next_action,
             errors: notices(errors),
             warnings: notices(warnings),
             commit: commit.map(|commit| commit.to_string()),
             current_round: Some(investigation.current_round()),
-            can_end: blockers.is_empty(),
-            blockers: notices(&blockers),
-            next_round_info: if ended {
-                None
-            } else {
-                standing::next_round(investigation, &terms).map(Into::into)
-            },
+            can_end: outlook.blockers.is_empty(),
+            blockers: notices(&outlook.blockers),
+            next_round_info: outlook.next_round.map(Into::into),
         }
     }
 }

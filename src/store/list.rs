@@ -4,6 +4,10 @@
 //! that has been read before and whose head is the same, only the head. So nodes are counted and not judged: a pending
 //! proposal is a node, and the round is that of the deepest node of either kind.
 //!
+//! 10,000 small investigations (three kinds of calls each, no packs) in memory (tmpfs), in an optimised build on 4 cores
+//! with a load of 19: 0.6 to 1.5 s for the first list of a process and 0.25 s for each after it, and 31 MB of memory at
+//! most. With each repository opened by git's library it was 3.6 and 1.4 s.
+//!
 //! Whatever can't be read is in the list with what is wrong with it, and keeps nothing else out.
 
 use std::collections::HashMap;

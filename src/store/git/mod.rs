@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `error`.
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `settings` (whether they are still the same), `error`.
 //!
 //! # Guarantees
 //!
@@ -70,6 +70,7 @@ mod durability;
 mod error;
 mod glance;
 mod identity;
+mod in_progress;
 mod index;
 mod journal;
 mod lock;
@@ -77,6 +78,7 @@ mod loose;
 mod open;
 mod paths;
 mod read;
+mod settings;
 mod splice;
 #[cfg(test)]
 mod tests;
@@ -95,6 +97,7 @@ use error::shown;
 pub use error::{GitError, Shown};
 pub use glance::Glance;
 use identity::Identity;
+use settings::Settings;
 
 /// A git repository, shared by any number of threads.
 pub struct Git {
@@ -105,6 +108,7 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
+    settings: Settings,
 }
 
 /// Where a repository's settings and the name of its user come from.

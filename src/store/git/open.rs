@@ -11,6 +11,7 @@ use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
+use super::settings::Settings;
 use super::worktree::{optional_metadata, refuse_link};
 use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
@@ -99,7 +100,8 @@ impl Git {
         let author = identity(&local, "author");
         let committer = identity(&local, "committer");
         let disk = Disk::new(options.durability, &local.config_snapshot());
-        Ok(Git { repository, git_dir, work_dir, author, committer, disk })
+        let settings = Settings::of(&local, &git_dir, options.configuration);
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk, settings })
     }
 }
 
