@@ -154,7 +154,7 @@ fn owed_by(
                 ),
             )
             .about(&node.id)
-            .suggest(how_to_complete(investigation, node, &requirement)),
+            .suggest(how_to_complete(investigation, node, requirement)),
         );
     }
     let waiting = match terms.ruleset().confirmations.is_empty() {
