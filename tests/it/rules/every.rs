@@ -400,8 +400,8 @@ fn blockers_do_not_ask_to_propose_what_is_pending() {
     table.propose(&[("R2.A1", "R1.A")]);
     assert_snapshot!(advice(&table), @"
     MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
-    INSUFFICIENT_CHILDREN: Commit R2.A1, and propose 1 child more below it.
-    PENDING_PROPOSALS: Commit them, or take them back with tot_propose's `withdraw`.
+    INSUFFICIENT_CHILDREN: Commit R2.A1, and propose 1 child below it besides.
+    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
     ");
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
     assert_snapshot!(advice(&table), @"
