@@ -14,7 +14,7 @@ use crate::ruleset::{Role, State, Terms};
 
 /// The most characters of a prompt, and the least that it is cut to when there are many.
 const PROMPT_MAX: usize = 1_200;
-const PROMPT_LEAST: usize = 450;
+const PROMPT_LEAST: usize = 600;
 
 /// What all prompts of one plan may take together.
 const PROMPTS_MAX: usize = 6_500;
