@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::confirm::confirmations;
+use super::confirm::{confirmations, stamp};
 use super::propose::pending_list;
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
@@ -31,6 +31,9 @@ pub struct Finding {
     /// What else was considered.
     pub alternatives_considered: Vec<String>,
 }
+
+/// What stands for findings in a call that is still to be filled in.
+pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References>";
 
 /// Judges a commit.
 ///
@@ -180,6 +183,13 @@ fn judge(
             );
         }
     }
+    if matches!(result.findings.trim(), "" | TO_FILL_IN) {
+        warnings.push(
+            Diagnostic::new("EMPTY_FINDINGS", format!("{about} was committed without findings."))
+                .about(&about)
+                .suggest("Say what was tried and what was found: a state alone convinces nobody."),
+        );
+    }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
     for (severity, doubt) in doubts(terms, proposal, agent_id.as_deref(), now, agents) {
         match severity {
@@ -199,7 +209,7 @@ fn judge(
         requested_state: (asked != state).then_some(asked),
         state,
         agent_id,
-        committed_at: now,
+        committed_at: stamp(investigation, proposal, now),
         findings: result.findings,
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification_method),

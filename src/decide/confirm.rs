@@ -45,10 +45,11 @@ fn decided(investigation: &Investigation, terms: &Terms, node: &Node, now: Times
     })?;
     let mut after = node.clone();
     let from = state.clone();
+    let at = stamp(investigation, node, now);
     after.classification.as_mut()?.reclassified.push(Reclassification {
         from: from.clone(),
         to: becomes.clone(),
-        at: now,
+        at,
         by: Author::Child(child.clone()),
         reason: None,
         evidence: None,
@@ -57,6 +58,19 @@ fn decided(investigation: &Investigation, terms: &Terms, node: &Node, now: Times
         warnings: Vec::new(),
     });
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
+}
+
+/// The time to write beside a new state of a node: now, or later where the clock has been set back. What came first
+/// decides whether a child confirms its parent, so a state is never older than the one that it follows, or than its
+/// children's; and always younger than that of a parent that was changed before.
+pub(super) fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
+    let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
+    let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
+    let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
+    let parent = parent.and_then(|parent| parent.classification.as_ref());
+    let parent = parent.filter(|parent| !parent.reclassified.is_empty());
+    let after_parent = parent.map(|parent| parent.current_since().next());
+    children.chain(since(node)).chain(after_parent).fold(now, Timestamp::max)
 }
 
 /// Whether the child was classified since its parent last became pending. A child of a node that was committed as

@@ -47,8 +47,11 @@ const ROOTS: usize = 3;
 /// Tasks that are proposed at once only to raise the quality.
 const QUALITY_TASKS: usize = 5;
 
+/// How many bytes the ids of a call may have together, each of which stands in it twice.
+const IDS: usize = 1_500;
+
 /// How many proposals one call withdraws.
-const WITHDRAWN: usize = 50;
+const WITHDRAWN: usize = 20;
 
 /// In which order what is wanted becomes tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Next {
 pub struct Plan {
     /// The next call; `None` for an ended investigation.
     pub next_call: Option<NextCall>,
+    /// What is proposed already and is to be committed next.
+    pub pending: Vec<Task>,
     /// Nodes to propose and research: a batch that is legal as it stands, also beside what is pending.
     pub tasks: Vec<Task>,
     /// How far the combinations are covered, where dimensions were given.
@@ -162,7 +167,7 @@ pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Res
     let grid = Grid::new(investigation, &request.dimensions)?;
     let coverage = grid.as_ref().map(Grid::coverage);
     if investigation.conclusion().is_some() {
-        return Ok(Plan { next_call: None, tasks: Vec::new(), coverage });
+        return Ok(Plan { next_call: None, pending: Vec::new(), tasks: Vec::new(), coverage });
     }
     let planner = Planner {
         investigation,
@@ -173,7 +178,14 @@ pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Res
         limit: (most as usize).min(terms.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
     };
     let (next_call, tasks) = planner.plan(grid);
-    Ok(Plan { next_call, tasks, coverage })
+    let pending = match &next_call {
+        Some(NextCall { call: Call::Commit(steps), .. }) => {
+            let ids: Vec<NodeId> = steps.iter().map(|step| step.node.clone()).collect();
+            briefs(investigation, terms, &ids)
+        }
+        _ => Vec::new(),
+    };
+    Ok(Plan { next_call, pending, tasks, coverage })
 }
 
 /// How many tasks there may be.
@@ -336,7 +348,15 @@ impl<'a> Planner<'a> {
             let lost = lost.into_iter().take(WITHDRAWN).collect();
             return NextCall { call: Call::Withdraw(lost), reason };
         }
-        let batch: Vec<&Node> = pending.iter().copied().take(self.most).collect();
+        // Ids may be long: a call is for a reply, which is not.
+        let mut room = IDS;
+        let fits = |node: &&Node| {
+            let needs = node.id.as_str().len();
+            let fits = room >= needs;
+            room = room.saturating_sub(needs);
+            fits
+        };
+        let batch: Vec<&Node> = pending.iter().copied().take(self.most).take_while(fits).collect();
         let suggested = self.advisor.suggest(&places(self.investigation, &batch));
         let steps: Vec<Step> = batch
             .iter()

@@ -37,7 +37,7 @@ pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
     let (mut valid, mut dead) = (0u32, 0u32);
     let (mut parents, mut children) = (0u32, 0u64);
-    for (node, state) in investigation.committed() {
+    for (node, state, below) in investigation.committed_families() {
         all += 1;
         if terms.is_terminal(state) {
             terminal += 1;
@@ -48,7 +48,7 @@ pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
             Role::DeadEnd => dead += 1,
             _ => {}
         }
-        let own = investigation.committed_children(&node.id).count() as u64;
+        let own = below.iter().filter(|child| !child.is_pending()).count() as u64;
         if own > 0 {
             parents += 1;
             children += own;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::commit::known_state;
-use super::confirm::confirmations;
+use super::confirm::{confirmations, stamp};
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, stored};
 use crate::domain::{
@@ -85,7 +85,7 @@ pub fn reclassify(
         classification.reclassified.push(Reclassification {
             from: from.clone(),
             to: to.clone(),
-            at: now,
+            at: stamp(investigation, node, now),
             by: not_blank(request.agent_id).map_or(Author::Unknown, Author::Agent),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),

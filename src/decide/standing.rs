@@ -1,8 +1,20 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
 use super::quality::quality;
-use crate::domain::{Diagnostic, Investigation, NodeId, StateName};
+use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::ruleset::terms::Requirement;
 use crate::ruleset::{Terms, terms};
+
+/// All of it, for who tells it whole: the nodes are gone through once for what several parts need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// See [`blockers`].
+    pub blockers: Vec<Diagnostic>,
+    /// What is owed in the next round; nothing in an investigation that has ended.
+    pub next_round: Option<NextRound>,
+    /// The next legal step, in one line.
+    pub next_action: String,
+}
 
 /// What is owed in the next round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +40,34 @@ pub struct Owed {
     pub children_needed: u32,
 }
 
+/// How the investigation stands.
+pub fn outlook(investigation: &Investigation, terms: &Terms) -> Outlook {
+    if investigation.conclusion().is_some() {
+        let next_action =
+            "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
+        return Outlook { blockers: Vec::new(), next_round: None, next_action };
+    }
+    let incomplete = terms.incomplete(investigation);
+    let blockers = all_blockers(investigation, terms, &incomplete);
+    let next_round = next_round(investigation, terms, &incomplete);
+    let next_action = next_action(investigation, terms, next_round.as_ref(), blockers.first());
+    Outlook { blockers, next_round, next_action }
+}
+
 /// Everything that blocks the end. Nothing blocks an investigation that has ended.
 pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
     if investigation.conclusion().is_some() {
         return Vec::new();
     }
-    let mut blockers = owed(investigation, terms);
+    all_blockers(investigation, terms, &terms.incomplete(investigation))
+}
+
+fn all_blockers(
+    investigation: &Investigation,
+    terms: &Terms,
+    incomplete: &[(&Node, Requirement)],
+) -> Vec<Diagnostic> {
+    let mut blockers = owed_by(investigation, terms, incomplete);
     for id in investigation.unreadable() {
         blockers.push(
             Diagnostic::new(
@@ -51,14 +85,23 @@ pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic>
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
 /// commit by hand can leave an ended one at odds with its rules.
 pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+    owed_by(investigation, terms, &terms.incomplete(investigation))
+}
+
+fn owed_by(
+    investigation: &Investigation,
+    terms: &Terms,
+    incomplete: &[(&Node, Requirement)],
+) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let round = investigation.current_round();
     let least = terms.min_rounds();
+    let is_pending = investigation.pending().next().is_some();
     if investigation.committed().next().is_none() {
-        blockers.push(
-            Diagnostic::new("NO_NODES", "Nothing is committed yet.")
-                .suggest("Propose a root with tot_propose, research it, and commit it."),
-        );
+        blockers.push(Diagnostic::new("NO_NODES", "Nothing is committed yet.").suggest(match is_pending {
+            true => "Research what is pending, and commit it.",
+            false => "Propose a root with tot_propose, research it, and commit it.",
+        }));
     }
     if terms.recovery_required(investigation) {
         blockers.push(
@@ -66,7 +109,10 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
                 "RECOVERY_REQUIRED",
                 format!("Every node is closed, but round {least} has not been reached."),
             )
-            .suggest("Propose a new root, or reclassify a closed node to an open state."),
+            .suggest(match is_pending {
+                true => "Commit what is pending; if that is closed too, propose a new root.",
+                false => "Propose a new root, or reclassify a closed node to an open state.",
+            }),
         );
     }
     if round < least {
@@ -76,9 +122,13 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
         );
         // Where no node is open, the blocker before this one says what to do.
         if investigation.committed().any(|(_, state)| !terms.is_terminal(state)) {
-            blocker = blocker.suggest(format!(
-                "Propose further nodes below open ones, until one of round {least} is committed."
-            ));
+            let deep_enough = investigation.pending().any(|node| node.round() >= least);
+            blocker = blocker.suggest(match deep_enough {
+                true => format!("Commit what is pending in round {least} or deeper."),
+                false => {
+                    format!("Propose further nodes below open ones, until one of round {least} is committed.")
+                }
+            });
         }
         blockers.push(blocker);
     }
@@ -91,7 +141,7 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
             .suggest("Go deeper on the most promising branch."),
         );
     }
-    for (node, requirement) in terms.incomplete(investigation) {
+    for (node, requirement) in incomplete {
         let Some(state) = node.state() else { continue };
         blockers.push(
             Diagnostic::new(
@@ -104,14 +154,14 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
                 ),
             )
             .about(&node.id)
-            .suggest(format!(
-                "Propose {} below it, in round {}.",
-                terms::children(requirement.missing(), requirement.of.as_deref()),
-                node.round().saturating_add(1)
-            )),
+            .suggest(how_to_complete(investigation, node, requirement)),
         );
     }
-    for (node, state) in investigation.committed() {
+    let waiting = match terms.ruleset().confirmations.is_empty() {
+        true => None,
+        false => Some(investigation.committed()),
+    };
+    for (node, state) in waiting.into_iter().flatten() {
         if let Some(confirmation) = terms.confirmation(state) {
             let outcomes = terms::list(
                 confirmation
@@ -136,7 +186,10 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
             if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
         blockers.push(
             Diagnostic::new("PENDING_PROPOSALS", format!("Proposed, but not committed: {shown}{more}."))
-                .suggest("Commit them, or take them back with tot_propose's `withdraw`."),
+                .suggest(match pending.len() {
+                    1 => "Commit it, or take it back with tot_propose's `withdraw`.",
+                    _ => "Commit them, or take them back with tot_propose's `withdraw`.",
+                }),
         );
     }
     if let Some(percent) = terms.ruleset().end.min_quality_percent {
@@ -163,48 +216,75 @@ pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
     blockers
 }
 
+/// What to do about missing children: what is proposed already needs no proposal.
+fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
+    let of = requirement.of.as_deref();
+    let pending: Vec<&NodeId> =
+        investigation.children(&node.id).filter(|child| child.is_pending()).map(|child| &child.id).collect();
+    let round = node.round().saturating_add(1);
+    let lacking = requirement.missing().saturating_sub(u32::try_from(pending.len()).unwrap_or(u32::MAX));
+    if pending.is_empty() {
+        return format!("Propose {} below it, in round {round}.", terms::children(lacking, of));
+    }
+    let named = terms::list(pending.iter().take(5));
+    let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
+    let states = of.map(|of| format!(" as {}", terms::list(of))).unwrap_or_default();
+    match lacking {
+        0 => format!("Commit {named}{more}{states}."),
+        lacking => {
+            format!(
+                "Commit {named}{more}{states}, and propose {} below it besides.",
+                terms::children(lacking, of)
+            )
+        }
+    }
+}
+
 /// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed
 /// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
-    let mut faults = Vec::new();
-    for (node, state) in investigation.committed() {
+    let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
+    for (node, state, children) in investigation.committed_families() {
         if terms.ruleset().state(state).is_none() {
             let message =
                 format!("{} is {state}, which is not a state of {}.", node.id, terms.ruleset().name);
-            faults.push(
-                Diagnostic::new("UNKNOWN_STATE", message)
-                    .about(&node.id)
-                    .suggest(format!("Reclassify it to one of {}.", terms.ruleset().state_list())),
-            );
+            let fault = Diagnostic::new("UNKNOWN_STATE", message)
+                .about(&node.id)
+                .suggest(format!("Reclassify it to one of {}.", terms.ruleset().state_list()));
+            faults.push((&node.id, fault));
+        }
+        if children.is_empty() {
             continue;
         }
-        let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
-        let Some((parent, above)) = parent.and_then(|parent| Some((parent, parent.state()?))) else {
-            continue;
-        };
-        let promoted = parent.classification.as_ref().is_some_and(|parent| parent.promoted_by().is_some());
-        if terms.is_terminal(above) && !promoted {
-            let message =
-                format!("{} is below {}, which is {above} and takes no children.", node.id, parent.id);
-            faults.push(
-                Diagnostic::new("TERMINAL_PARENT", message)
-                    .about(&node.id)
-                    .suggest(format!("Reclassify {} to an open state.", parent.id)),
-            );
-        } else if !terms.allows_child(above, state) {
-            let message = format!(
-                "{} is {state} under {}, which is {above} and does not allow it.",
-                node.id, parent.id
-            );
-            let allowed = terms::list(terms.child_states(above).unwrap_or_default());
-            faults.push(
-                Diagnostic::new("INVALID_CHILD_STATE", message)
-                    .about(&node.id)
-                    .suggest(format!("Reclassify one of the two; allowed under {above}: {allowed}.")),
-            );
+        let promoted = node.classification.as_ref().is_some_and(|parent| parent.promoted_by().is_some());
+        let takes_none = terms.is_terminal(state) && !promoted;
+        for (child, below) in children.iter().filter_map(|child| Some((child, child.state()?))) {
+            // One of an unknown state is a fault of its own.
+            if terms.ruleset().state(below).is_none() {
+                continue;
+            }
+            if takes_none {
+                let message =
+                    format!("{} is below {}, which is {state} and takes no children.", child.id, node.id);
+                let fault = Diagnostic::new("TERMINAL_PARENT", message)
+                    .about(&child.id)
+                    .suggest(format!("Reclassify {} to an open state.", node.id));
+                faults.push((&child.id, fault));
+            } else if !terms.allows_child(state, below) {
+                let message = format!(
+                    "{} is {below} under {}, which is {state} and does not allow it.",
+                    child.id, node.id
+                );
+                let allowed = terms::list(terms.child_states(state).unwrap_or_default());
+                let fault = Diagnostic::new("INVALID_CHILD_STATE", message)
+                    .about(&child.id)
+                    .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
+                faults.push((&child.id, fault));
+            }
         }
     }
-    faults
+    faults.sort_by_key(|(id, _)| *id);
+    faults.into_iter().map(|(_, fault)| fault).collect()
 }
 
 /// What would raise the quality most.
@@ -219,7 +299,11 @@ fn weakest(figures: &super::quality::Quality) -> &'static str {
 }
 
 /// The lowest round in which nodes are missing, and how many; `None` where none are.
-pub fn next_round(investigation: &Investigation, terms: &Terms) -> Option<NextRound> {
+fn next_round(
+    investigation: &Investigation,
+    terms: &Terms,
+    incomplete: &[(&Node, Requirement)],
+) -> Option<NextRound> {
     let batches = |nodes: u32| terms.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
     if investigation.committed().next().is_none() {
         let nodes_required = terms.min_roots();
@@ -230,10 +314,9 @@ pub fn next_round(investigation: &Investigation, terms: &Terms) -> Option<NextRo
             parents: Vec::new(),
         });
     }
-    let incomplete = terms.incomplete(investigation);
     let parent_round = incomplete.iter().map(|(node, _)| node.round()).min()?;
     let parents: Vec<Owed> = incomplete
-        .into_iter()
+        .iter()
         .filter(|(node, _)| node.round() == parent_round)
         .filter_map(|(node, requirement)| {
             let state = node.state()?.clone();
@@ -245,12 +328,13 @@ pub fn next_round(investigation: &Investigation, terms: &Terms) -> Option<NextRo
     Some(NextRound { round, nodes_required, total_batches: batches(nodes_required), parents })
 }
 
-/// The next legal step, in one line.
-pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
-    if investigation.conclusion().is_some() {
-        return "The investigation has ended. tot_reclassify of a node to another, open state reopens it."
-            .into();
-    }
+/// The next legal step of an open investigation, in one line.
+fn next_action(
+    investigation: &Investigation,
+    terms: &Terms,
+    next: Option<&NextRound>,
+    blocker: Option<&Diagnostic>,
+) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
         let shown = terms::list(pending.iter().take(5));
@@ -259,7 +343,7 @@ pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
             "Research {shown}{more}, each by an agent of its own, then tot_commit with state, findings and agentId."
         );
     }
-    if let Some(next) = next_round(investigation, terms) {
+    if let Some(next) = next {
         if next.round == 1 {
             let roots = terms.ruleset().roots.ids.as_deref().filter(|ids| ids.len() == 1);
             return match roots {
@@ -295,7 +379,7 @@ pub fn next_action(investigation: &Investigation, terms: &Terms) -> String {
         };
         return format!("tot_propose for round {}: {shown}{more}.", next.round);
     }
-    match blockers(investigation, terms).first() {
+    match blocker {
         None => "Nothing is owed: tot_end with your conclusion, or go deeper.".into(),
         Some(blocker) => format!("{} {}", blocker.message, blocker.suggestion.as_deref().unwrap_or_default())
             .trim_end()

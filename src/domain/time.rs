@@ -28,6 +28,11 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
+    /// A millisecond later, or the same at the end of time.
+    pub fn next(self) -> Self {
+        Timestamp::from_milliseconds(self.milliseconds().saturating_add(1)).unwrap_or(self)
+    }
+
     /// Whole seconds since 1970, as git counts time.
     pub fn seconds(self) -> i64 {
         self.0.as_millisecond().div_euclid(1000)

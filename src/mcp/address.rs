@@ -33,7 +33,11 @@ impl Address {
         let path = text.strip_prefix(SCHEME)?;
         let mut parts = path.split('/');
         let session = parts.next().filter(|session| !session.is_empty())?.to_owned();
-        let rest: Vec<&str> = parts.collect();
+        let mut rest: Vec<&str> = parts.collect();
+        // Libraries for URLs write one behind a bare host.
+        if rest == [""] {
+            rest.clear();
+        }
         match rest.as_slice() {
             [] if session == LIST => Some(Address::Investigations),
             _ if session == LIST => None,
@@ -96,6 +100,12 @@ mod tests {
         ] {
             assert_eq!(Address::parse(&address.to_string()), Some(address));
         }
+    }
+
+    #[test]
+    fn a_slash_behind_a_bare_host_says_nothing() {
+        assert_eq!(Address::parse("tot://investigations/"), Some(Address::Investigations));
+        assert_eq!(Address::parse("tot://01a1/"), Some(Address::Overview("01a1".to_owned())));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn example(schema: &Value) -> Value {
             let properties = schema.get("properties").and_then(Value::as_object);
             let shown =
                 properties.into_iter().flatten().filter(|(name, _)| required.contains(&name.as_str()));
-            Value::Object(shown.map(|(name, property)| (name.clone(), example(property))).collect())
+            Value::Object(shown.map(|(name, property)| (name.clone(), example_of(name, property))).collect())
         }
         Some(&"array") => Value::Array(schema.get("items").map(example).into_iter().collect()),
         Some(&"integer" | &"number") => schema.get("minimum").cloned().unwrap_or_else(|| Value::from(1)),
@@ -70,6 +70,43 @@ pub fn example(schema: &Value) -> Value {
         Some(&"null") => Value::Null,
         _ => Value::from("…"),
     }
+}
+
+/// An example of the field of that name: what is to be filled in says so.
+fn example_of(name: &str, property: &Value) -> Value {
+    match example(property) {
+        Value::String(blank) if blank == "…" => Value::from(format!("<{name}>")),
+        known => known,
+    }
+}
+
+/// What is short and no list or object among the fields of a call: what [`example_like`] can make use of.
+pub fn short_fields(sent: &Value) -> Map<String, Value> {
+    let is_short = |value: &Value| match value {
+        Value::String(text) => text.len() <= SHOWN,
+        Value::Number(_) | Value::Bool(_) => true,
+        _ => false,
+    };
+    let fields = sent.as_object().into_iter().flatten();
+    fields.filter(|(_, value)| is_short(value)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The example with what the agent sent in its place, where that fits: an agent copies what it is shown.
+pub fn example_like(schema: &Value, sent: &Map<String, Value>) -> Value {
+    let mut example = example(schema);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let (Some(fields), Some(properties)) = (example.as_object_mut(), properties) else { return example };
+    for (name, value) in sent {
+        let Some(name) = known_name(properties, name).filter(|name| fields.contains_key(*name)) else {
+            continue;
+        };
+        let mut misfits = Vec::new();
+        let understood = fit(&properties[name], value.clone(), "", &mut misfits);
+        if misfits.is_empty() {
+            fields.insert(name.to_owned(), understood);
+        }
+    }
+    example
 }
 
 /// How much of a wrong value is shown.
@@ -157,7 +194,7 @@ fn fit_object(schema: &Value, value: Value, path: &str, misfits: &mut Vec<Misfit
                 path: join(path, name),
                 expected: expected(property),
                 got: "nothing".to_owned(),
-                suggestion: Some(format!("Add `{name}`, such as {}.", shown(&example(property)))),
+                suggestion: Some(format!("Add `{name}`, such as {}.", shown(&example_of(name, property)))),
             });
         }
     }
@@ -620,8 +657,14 @@ mod tests {
 
     #[test]
     fn an_example_is_made_from_what_is_required() {
-        assert_eq!(example(&schema()), json!({"sessionId": "…"}));
-        assert_eq!(example(&schema()["properties"]["nodes"]), json!([{"id": "R1.A", "parent": "…"}]));
+        assert_eq!(example(&schema()), json!({"sessionId": "<sessionId>"}));
+        assert_eq!(example(&schema()["properties"]["nodes"]), json!([{"id": "R1.A", "parent": "<parent>"}]));
+        let sent = json!({"sessionId": "01a19b7c", "nodes": 7, "what": 1});
+        assert_eq!(
+            example_like(&schema(), &short_fields(&sent)),
+            json!({"sessionId": "01a19b7c"}),
+            "what fits is kept"
+        );
         let given = json!({"type": "object", "examples": [{"a": 1}]});
         assert_eq!(example(&given), json!({"a": 1}));
     }

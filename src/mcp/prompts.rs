@@ -4,7 +4,7 @@
 use super::service::{Refusal, Service, Standing};
 use super::wire::beginning;
 use crate::decide::next::{briefs, check};
-use crate::decide::standing::{blockers, next_action};
+use crate::decide::standing::outlook;
 use crate::domain::{Diagnostic, NodeId};
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::terms::list;
@@ -145,7 +145,8 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
             ));
         }
     }
-    let blockers = blockers(investigation, &terms);
+    let outlook = outlook(investigation, &terms);
+    let blockers = &outlook.blockers;
     if !blockers.is_empty() {
         text.push_str("\n\n## What blocks the end\n");
         for blocker in blockers.iter().take(NAMED) {
@@ -158,7 +159,7 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
     text.push_str(&format!(
         "\n\n## Next\n\n{} tot_next gives tasks, prompts and the call that is legal now; tot_read gives what others \
          found, whole.\n\n{}",
-        next_action(investigation, &terms),
+        outlook.next_action,
         instructions(&service.terms(&standing))
     ));
     Ok(text)

@@ -9,7 +9,7 @@ use super::address::Address;
 use super::prompts::quoted;
 use super::service::{Refusal, Service, Standing, sentence};
 use crate::decide::results::results;
-use crate::decide::standing::{blockers, next_action};
+use crate::decide::standing::outlook;
 use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, SvgOptions};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
@@ -310,12 +310,10 @@ fn judged(text: &mut String, standing: &Standing) {
     if investigation.conclusion().is_some() {
         return;
     }
-    let blockers = blockers(investigation, &terms);
-    let _ = write!(text, "\n## Next\n\n{}\n", next_action(investigation, &terms));
-    if !blockers.is_empty() {
-        let said = blockers.iter().map(|blocker| line(&blocker.message));
-        listing(text, "What blocks the end", said, blockers.len());
-    }
+    let outlook = outlook(investigation, &terms);
+    let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
+    let said = outlook.blockers.iter().map(|blocker| line(&blocker.message));
+    listing(text, "What blocks the end", said, outlook.blockers.len());
 }
 
 fn tree(text: &mut String, investigation: &Investigation) {
@@ -358,7 +356,7 @@ fn node(investigation: &Investigation, node: &Node) -> String {
             let _ = write!(text, "{}{asked}, committed {} by {by}", it.current_state(), it.committed_at);
         }
     }
-    let _ = write!(text, "; {below}, in [{}]({session}).\n", label(&line(&investigation.meta().title)));
+    let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&line(&investigation.meta().title)));
     section(&mut text, "Planned", &node.planned_action);
     if let Some(it) = &node.classification {
         section(&mut text, "Findings", &it.findings);

@@ -1,4 +1,4 @@
-//! The MCP server: a table of tools, each understood, run and answered. [`handler`](super::handler) is rmcp's view of it.
+//! The MCP server: a table of tools, each understood, run and answered. The module `handler` is rmcp's view of it.
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
@@ -20,7 +20,7 @@ use rmcp::{
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 use super::{
@@ -165,9 +165,10 @@ impl Tool {
 
     /// Answers a call as an agent sent it. Blocks; a panic of the tool goes through.
     pub fn answer(&self, arguments: Value) -> Reply {
+        let sent = forgiving::short_fields(&arguments);
         match forgiving::understand(self.input_schema(), arguments) {
             Ok(input) => (self.call)(input),
-            Err(misfits) => self.misfitting(&misfits),
+            Err(misfits) => self.misfitting(&misfits, &sent),
         }
     }
 
@@ -186,9 +187,9 @@ impl Tool {
         &self.output
     }
 
-    fn misfitting(&self, misfits: &[Misfit]) -> Reply {
+    fn misfitting(&self, misfits: &[Misfit], sent: &Map<String, Value>) -> Reply {
         let name = self.about.name;
-        let example = forgiving::example(self.input_schema()).to_string();
+        let example = forgiving::example_like(self.input_schema(), sent).to_string();
         let mut errors: Vec<Value> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
         if let Some(rest) = misfits.len().checked_sub(MAX_ERRORS).filter(|rest| *rest > 0) {
             errors.push(error("INVALID_ARGUMENT", &format!("{rest} more misfits are not shown"), None));

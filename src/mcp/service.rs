@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use super::changes::{Changed, Changes, Listener};
 use crate::decide::{Decision, Rejection};
+use crate::domain::id::shorten;
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{Library, Ruleset, RulesetFile, Severity, Terms};
-use crate::store::{Durability, FindError, Snapshot, Store, StoreError};
+use crate::store::{Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
 /// How often a write is tried again when others are faster. Each try that loses means that another one won.
@@ -199,7 +200,7 @@ impl Service {
     fn find(&self, session: &str) -> Result<PathBuf, Refusal> {
         let part = session.trim().to_ascii_lowercase();
         for _ in 0..2 {
-            let path = self.store.find(session)?;
+            let path = self.store.find(session).map_err(|error| self.not_found(error))?;
             // A folder that can't be loaded says so where it is.
             let Ok(snapshot) = self.store.load(&path) else { return Ok(path) };
             let id = snapshot.investigation.meta().id;
@@ -209,7 +210,33 @@ impl Service {
             }
             self.store.correct(&path, id);
         }
-        Ok(self.store.find(session)?)
+        self.store.find(session).map_err(|error| self.not_found(error))
+    }
+
+    /// Why there is no such investigation, with those that were begun last: one of them is often meant.
+    fn not_found(&self, error: FindError) -> Refusal {
+        /// How many are named.
+        const NAMED: usize = 3;
+        let is_unknown = matches!(error, FindError::NotFound { .. });
+        let mut refusal = Refusal::from(error);
+        let filter = ListFilter { state: ListState::All, text: None, after: None, limit: NAMED };
+        if let Some(known) = self.store.list(&filter).ok().filter(|_| is_unknown) {
+            let named: Vec<String> = known
+                .entries
+                .iter()
+                .filter_map(|entry| {
+                    let title = entry.facts.as_ref().map_or("", |facts| facts.title.as_str());
+                    Some(format!("{} (“{}”)", entry.id?, shorten(title)))
+                })
+                .collect();
+            if let Some(error) = refusal.errors.first_mut().filter(|_| !named.is_empty()) {
+                error.suggestion = Some(format!(
+                    "The newest are {}; tot_list has all. tot_start begins another one.",
+                    named.join(", ")
+                ));
+            }
+        }
+        refusal
     }
 
     fn load(&self, path: &Path) -> Result<Result<Standing, Unjudged>, Refusal> {
@@ -377,7 +404,12 @@ impl From<FindError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        Diagnostic::new("STORE_ERROR", sentence(&error)).into()
+        let code = match error {
+            StoreError::InProgress { .. } => "OPERATION_IN_PROGRESS",
+            StoreError::NotAnInvestigation { .. } => "INVALID_INVESTIGATION",
+            _ => "STORE_ERROR",
+        };
+        Diagnostic::new(code, sentence(&error)).into()
     }
 }
 

@@ -709,8 +709,8 @@ mod tests {
         assert_eq!(tools[1]["title"], "A title");
         assert_eq!(tools[1]["inputSchema"]["properties"]["times"]["maximum"], 9);
         assert_eq!(tools[1]["outputSchema"]["type"], "object");
-        let hints = json!({"title": "A title", "readOnlyHint": true, "destructiveHint": false,
-            "idempotentHint": true, "openWorldHint": false});
+        let hints = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+            "openWorldHint": false});
         assert_eq!(tools[1]["annotations"], hints);
         assert!(list["result"].get("resultType").is_none() && list["result"].get("ttlMs").is_none());
 
@@ -793,7 +793,7 @@ mod tests {
         assert!(errors.iter().all(|error| error["code"] == "INVALID_ARGUMENT"));
         assert_eq!(errors[0]["suggestion"], "Did you mean `text`?");
         assert_eq!(errors[1]["message"], "`times`: expected an integer of 1 to 9, got 10");
-        assert!(reply["message"].as_str().unwrap().contains("{\"text\":\"…\"}"), "{reply}");
+        assert!(reply["message"].as_str().unwrap().contains("{\"text\":\"<text>\"}"), "{reply}");
     }
 
     #[tokio::test]

@@ -16,6 +16,10 @@ use crate::store::CommitId;
 /// How much of a finding stands in a reply.
 const SUMMARY: usize = 300;
 
+/// How much of a source's address and title.
+const TARGET: usize = 500;
+const TITLE: usize = 120;
+
 /// Whether the call was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
@@ -308,22 +312,17 @@ impl Shared {
         warnings: &[Diagnostic],
     ) -> Shared {
         let (investigation, terms) = (standing.investigation(), standing.terms());
-        let blockers = standing::blockers(investigation, &terms);
-        let ended = investigation.conclusion().is_some();
+        let outlook = standing::outlook(investigation, &terms);
         Shared {
             status,
-            message: standing::next_action(investigation, &terms),
+            message: outlook.next_action,
             errors: notices(errors),
             warnings: notices(warnings),
             commit: commit.map(|commit| commit.to_string()),
             current_round: Some(investigation.current_round()),
-            can_end: blockers.is_empty(),
-            blockers: notices(&blockers),
-            next_round_info: if ended {
-                None
-            } else {
-                standing::next_round(investigation, &terms).map(Into::into)
-            },
+            can_end: outlook.blockers.is_empty(),
+            blockers: notices(&outlook.blockers),
+            next_round_info: outlook.next_round.map(Into::into),
         }
     }
 }
@@ -405,13 +404,13 @@ impl From<Quality> for QualityFigures {
 impl From<Reference> for ReferenceEntry {
     fn from(reference: Reference) -> Self {
         ReferenceEntry {
-            target: reference.target,
+            target: beginning(&reference.target, TARGET),
             kind: match reference.kind {
                 MentionKind::Url => ReferenceKind::Url,
                 MentionKind::Path => ReferenceKind::Path,
             },
             line: reference.line,
-            title: reference.title,
+            title: reference.title.as_deref().map(|title| beginning(title, TITLE)),
             cited_by: reference.cited_by.iter().map(ToString::to_string).collect(),
         }
     }

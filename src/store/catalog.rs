@@ -1,17 +1,18 @@
 //! Which investigation is in which folder.
 //!
-//! A folder that is named by an id is taken at its word until it is loaded; one with another name (`git clone … foo`)
-//! is asked once. The list is read again when the root folder has changed, and when an id is not in it.
+//! A folder that is named by an id is taken at its word until it is loaded, unless its work tree says otherwise (`cp -r`
+//! under another id's name); then, as one with another name (`git clone … foo`), it is asked once. The list is read again when the root folder has changed, and when an id is not in it.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::git::Git;
+use super::git::Glance;
 use super::read;
 use crate::domain::SessionId;
+use crate::format::layout::{self, Place};
 
 /// The fewest characters of an id that are enough to look for it.
 const SHORTEST: usize = 4;
@@ -132,9 +133,12 @@ impl Listing {
         self.changed = changed;
         self.folders.clear();
         for path in entries(root).unwrap_or_default() {
-            let named = || path.file_name()?.to_str()?.parse().ok();
-            let known = self.asked.get(&path).copied().or_else(named);
-            let id = known.or_else(|| ask(&path));
+            let named: Option<SessionId> =
+                path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+            let known = self.asked.get(&path).copied();
+            // A copy under another id's name is asked, and it is enough to look at its work tree to know one.
+            let taken = known.or_else(|| named.filter(|id| says(&path).is_none_or(|said| said == *id)));
+            let id = taken.or_else(|| ask(&path)).or(named);
             // A folder that holds none yet may be a clone under way: it is asked again.
             if let Some(id) = id.filter(|_| known.is_none()) {
                 self.asked.insert(path.clone(), id);
@@ -163,13 +167,26 @@ pub(super) fn entries(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The id that the work tree of a folder says it is of, at a glance: a hint, which nothing but a closer look follows.
+fn says(path: &Path) -> Option<SessionId> {
+    /// The id stands at the beginning of the file.
+    const BEGINNING: u64 = 256;
+    let file = path.join(layout::META);
+    std::fs::symlink_metadata(&file).ok().filter(std::fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    std::fs::File::open(file).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().find_map(|line| line.strip_prefix("id: "))?.trim().parse().ok()
+}
+
 /// The id of the investigation in a folder, if it holds one.
 fn ask(path: &Path) -> Option<SessionId> {
     if !path.is_dir() {
         return None;
     }
-    let git = Git::open(path).ok()?;
-    let head = git.head().ok()?.commit?;
-    let snapshot = read::snapshot(&git, path, head, None, None).ok()?;
-    Some(snapshot.investigation.meta().id)
+    let glance = Glance::at(path).ok()?;
+    let files = glance.files(glance.head()?).ok()?;
+    let file = files.iter().find(|file| layout::place(&file.path) == Place::Meta)?;
+    let meta = read::meta_of(&file.path, glance.read(file.blob, read::FILE_MAX)).ok()?;
+    Some(meta.id)
 }

@@ -1,23 +1,29 @@
 //! What each commit changed, read from the difference of the trees along first parents, not from messages: commits by
 //! hand and merges are part of the history too.
+//!
+//! A node as it is now is the snapshot's own, neither read nor held twice; so what a history holds beside the snapshot
+//! is what was there once and is another now: proposals, and nodes from before they were reclassified or edited.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::git::{BlobId, Git};
-use super::{CommitId, Fault, HistoryEntry, StoreError, read};
+use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
 use crate::domain::event::what_happened;
 use crate::domain::{Happening, Node, NodeId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// The history up to a commit, newest first.
-pub(super) fn history(git: &Git, head: CommitId) -> Result<Vec<HistoryEntry>, StoreError> {
+/// How many commits of a log are read at once by who may need only the first.
+const PAGE: usize = 64;
+
+/// The history up to a snapshot, newest first.
+pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
     let mut tags: HashMap<CommitId, Vec<String>> = HashMap::new();
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut nodes = Nodes { git, read: HashMap::new() };
-    let commits = git.log(head, None)?;
+    let mut nodes = Nodes { git, read: current(git, snapshot)? };
+    let commits = git.log(snapshot.head, None)?;
     let mut entries = Vec::with_capacity(commits.len());
     for commit in commits {
         let mut happenings = Vec::new();
@@ -29,7 +35,7 @@ pub(super) fn history(git: &Git, head: CommitId) -> Result<Vec<HistoryEntry>, St
                 Place::Meta if change.before.is_none() => happenings.push(Happening::Started),
                 Place::Node(id) => {
                     let before = nodes.get(&change.path, change.before, &id, &mut faults);
-                    let after = nodes.get(&change.path, change.after, &id, &mut faults);
+                    let after = nodes.take(&change.path, change.after, &id, &mut faults);
                     happenings.extend(what_happened(before.as_ref(), after.as_ref()));
                 }
                 Place::Conclusion => match change.after {
@@ -67,23 +73,46 @@ pub(super) fn history(git: &Git, head: CommitId) -> Result<Vec<HistoryEntry>, St
 
 /// The last commit along first parents that changed the path; the first one where none did.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<CommitId, StoreError> {
+    let mut next = Some(head);
     let mut commit = head;
-    for entry in git.log(head, None)? {
-        commit = entry.id;
-        if git.diff(entry.parents.first().copied(), entry.id)?.iter().any(|change| change.path == path) {
-            break;
+    while let Some(from) = next.take() {
+        let page = git.log(from, Some(PAGE + 1))?;
+        for entry in page.iter().take(PAGE) {
+            commit = entry.id;
+            let changes = git.diff(entry.parents.first().copied(), entry.id)?;
+            if changes.iter().any(|change| change.path == path) {
+                return Ok(commit);
+            }
         }
+        next = page.get(PAGE).map(|entry| entry.id);
     }
     Ok(commit)
 }
 
-/// The nodes of the history, each blob read once: what one commit wrote is what a later one changed.
+/// The nodes of a snapshot by their blobs.
+fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), Read>, StoreError> {
+    let mut seen = HashSet::new();
+    let mut nodes = HashMap::new();
+    for file in git.files(snapshot.head)? {
+        let Place::Node(id) = layout::place(&file.path) else { continue };
+        // A tree that names a file twice is read by its first entry.
+        if let Some(node) = snapshot.investigation.node(&id).filter(|_| seen.insert(id.clone())) {
+            nodes.insert((file.blob, id), Ok(Arc::clone(node)));
+        }
+    }
+    Ok(nodes)
+}
+
+type Read = Result<Arc<Node>, Fault>;
+
+/// The nodes of the history that are to be met again: what one commit changed is what an earlier one wrote.
 struct Nodes<'a> {
     git: &'a Git,
-    read: HashMap<(BlobId, NodeId), Result<Arc<Node>, Fault>>,
+    read: HashMap<(BlobId, NodeId), Read>,
 }
 
 impl Nodes<'_> {
+    /// A node as a commit found it.
     fn get(
         &mut self,
         path: &str,
@@ -94,12 +123,20 @@ impl Nodes<'_> {
         let blob = blob?;
         let entry = self.read.entry((blob, id.clone()));
         let read = entry.or_insert_with(|| read::read_node(self.git, path, blob, id).map(Arc::new));
-        match read {
-            Ok(node) => Some(Arc::clone(node)),
-            Err(fault) => {
-                faults.push(fault.clone());
-                None
-            }
-        }
+        read.clone().map_err(|fault| faults.push(fault)).ok()
+    }
+
+    /// A node as a commit wrote it: on the way back in time it is not met again, or else read again.
+    fn take(
+        &mut self,
+        path: &str,
+        blob: Option<BlobId>,
+        id: &NodeId,
+        faults: &mut Vec<Fault>,
+    ) -> Option<Arc<Node>> {
+        let key = (blob?, id.clone());
+        let read = self.read.remove(&key);
+        let read = read.unwrap_or_else(|| read::read_node(self.git, path, key.0, id).map(Arc::new));
+        read.map_err(|fault| faults.push(fault)).ok()
     }
 }

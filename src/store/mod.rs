@@ -294,13 +294,15 @@ impl Store {
         at: Timestamp,
     ) -> Result<Snapshot, StoreError> {
         let git = self.git(&snapshot.path)?;
-        refuse_in_progress(&snapshot.path, git.path())?;
         let files: Vec<git::FileChange> = files
             .into_iter()
             .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
             .collect();
         let head = git.commit(snapshot.head, &files, message, at.seconds()).map_err(|error| match error {
             GitError::HeadMoved { .. } => StoreError::HeadMoved { path: snapshot.path.clone() },
+            GitError::InProgress { what, hint, .. } => {
+                StoreError::InProgress { path: snapshot.path.clone(), what, hint }
+            }
             error => StoreError::Git(error),
         })?;
         let after = if snapshot.faults.is_empty() {
@@ -350,7 +352,7 @@ impl Store {
     ///
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&*self.git(&snapshot.path)?, snapshot.head)
+        history::history(&*self.git(&snapshot.path)?, snapshot)
     }
 
     /// How the commit of one snapshot stands to that of another of the same repository.
@@ -394,7 +396,13 @@ impl Store {
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
         let held = self.held().get(path).map(|(git, _)| git);
-        held.map_or_else(|| Ok(Arc::new(self.open(path)?)), Ok)
+        // Who the user is and what is synced may have been set anew since it was opened.
+        if let Some(git) = held.filter(|git| git.has_current_settings()) {
+            return Ok(git);
+        }
+        let git = Arc::new(self.open(path)?);
+        self.held().replace(path, &git);
+        Ok(git)
     }
 
     fn open(&self, path: &Path) -> Result<Git, GitError> {
@@ -426,47 +434,6 @@ impl Store {
         // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What git itself is in the middle of, by the file or folder that says so, and how it is brought to an end. A commit
-/// then would land inside of it: a rebase would carry it along or leave it behind, a merge would be concluded on a
-/// state that nobody has looked at.
-const IN_PROGRESS: [(&str, &str, &str); 6] = [
-    (
-        "MERGE_HEAD",
-        "a merge",
-        "Finish it with `git merge --continue`, or give it up with `git merge --abort`",
-    ),
-    (
-        "rebase-merge",
-        "a rebase",
-        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
-    ),
-    (
-        "rebase-apply",
-        "a rebase",
-        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
-    ),
-    (
-        "CHERRY_PICK_HEAD",
-        "a cherry-pick",
-        "Finish it with `git cherry-pick --continue`, or give it up with `git cherry-pick --abort`",
-    ),
-    (
-        "REVERT_HEAD",
-        "a revert",
-        "Finish it with `git revert --continue`, or give it up with `git revert --abort`",
-    ),
-    ("BISECT_LOG", "a bisect", "End it with `git bisect reset`"),
-];
-
-fn refuse_in_progress(path: &Path, git_dir: &Path) -> Result<(), StoreError> {
-    for (name, what, hint) in IN_PROGRESS {
-        if git_dir.join(name).symlink_metadata().is_ok() {
-            return Err(StoreError::InProgress { path: path.to_owned(), what, hint });
-        }
-    }
-    Ok(())
 }
 
 /// `HEAD~2^` as `HEAD` and 3: how many first parents back.
@@ -507,6 +474,12 @@ impl Held {
         let entry = self.entries.get_mut(path)?;
         entry.used = self.clock;
         Some((Arc::clone(&entry.git), entry.snapshot.clone()))
+    }
+
+    fn replace(&mut self, path: &Path, git: &Arc<Git>) {
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.git = Arc::clone(git);
+        }
     }
 
     fn keep(&mut self, git: Arc<Git>, snapshot: Snapshot) {

@@ -1,8 +1,13 @@
 //! From the files of a commit to a snapshot.
+//!
+//! 10,000 nodes of 3 KB, loose, read by a process that has none in memory, in an optimised build: 0.5 s of processor time,
+//! shared by the threads (0.52 to 0.95 s by the clock on 4 cores with a load of 19). The process then holds 47 MB, 50 at
+//! its highest (`VmRSS` and `VmHWM` of `/proc/self/status`, 3 before), for 31 MB of text: 1.6 times the text.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use super::git::{BlobId, CommitId, FileKind, Git, GitError, TreeFile};
@@ -14,7 +19,10 @@ use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
-const FILE_MAX: u64 = 16 << 20;
+pub(super) const FILE_MAX: u64 = 16 << 20;
+
+/// The most bytes of nodes that are read at once: many times the largest investigation, and less than a machine has.
+const TEXT_MAX: u64 = 512 << 20;
 
 /// Fewer files than this are read by one thread: starting others would take longer.
 const FEW: usize = 64;
@@ -84,7 +92,7 @@ pub(super) fn snapshot(
             Place::Stray | Place::Other => {}
         }
     }
-    for read in read_nodes(git, &unread) {
+    for read in read_nodes(git, &unread, TEXT_MAX) {
         match read {
             Ok(node) => nodes.push(Arc::new(node)),
             Err(fault) => faults.push(fault),
@@ -118,23 +126,50 @@ pub(super) fn snapshot(
     })
 }
 
-/// The nodes in these files, in their order; many of them by several threads.
-fn read_nodes(git: &Git, files: &[Unread]) -> Vec<Result<Node, Fault>> {
-    let read = |files: &[Unread]| -> Vec<Result<Node, Fault>> {
-        files.iter().map(|file| read_node(git, &file.path, file.blob, &file.id)).collect()
+/// The nodes in these files, in their order; many of them by several threads. Together they have at most `most` bytes:
+/// those after that are not read.
+fn read_nodes(git: &Git, files: &[Unread], most: u64) -> Vec<Result<Node, Fault>> {
+    let read = |files: &[Unread], bytes: &AtomicU64| -> Vec<Result<Node, Fault>> {
+        let node = |file: &Unread| {
+            let beyond = || {
+                let reason =
+                    format!("the nodes have more than {most} bytes together; from here on they are not read");
+                Fault { path: file.path.clone(), line: None, reason }
+            };
+            if bytes.load(Ordering::Relaxed) > most {
+                return Err(beyond());
+            }
+            let text = text(git, &file.path, file.blob)?;
+            let len = text.len() as u64;
+            if bytes.fetch_add(len, Ordering::Relaxed).saturating_add(len) > most {
+                return Err(beyond());
+            }
+            node_in(&text, &file.path, &file.id)
+        };
+        files.iter().map(node).collect()
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     if files.len() < FEW || threads == 1 {
-        return read(files);
+        return read(files, &AtomicU64::new(0));
     }
-    thread::scope(|scope| {
+    let bytes = AtomicU64::new(0);
+    let nodes = thread::scope(|scope| {
         let parts: Vec<_> = files
             .chunks(files.len().div_ceil(threads))
-            .map(|files| (files, scope.spawn(move || read(files))))
+            .map(|files| (files, scope.spawn(|| read(files, &bytes))))
             .collect();
         // A thread that panicked has read nothing; what it could not read is read here, and panics here.
-        parts.into_iter().flat_map(|(files, part)| part.join().unwrap_or_else(|_| read(files))).collect()
-    })
+        parts
+            .into_iter()
+            .flat_map(|(files, part)| part.join().unwrap_or_else(|_| read(files, &bytes)))
+            .collect()
+    });
+    if bytes.into_inner() <= most {
+        return nodes;
+    }
+    // Which thread came first must not decide what is left out.
+    drop(nodes);
+    read(files, &AtomicU64::new(0))
 }
 
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
@@ -172,9 +207,13 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-/// What an investigation's own file says of it.
-pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
-    meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
+fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
+    meta_of(&file.path, git.read(file.blob, FILE_MAX))
+}
+
+/// The same, from the bytes of the file.
+pub(super) fn meta_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<Meta, Fault> {
+    meta_file::read(&text_of(path, bytes)?).map_err(|error| fault(path, error))
 }
 
 fn read_conclusion(git: &Git, file: &TreeFile) -> Result<Conclusion, Fault> {
@@ -199,7 +238,11 @@ fn read_ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
 
 /// The node in a blob, which must be the one that its path names.
 pub(super) fn read_node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
-    let node = node_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))?;
+    node_in(&text(git, path, blob)?, path, id)
+}
+
+fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
+    let node = node_file::read(text).map_err(|error| fault(path, error))?;
     if &node.id != id {
         return Err(Fault {
             path: path.to_owned(),
@@ -211,8 +254,12 @@ pub(super) fn read_node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Res
 }
 
 fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
+    text_of(path, git.read(blob, FILE_MAX))
+}
+
+fn text_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<String, Fault> {
     let refused = |reason: String| Fault { path: path.to_owned(), line: None, reason };
-    let bytes = git.read(blob, FILE_MAX).map_err(|error: GitError| refused(error.to_string()))?;
+    let bytes = bytes.map_err(|error| refused(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
@@ -222,4 +269,40 @@ fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
 
 fn fault(path: &str, error: YamlError) -> Fault {
     Fault { path: path.to_owned(), line: error.line, reason: error.message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::git::{Configuration, FileChange};
+    use super::*;
+
+    #[test]
+    fn the_same_nodes_are_left_out_where_there_is_too_much_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids: Vec<NodeId> = (100..400).map(|n| format!("R1.A{n}").parse().unwrap()).collect();
+        let file = |id: &NodeId| {
+            let text = format!(
+                "version: 1\nid: {id}\ntitle: A\nplannedAction: Look.\nproposedAt: 2026-01-05T09:00:00.000Z\n"
+            );
+            FileChange { path: layout::node(id), content: Some(text.into_bytes()) }
+        };
+        let files: Vec<FileChange> = ids.iter().map(file).collect();
+        let dir = folder.path().join("it");
+        let (git, head) =
+            Git::init_with(Configuration::Isolated, &dir, "x", &files, "Start", 1_767_603_600).unwrap();
+        let unread: Vec<Unread> = git
+            .files(head)
+            .unwrap()
+            .into_iter()
+            .map(|file| {
+                let Place::Node(id) = layout::place(&file.path) else { panic!("{}", file.path) };
+                Unread { id, path: file.path, blob: file.blob }
+            })
+            .collect();
+        let one = files[0].content.as_ref().unwrap().len() as u64;
+        assert!(read_nodes(&git, &unread, one * 300).iter().all(Result::is_ok));
+        let read = read_nodes(&git, &unread, one * 200);
+        assert!(read[..200].iter().all(Result::is_ok));
+        assert!(read[200..].iter().all(Result::is_err));
+    }
 }

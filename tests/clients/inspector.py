@@ -4,7 +4,8 @@
   inspector.py path/to/tot-mcp path/to/node_modules
 
 Lists the tools with `--strict`, which must find no error in their schemas (warnings are shown); runs the investigation
-of `investigation.py`, a new inspector and a new server for each call; and looks at its git repository. All of it twice:
+of `investigation.py`, a new inspector and a new server for each call; reads resources and prompts; and looks at its git
+repository. All of it twice:
 by `initialize`, and by `server/discover` (2026-07-28).
 
 By hand, from the root of the project (the inspector needs Node 22, which package.json brings along):
@@ -70,6 +71,21 @@ class Inspector:
         assert (status == TOOL_ERROR) == bool(result.get("isError")), f"{tool}: exit {status}, {result}"
         return result
 
+    def look_around(self, session):
+        """Resources and prompts; it has no command for completions."""
+        _, listed, _ = self.run("--method", "resources/list")
+        assert f"tot://{session}" in [resource["uri"] for resource in listed["resources"]], listed
+        _, listed, _ = self.run("--method", "resources/templates/list")
+        assert len(listed["resourceTemplates"]) == 5, listed
+        for uri, mime, part in investigation.resources(session):
+            _, read, _ = self.run("--method", "resources/read", "--uri", uri)
+            content = read["contents"][0]
+            assert content["mimeType"] == mime and part in content["text"], f"{uri}: {content}"
+        for name, arguments, part in investigation.prompts(session):
+            pairs = [f"{key}={value}" for key, value in arguments.items()]
+            _, prompt, _ = self.run("--method", "prompts/get", "--prompt-name", name, "--prompt-args", *pairs)
+            assert part in prompt["messages"][0]["content"]["text"], f"{name}: {prompt}"
+
 
 def main():
     server, modules = map(os.path.abspath, sys.argv[1:3])
@@ -81,13 +97,13 @@ def main():
             investigation.check_tools(tools)
             session = repository = head = None
             for tool, arguments, status, code in investigation.CALLS:
-                if session:
-                    arguments = {"sessionId": session, **arguments}
+                arguments = investigation.arguments_of(tool, arguments, session)
                 result = inspector.call(tool, arguments)
                 reply = result["structuredContent"]
                 investigation.check_reply(tool, status, code, reply, result.get("isError"))
                 session, repository = session or reply["sessionId"], repository or reply["repository"]
                 head = reply.get("commit") or head
+            inspector.look_around(session)
             commits = investigation.check_repository(repository, home, head)
         calls = len(investigation.CALLS)
         print(f"PASS inspector, {era} protocol: tools/list --strict, {calls} calls, {commits} commits")

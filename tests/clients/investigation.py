@@ -80,23 +80,73 @@ CALLS = [
         None,
     ),
     ("tot_status", {}, "OK", None),
+    ("tot_read", {"nodeIds": ["R1.A", "R2.A1"]}, "OK", None),
+    ("tot_read", {"nodeIds": ["R9.Z"]}, "REJECTED", "NODE_NOT_FOUND"),
+    ("tot_next", {"dimensions": {"disk": ["old", "new"]}}, "OK", None),
+    # A whole turn of which nothing is left: it proposes nothing.
+    ("tot_step", {"nodes": []}, "OK", None),
+    ("tot_reclassify", {"nodeId": "R3.A1a", "newState": "VERIFY", "reason": "as it was"}, "OK", None),
+    ("tot_list", {"text": "backup", "state": "open"}, "OK", None),
     ("tot_end", {"conclusion": "Compress on all cores: `zstd -T0`.", "agentId": "measurer"}, "OK", None),
+    ("tot_report", {}, "OK", None),
 ]
 
 # The tools that write nothing when they are OK.
 READERS = {"tot_status", "tot_read", "tot_list", "tot_next"}
 
+# Calls of other tools that commit nothing: the report is no part of the repository, and two of the calls ask for nothing.
+WITHOUT_COMMIT = READERS | {"tot_report", "tot_step", "tot_reclassify"}
+
+# The tools that are about no single investigation.
+WITHOUT_SESSION = {"tot_start", "tot_list"}
+
+# All tools there are.
+TOOLS = {tool for tool, _, _, _ in CALLS}
+
+
+def arguments_of(tool, arguments, session):
+    """The arguments with the id of the investigation, where the tool takes it."""
+    return arguments if tool in WITHOUT_SESSION else {"sessionId": session, **arguments}
+
+
+def resources(session):
+    """Addresses with their type and something that must stand there."""
+    return [
+        ("tot://investigations", "text/markdown", session),
+        (f"tot://{session}", "text/markdown", "Compress on all cores"),
+        (f"tot://{session}/nodes/R2.A1", "text/markdown", "41 minutes"),
+        (f"tot://{session}/graph.dot", "text/vnd.graphviz", "digraph Investigation"),
+        (f"tot://{session}/graph.svg", "image/svg+xml", "<svg"),
+        (f"tot://{session}/history", "text/markdown", "ended/1"),
+    ]
+
+
+def prompts(session):
+    """Prompts with their arguments and something that must stand in them."""
+    return [
+        ("investigate", {"query": "Why is the sky blue?"}, "> Why is the sky blue?"),
+        ("continue", {"sessionId": session}, "Why does the nightly backup take four hours?"),
+        ("verify", {"sessionId": session, "nodeId": "R2.A1"}, "41 minutes"),
+    ]
+
+
+def completions(session):
+    """Arguments of the prompt `verify`, what is known, and what must be among the values."""
+    return [
+        ({"name": "sessionId", "value": session[:8]}, {}, session),
+        ({"name": "nodeId", "value": "R3"}, {"sessionId": session}, "R3.A1a"),
+    ]
+
 
 def writing_calls():
     """How many commits the calls make."""
-    return sum(1 for tool, _, status, _ in CALLS if status == "OK" and tool not in READERS)
+    return sum(1 for tool, _, status, _ in CALLS if status == "OK" and tool not in WITHOUT_COMMIT)
 
 
 def check_tools(tools):
     """What every listed tool must have: `tools` as the protocol sends it."""
     names = [tool["name"] for tool in tools]
-    for tool, _, _, _ in CALLS:
-        assert tool in names, f"{tool} is not listed: {names}"
+    assert set(names) == TOOLS, f"the tools are {names}, and the calls are of {TOOLS}"
     for tool in tools:
         name, hints = tool["name"], tool.get("annotations") or {}
         assert tool.get("title") and tool.get("description"), f"{name} has no title or no description"
@@ -113,7 +163,7 @@ def check_reply(tool, status, code, reply, is_error):
     assert reply["status"] == status, told
     assert bool(is_error) == (status == "REJECTED"), told
     assert isinstance(reply["message"], str) and reply["message"], told
-    assert (reply.get("commit") is not None) == (status == "OK" and tool not in READERS), told
+    assert (reply.get("commit") is not None) == (status == "OK" and tool not in WITHOUT_COMMIT), told
     if status == "REJECTED":
         codes = [error["code"] for error in reply["errors"] + reply["blockers"]]
         assert codes and (code is None or code in codes), told

@@ -3,7 +3,8 @@
 
   python_client.py path/to/tot-mcp
 
-Lists the tools, runs the investigation of `investigation.py`, and looks at its git repository. The client itself
+Lists the tools, runs the investigation of `investigation.py`, reads its resources, prompts and completions, and looks
+at its git repository. The client itself
 refuses a structuredContent that does not fit the tool's outputSchema, though not of rejected calls; those are held to
 it here. With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
 
@@ -25,6 +26,8 @@ from importlib.metadata import version
 
 import jsonschema
 from mcp import ClientSession, StdioServerParameters
+from mcp.types import PromptReference
+from pydantic import AnyUrl
 from mcp.client.stdio import stdio_client
 
 import investigation
@@ -37,8 +40,7 @@ async def play(client):
     schemas = {tool["name"]: tool["outputSchema"] for tool in listed["tools"]}
     session = repository = head = None
     for tool, arguments, status, code in investigation.CALLS:
-        if session:
-            arguments = {"sessionId": session, **arguments}
+        arguments = investigation.arguments_of(tool, arguments, session)
         result = await client.call_tool(tool, arguments)
         result = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         reply = result["structuredContent"]
@@ -47,16 +49,53 @@ async def play(client):
         investigation.check_reply(tool, status, code, reply, result.get("isError"))
         session, repository = session or reply["sessionId"], repository or reply["repository"]
         head = reply.get("commit") or head
+    await look_around(client, session)
     return repository, head
+
+
+async def look_around(client, session):
+    """Resources, prompts and completions."""
+    plain = lambda result: result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    old = version("mcp").startswith("1.")
+    listed = plain(await client.list_resources())["resources"]
+    assert f"tot://{session}" in [resource["uri"] for resource in listed], listed
+    assert len(plain(await client.list_resource_templates())["resourceTemplates"]) == 5
+    for uri, mime, part in investigation.resources(session):
+        content = plain(await client.read_resource(AnyUrl(uri) if old else uri))["contents"][0]
+        assert content["mimeType"] == mime and part in content["text"], f"{uri}: {content}"
+    try:
+        uri = f"tot://{session}/nodes/R9.Z"
+        await client.read_resource(AnyUrl(uri) if old else uri)
+    except Exception as error:
+        assert "no such node" in str(error), error
+    else:
+        raise AssertionError("a resource was read that is not there")
+    names = [prompt["name"] for prompt in plain(await client.list_prompts())["prompts"]]
+    assert names == [name for name, _, _ in investigation.prompts(session)], names
+    for name, arguments, part in investigation.prompts(session):
+        prompt = plain(await client.get_prompt(name, arguments))
+        assert part in prompt["messages"][0]["content"]["text"], f"{name}: {prompt}"
+    reference = PromptReference(type="ref/prompt", name="verify")
+    for argument, known, value in investigation.completions(session):
+        found = plain(await client.complete(reference, argument, known))["completion"]
+        assert value in found["values"], f"{argument}: {found}"
 
 
 async def by_session(parameters):
     """As with `mcp` 1.x: `initialize`, then the calls."""
-    async with stdio_client(parameters) as (read, write), ClientSession(read, write) as client:
+    heard = []
+
+    async def hear(message):
+        heard.append(str(message))
+
+    async with stdio_client(parameters) as (read, write), ClientSession(read, write, message_handler=hear) as client:
         hello = await client.initialize()
         hello = hello.model_dump(mode="json", by_alias=True)
         assert hello["instructions"], "the server gives no instructions"
-        return hello["protocolVersion"], await play(client)
+        played = await play(client)
+        # The older protocol tells everybody of a new investigation.
+        assert any("list_changed" in message for message in heard), f"no word of the new investigation: {heard}"
+        return hello["protocolVersion"], played
 
 
 async def by_client(parameters):

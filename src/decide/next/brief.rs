@@ -14,10 +14,10 @@ use crate::ruleset::{Role, State, Terms};
 
 /// The most characters of a prompt, and the least that it is cut to when there are many.
 const PROMPT_MAX: usize = 1_200;
-const PROMPT_LEAST: usize = 500;
+const PROMPT_LEAST: usize = 600;
 
 /// What all prompts of one plan may take together.
-const PROMPTS_MAX: usize = 7_000;
+const PROMPTS_MAX: usize = 6_500;
 
 /// The most characters of the part of a title that is taken over from the parent.
 const BASE_MAX: usize = 80;
@@ -110,10 +110,13 @@ pub(super) fn prompt(
     let room = length.saturating_sub(rules.chars().count() + report.chars().count() + 30);
     let head = format!("Research {id}: {}", clip(title, room / 5));
     let query = format!("Question: {}", clip(&fold(&investigation.meta().query), room / 5));
+    let known = investigation.meta().context.as_deref().map(fold).filter(|context| !context.is_empty());
+    let known = known.map(|context| format!("Known beforehand: {}", clip(&context, room / 6)));
     let todo = format!("Do: {}", clip(&fold(action), room / 4));
-    let used = head.chars().count() + query.chars().count() + todo.chars().count() + 4;
+    let used = known.as_deref().map_or(0, |known| known.chars().count() + 1);
+    let used = used + head.chars().count() + query.chars().count() + todo.chars().count() + 4;
     let path = parent.map(|parent| path(investigation, parent, room.saturating_sub(used)));
-    let parts = [Some(head), Some(query), path, Some(todo), Some(rules), Some(report.to_owned())];
+    let parts = [Some(head), Some(query), known, path, Some(todo), Some(rules), Some(report.to_owned())];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

@@ -22,7 +22,7 @@ const ABOUT: About = About {
                   confirmed or refuted), `pendingExplore` (open nodes that lack children). Codes: NOT_PROPOSED, \
                   UNKNOWN_STATE, INVALID_CHILD_STATE (under this parent), TERMINAL_PARENT, MISSING_EVIDENCE, \
                   TERMINAL_RATIO_EXCEEDED (too many closed at once), DUPLICATE_IN_BATCH, EMPTY_BATCH, \
-                  TEXT_TOO_LONG, INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, REUSED_AGENT, \
+                  INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, REUSED_AGENT, \
                   EMPTY_FINDINGS, SECRET_SUSPECTED, INCOMPLETE_<STATE>.",
     read_only: false,
     idempotent: false,

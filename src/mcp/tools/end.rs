@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, summary};
+use super::super::wire::{
+    Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, beginning, summary,
+};
 use super::{answer, graph_of};
 use crate::decide::end::{End, end};
 use crate::decide::quality::quality;
@@ -26,6 +28,9 @@ const ABOUT: About = About {
     read_only: false,
     idempotent: true,
 };
+
+/// The most characters of a title in the reply.
+const TITLE: usize = 120;
 
 /// The end.
 #[derive(Deserialize, JsonSchema)]
@@ -141,7 +146,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
                 .iter()
                 .map(|solution| Solution {
                     node_id: solution.node.id.to_string(),
-                    title: solution.node.title.clone(),
+                    title: beginning(&solution.node.title, TITLE),
                     round: solution.node.round(),
                     verified: !solution.verified_by.is_empty(),
                     verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
@@ -155,7 +160,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
                 .iter()
                 .map(|node| Theory {
                     node_id: node.id.to_string(),
-                    title: node.title.clone(),
+                    title: beginning(&node.title, TITLE),
                     round: node.round(),
                     summary: findings(node),
                 })

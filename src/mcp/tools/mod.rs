@@ -15,6 +15,7 @@ mod step;
 use std::sync::Arc;
 
 use super::address::Address;
+use super::bounded::GRAPH;
 use super::server::{Answer, Tool};
 use super::service::{Refusal, Service, Standing};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
@@ -30,16 +31,17 @@ repository that people review: every call that changes something is one commit.
 The loop: tot_start gives a sessionId and the method's instructions. tot_propose registers nodes to research (R1.A, its \
 child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
 findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
-until `canEnd` is true; then tot_end with a conclusion.
+until `canEnd` is true; then tot_end with a conclusion. tot_next plans for you: tasks with a prompt for each research \
+agent, and in `nextCall` the one call that is legal now. tot_step is a whole turn in one call.
 
-tot_next plans for you: tasks with fresh ids, a prompt for each research agent, and in `nextCall` the one call that is \
-legal now and leads on. tot_step is a whole turn in one call: it commits `results`, proposes what comes next, and \
-returns the tasks.
+Every reply says in `message` what to do next, in `blockers` what keeps the end away, in `nextRoundInfo` which children \
+are owed. `errors`, `warnings` and `blockers` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED \
+wrote nothing: its errors say how to mend the call. Codes of any tool: SESSION_NOT_FOUND (names the newest), \
+AMBIGUOUS_SESSION, INVALID_ARGUMENT, TEXT_TOO_LONG, INVALID_RULESET and STORE_ERROR (for a person to mend). Replies are \
+short: `omitted` counts what was left out of a list, and tot_status pages through it.
 
-Every reply says in `message` what to do next, in `blockers` what keeps the end away, and in `nextRoundInfo` which \
-children are owed. A reply with status REJECTED wrote nothing: its `errors` say what was wrong and how to mend it. \
-tot_status shows how an investigation stands; tot_reclassify revives, corrects or gives up a node. Work survives a \
-restart: any sessionId can be taken up again.";
+Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
+whole, tot_reclassify revives, corrects or gives up one, tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// The same, with the names of the methods that this server offers.
 pub fn instructions(service: &Service) -> String {
@@ -82,9 +84,6 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
     }
 }
 
-/// The most bytes of a graph that is sent unasked: the rest of the reply needs room, too.
-const GRAPH_BYTES: usize = 7_000;
-
 /// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let (investigation, terms) = (standing.investigation(), standing.terms());
@@ -96,7 +95,7 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         GraphForm::Auto if nodes > GRAPH_NODES => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(investigation, terms.ruleset());
-            if form == GraphForm::Auto && dot.len() > GRAPH_BYTES {
+            if form == GraphForm::Auto && dot.len() > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);

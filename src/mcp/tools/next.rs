@@ -9,9 +9,12 @@ use serde_json::{Map, Value, json};
 
 use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
-use super::super::wire::{Object, Shared};
+use super::super::wire::{Object, Shared, beginning};
 use super::answer;
-use crate::decide::next::{Call, Coverage, Dimension, Next, NextCall, Plan, Step, Strategy, Task, next};
+use crate::decide::commit::TO_FILL_IN;
+use crate::decide::next::{
+    Call, Coverage, Dimension, Next, NextCall, Plan, Step, Strategy, Task, next, number_of_tasks,
+};
 use crate::domain::{Investigation, SessionId};
 
 const ABOUT: About = About {
@@ -21,11 +24,13 @@ const ABOUT: About = About {
                   research agent and a state that leads to the end; pending nodes first (`pending: true`), then \
                   fresh ones with legal ids. `nextCall`: the one call that is legal now and makes progress; what \
                   stands in < > is to be filled in. `dimensions` asks for tasks that cover all combinations of \
-                  values; a node covers one if title and plannedAction name its values. Codes: INVALID_ARGUMENT, \
-                  SESSION_NOT_FOUND.",
+                  values; a node covers one if title and plannedAction name its values. Code: INVALID_ARGUMENT.",
     read_only: true,
     idempotent: true,
 };
+
+/// The most characters of a planned action in the reply; the whole stands in the node.
+const ACTION: usize = 300;
 
 /// What is to be planned.
 #[derive(Deserialize, JsonSchema)]
@@ -46,7 +51,7 @@ struct Input {
 }
 
 /// What comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub(super) enum StrategyName {
@@ -66,7 +71,7 @@ struct Output {
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_call: Option<NextCallEntry>,
-    /// Nodes to propose and research; a batch that tot_propose accepts as it stands.
+    /// Nodes to research: the pending ones, then those that tot_step would propose.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Vec<TaskEntry>>,
     /// How far the combinations of `dimensions` are covered, pending nodes included.
@@ -106,6 +111,9 @@ pub(super) struct TaskEntry {
     prompt: String,
     /// A state that is legal and leads to the end; the findings decide.
     suggested_state: String,
+    /// Whether it is proposed already.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pending: bool,
 }
 
 /// How far combinations are covered.
@@ -136,11 +144,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let standing = service.read(&input.session_id)?;
-    let request = Next {
-        strategy: input.strategy.into(),
-        max_tasks: input.max_tasks,
-        dimensions: input.dimensions.into_iter().map(|(name, values)| Dimension { name, values }).collect(),
-    };
+    let request = plan(input.strategy, input.max_tasks, input.dimensions);
     let plan = match next(standing.investigation(), &standing.terms(), &request) {
         Ok(plan) => plan,
         Err(rejection) => {
@@ -148,35 +152,42 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         }
     };
     let mut output = Output::from(Shared::done(&standing, None, &[]));
-    output.next_call = next_call(standing.investigation(), &plan);
+    output.next_call = next_call(standing.investigation(), &plan, &request);
     if let Some(call) = &output.next_call {
         output.shared.message = call.message();
     }
-    output.tasks = Some(plan.tasks.into_iter().map(Into::into).collect());
+    let room = number_of_tasks(request.max_tasks)? as usize;
+    let fresh = room.saturating_sub(plan.pending.len());
+    let fresh =
+        if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
+    output.tasks = Some(tasks(plan.pending, fresh));
     output.coverage = plan.coverage.map(Into::into);
     Ok(output)
 }
 
+/// What is asked of the planner.
+pub(super) fn plan(
+    strategy: StrategyName,
+    max_tasks: Option<u32>,
+    dimensions: BTreeMap<String, Vec<String>>,
+) -> Next {
+    let dimensions = dimensions.into_iter().map(|(name, values)| Dimension { name, values }).collect();
+    Next { strategy: strategy.into(), max_tasks, dimensions }
+}
+
+/// The tasks of a reply: what is pending, then what is not proposed yet.
+pub(super) fn tasks(pending: Vec<Task>, fresh: Vec<Task>) -> Vec<TaskEntry> {
+    let entry = |pending| move |task| TaskEntry { pending, ..TaskEntry::from(task) };
+    pending.into_iter().map(entry(true)).chain(fresh.into_iter().map(entry(false))).collect()
+}
+
 /// The plan's next call, as arguments for its tool.
-pub(super) fn next_call(investigation: &Investigation, plan: &Plan) -> Option<NextCallEntry> {
+pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Next) -> Option<NextCallEntry> {
     let NextCall { call, reason } = plan.next_call.as_ref()?;
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
-        Call::Propose => {
-            let nodes: Vec<Value> = plan
-                .tasks
-                .iter()
-                .map(|task| {
-                    json!({
-                        "id": task.id.as_str(),
-                        "parent": task.parent.as_ref().map(|parent| parent.as_str()),
-                        "title": task.title,
-                        "plannedAction": task.planned_action,
-                    })
-                })
-                .collect();
-            ("tot_propose", json!({"nodes": nodes}))
-        }
+        // The tasks are in the reply already; a turn on this very state proposes them as they are.
+        Call::Propose => ("tot_step", as_asked(asked)),
         Call::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             ("tot_propose", json!({"withdraw": ids}))
@@ -205,6 +216,22 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan) -> Option<Ne
     })
 }
 
+/// The arguments that make the same plan again.
+fn as_asked(asked: &Next) -> Value {
+    let mut arguments = Map::new();
+    if asked.strategy != Strategy::default() {
+        arguments.insert("strategy".into(), json!(StrategyName::from(asked.strategy)));
+    }
+    if let Some(most) = asked.max_tasks {
+        arguments.insert("maxTasks".into(), json!(most));
+    }
+    if !asked.dimensions.is_empty() {
+        let dimensions = asked.dimensions.iter().map(|it| (it.name.clone(), json!(it.values)));
+        arguments.insert("dimensions".into(), Value::Object(dimensions.collect()));
+    }
+    Value::Object(arguments)
+}
+
 impl NextCallEntry {
     /// What to do next, in one line.
     pub(super) fn message(&self) -> String {
@@ -226,7 +253,7 @@ fn result(step: &Step) -> Value {
     let mut result = json!({
         "nodeId": step.node.as_str(),
         "state": step.state.as_str(),
-        "findings": "<findings in Markdown, sources under ## References>",
+        "findings": TO_FILL_IN,
         "agentId": format!("<agent of {}>", step.node),
     });
     if let (Some(least), Some(fields)) = (step.evidence, result.as_object_mut()) {
@@ -251,13 +278,25 @@ impl From<StrategyName> for Strategy {
     }
 }
 
+impl From<Strategy> for StrategyName {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Balanced => StrategyName::Balanced,
+            Strategy::Exhaustive => StrategyName::Exhaustive,
+            Strategy::Verify => StrategyName::Verify,
+            Strategy::Deepen => StrategyName::Deepen,
+        }
+    }
+}
+
 impl From<Task> for TaskEntry {
     fn from(task: Task) -> Self {
         TaskEntry {
             id: task.id.to_string(),
             parent: task.parent.as_ref().map(ToString::to_string),
             title: task.title,
-            planned_action: task.planned_action,
+            planned_action: beginning(&task.planned_action, ACTION),
+            pending: false,
             prompt: task.prompt,
             suggested_state: task.suggested_state.to_string(),
         }

@@ -14,14 +14,20 @@ use super::super::wire::{
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
-use crate::domain::{Diagnostic, Investigation};
+use crate::domain::{Diagnostic, Node};
 use crate::store::Snapshot;
 
-/// How many entries a page has.
+/// How many entries a page has at most.
 const PAGE: usize = 50;
 
 /// The most characters of the question in a reply.
-const QUERY: usize = 1_000;
+const QUERY: usize = 600;
+
+/// The most characters of a title in a reply.
+const TITLE: usize = 120;
+
+/// The most bytes of the page of a list.
+const ROOM: usize = 4_500;
 
 const ABOUT: About = About {
     name: "tot_status",
@@ -29,8 +35,7 @@ const ABOUT: About = About {
     description: "Shows how an investigation stands, without writing: question, nodes by state, `pending` \
                   proposals, `incomplete` nodes (open, lacking children), quality, all that blocks the end, \
                   `nextAction`, the graph while it is small, and `faults` of its files. `detail: full` lists all \
-                  nodes with state and title. Long lists come in pages (`nextCursor`). Codes: SESSION_NOT_FOUND, \
-                  AMBIGUOUS_SESSION.",
+                  nodes with state and title. Long lists come in pages (`nextCursor`).",
     read_only: true,
     idempotent: true,
 };
@@ -104,7 +109,7 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Object>")]
     incomplete: Option<Vec<IncompleteNode>>,
-    /// Committed nodes, with `detail: full`.
+    /// All nodes, with `detail: full`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Object>")]
     listed: Option<Vec<Listed>>,
@@ -132,8 +137,9 @@ struct Output {
 struct Listed {
     /// The node.
     node_id: String,
-    /// Its state.
-    state: String,
+    /// Its state; absent while it is only proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
     /// Its title.
     title: String,
 }
@@ -167,41 +173,44 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
 fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
     let (investigation, terms) = (standing.investigation(), standing.terms());
     let shared = Shared::done(standing, None, &[]);
-    let facts = facts(&standing.snapshot, shared, input, start);
+    let graph = graph_of(standing, input.graph);
+    let room = if graph.dot.is_some() { ROOM / 3 } else { ROOM };
+    let facts = facts(&standing.snapshot, shared, input, start, room);
     let mut active: BTreeMap<String, usize> =
         terms.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
     active.extend(facts.active_by_state.into_iter().flatten());
     let terminal = investigation.committed().filter(|(_, state)| terms.is_terminal(state)).count();
-    let all_incomplete = incomplete(investigation, &terms);
-    let concise_has_more = input.detail == Detail::Concise && more(all_incomplete.len(), start);
     let mut faults = facts.faults.unwrap_or_default();
     faults.extend(at_odds(investigation, &terms).iter().map(ToString::to_string));
+    let all_incomplete = incomplete(investigation, &terms).into_iter();
+    let (incomplete, next_cursor) = match input.detail {
+        // The cursor goes through the nodes then.
+        Detail::Full => (page(all_incomplete, 0, ROOM / 3).0, facts.next_cursor),
+        Detail::Concise => page(all_incomplete, start, room),
+    };
     Output {
         faults: (!faults.is_empty()).then_some(faults),
         active_by_state: Some(active),
         terminal_nodes: Some(terminal),
-        incomplete: Some(match input.detail {
-            Detail::Full => all_incomplete,
-            Detail::Concise => all_incomplete.into_iter().skip(start).take(PAGE).collect(),
-        }),
-        next_cursor: if concise_has_more { Some((start + PAGE).to_string()) } else { facts.next_cursor },
+        incomplete: Some(incomplete),
+        next_cursor,
         quality: Some(quality(investigation, &terms).into()),
         next_action: Some(facts.shared.message.clone()),
-        graph: graph_of(standing, input.graph),
+        graph,
         ..facts
     }
 }
 
 /// What can be said of an investigation whose rules can't be used.
 fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Output {
-    let mut facts = facts(&unjudged.snapshot, Shared::unjudged(unjudged), input, start);
+    let mut facts = facts(&unjudged.snapshot, Shared::unjudged(unjudged), input, start, ROOM);
     let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
     facts.faults = Some(fault.into_iter().chain(facts.faults.into_iter().flatten()).collect());
     Output { next_action: unjudged.error.suggestion.clone(), ..facts }
 }
 
 /// What needs no rules.
-fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Output {
+fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize, room: usize) -> Output {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -209,11 +218,17 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Ou
         *active.entry(state.to_string()).or_default() += 1;
     }
     let total = active.values().sum();
-    let full = input.detail == Detail::Full;
+    let (listed, next_cursor) = match input.detail {
+        Detail::Concise => (None, None),
+        Detail::Full => {
+            let (listed, next) = page(investigation.nodes().map(|node| Listed::of(node)), start, room);
+            (Some(listed), next)
+        }
+    };
     Output {
         session_id: Some(meta.id.to_string()),
         query: Some(beginning(&meta.query, QUERY)),
-        title: Some(meta.title.clone()),
+        title: Some(beginning(&meta.title, TITLE)),
         ruleset: Some(meta.ruleset.clone()),
         mode: Some(meta.mode.clone()),
         min_rounds: Some(meta.min_rounds),
@@ -221,28 +236,41 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize) -> Ou
         active_by_state: Some(active),
         total_nodes: Some(total),
         pending: Some(pending(investigation)),
-        listed: full.then(|| listed(investigation, start)),
-        next_cursor: (full && more(total, start)).then(|| (start + PAGE).to_string()),
+        listed,
+        next_cursor,
         faults: (!snapshot.faults.is_empty())
             .then(|| snapshot.faults.iter().map(ToString::to_string).collect()),
         ..Output::from(shared)
     }
 }
 
-/// Whether a list of that length goes on behind the page.
-fn more(length: usize, start: usize) -> bool {
-    length > start.saturating_add(PAGE)
+/// A page of a list: as many entries from `start` on as fit into so many bytes, and where the next page begins.
+fn page<T: Serialize>(
+    entries: impl Iterator<Item = T>,
+    start: usize,
+    room: usize,
+) -> (Vec<T>, Option<String>) {
+    let mut entries = entries.skip(start).peekable();
+    let mut page = Vec::new();
+    let mut left = room;
+    while let Some(entry) = entries.peek() {
+        let needs = serde_json::to_string(entry).map_or(0, |text| text.len() + 1);
+        if page.len() == PAGE || (!page.is_empty() && needs > left) {
+            let next = start.saturating_add(page.len()).to_string();
+            return (page, Some(next));
+        }
+        left = left.saturating_sub(needs);
+        page.extend(entries.next());
+    }
+    (page, None)
 }
 
-fn listed(investigation: &Investigation, start: usize) -> Vec<Listed> {
-    investigation
-        .committed()
-        .skip(start)
-        .take(PAGE)
-        .map(|(node, state)| Listed {
+impl Listed {
+    fn of(node: &Node) -> Self {
+        Listed {
             node_id: node.id.to_string(),
-            state: state.to_string(),
-            title: node.title.clone(),
-        })
-        .collect()
+            state: node.state().map(ToString::to_string),
+            title: beginning(&node.title, TITLE),
+        }
+    }
 }

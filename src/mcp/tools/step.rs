@@ -1,6 +1,7 @@
 //! `tot_step`: a whole turn of the loop. It is `tot_commit`, then `tot_propose`, then `tot_next`, in this order, and the
 //! one tool that may write two commits: what was committed stands, whatever becomes of the proposal.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use super::super::server::{About, Answer, Tool};
 use super::super::service::{Refusal, Service, Written};
 use super::super::wire::{IncompleteNode, Object, Shared, TransitionEntry, incomplete, notices, pending};
 use super::commit::{Committed, ResultEntry, committed};
-use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call};
+use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call, plan, tasks};
 use super::propose::Node;
 use crate::decide::commit::{Finding, commit};
 use crate::decide::next::{Call, Next, briefs, next, number_of_tasks};
@@ -50,6 +51,9 @@ struct Input {
     /// The most tasks; else 8.
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
+    /// As in tot_next.
+    #[serde(default)]
+    dimensions: BTreeMap<String, Vec<String>>,
 }
 
 /// What was done, and what is next.
@@ -105,7 +109,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 fn run(service: &Service, input: Input) -> Result<Answer<Output>, Refusal> {
     // Before anything is written.
     number_of_tasks(input.max_tasks)?;
-    let plan = Next { strategy: input.strategy.into(), max_tasks: input.max_tasks, dimensions: Vec::new() };
+    let plan = plan(input.strategy, input.max_tasks, input.dimensions);
     let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
     let nodes = input.nodes.map(|nodes| nodes.into_iter().map(NewNode::from).collect::<Vec<_>>());
     let first = if results.is_empty() {
@@ -167,8 +171,13 @@ fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Output
         _ => Vec::new(),
     };
     output.approved_nodes = Some(approved.iter().map(ToString::to_string).collect());
-    output.tasks = Some(briefs(investigation, &terms, &approved).into_iter().map(Into::into).collect());
-    output.next_call = next_call(investigation, &next(investigation, &terms, plan)?);
+    let what_now = next(investigation, &terms, plan)?;
+    output.tasks = Some(match approved.is_empty() {
+        // Nothing is new: what is still pending is to be researched.
+        true => tasks(what_now.pending.clone(), Vec::new()),
+        false => tasks(briefs(investigation, &terms, &approved), Vec::new()),
+    });
+    output.next_call = next_call(investigation, &what_now, plan);
     if let Some(call) = &output.next_call {
         output.shared.message = call.message();
     }

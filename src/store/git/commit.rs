@@ -43,9 +43,12 @@ impl Git {
         if head.commit != Some(expected) {
             return Err(GitError::HeadMoved { path: self.shown(), expected, actual: head.commit });
         }
+        self.refuse_in_progress()?;
         let draft = self.draft(&repository, Some(expected.0), changes, message, at)?;
         let mut journal = Journal::begin(&self.git_dir, draft.commit, &head_references(&head), &draft.steps)?;
-        let lock = match self.work_dir.as_ref().map(|_| IndexLock::take(&self.git_dir)).transpose() {
+        let lock = self.work_dir.as_ref().map(|_| IndexLock::take(&self.git_dir)).transpose();
+        // Once more: git holds that lock while it begins what is looked for here.
+        let lock = match lock.and_then(|lock| self.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
             Err(error) => {
                 journal.finish();

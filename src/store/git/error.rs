@@ -81,6 +81,16 @@ pub enum GitError {
         /// The commit that the head is now.
         actual: Option<CommitId>,
     },
+    /// The user is in the middle of something that a commit would get into.
+    #[error("{what} is in progress in {path}. {hint}")]
+    InProgress {
+        /// The repository.
+        path: Shown,
+        /// What: `a merge`.
+        what: &'static str,
+        /// How to bring it to an end.
+        hint: &'static str,
+    },
     /// A lock of another process.
     #[error(
         "{path} is held by another process. Try again; if no git process is running there, delete this file"

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use gix::ObjectId;
 use gix::bstr::BStr;
 use gix::index::entry::Stat;
+use gix::objs::Kind;
 
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
@@ -101,7 +102,7 @@ impl Git {
 
         let mut state = gix::index::State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
-        for file in TreeWalk::files(self, repository, tree)? {
+        for file in TreeWalk::files(self.shown(), tree, &|tree| self.object(repository, tree, Kind::Tree))? {
             let mode = match file.kind {
                 FileKind::File => Mode::FILE,
                 FileKind::Executable => Mode::FILE_EXECUTABLE,

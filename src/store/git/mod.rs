@@ -2,8 +2,8 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `durability`, `paths` (which are written), `identity`, `error`.
+//! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `settings` (whether they are still the same), `error`.
 //!
 //! # Guarantees
 //!
@@ -68,13 +68,17 @@
 mod commit;
 mod durability;
 mod error;
+mod glance;
 mod identity;
+mod in_progress;
 mod index;
 mod journal;
 mod lock;
+mod loose;
 mod open;
 mod paths;
 mod read;
+mod settings;
 mod splice;
 #[cfg(test)]
 mod tests;
@@ -91,7 +95,9 @@ use durability::Disk;
 pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
+pub use glance::Glance;
 use identity::Identity;
+use settings::Settings;
 
 /// A git repository, shared by any number of threads.
 pub struct Git {
@@ -102,6 +108,7 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
+    settings: Settings,
 }
 
 /// Where a repository's settings and the name of its user come from.

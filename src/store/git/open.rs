@@ -11,11 +11,12 @@ use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
+use super::settings::Settings;
 use super::worktree::{optional_metadata, refuse_link};
 use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
-/// The largest object that is decompressed at all, for gix.
-pub(super) const ALLOCATION_LIMIT: &str = "gitoxide.objects.allocLimit=268435456";
+/// The largest object that is decompressed at all, in bytes.
+pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
 
 /// Creating and opening.
 impl Git {
@@ -99,7 +100,8 @@ impl Git {
         let author = identity(&local, "author");
         let committer = identity(&local, "committer");
         let disk = Disk::new(options.durability, &local.config_snapshot());
-        Ok(Git { repository, git_dir, work_dir, author, committer, disk })
+        let settings = Settings::of(&local, &git_dir, options.configuration);
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk, settings })
     }
 }
 
@@ -176,7 +178,8 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         // In milliseconds: as long as for git's index.
         "core.filesRefLockTimeout=1000",
         "core.packedRefsTimeout=1000",
-        ALLOCATION_LIMIT,
+        // That of `ALLOCATION_LIMIT`.
+        "gitoxide.objects.allocLimit=268435456",
     ])
 }
 

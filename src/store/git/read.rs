@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use gix::ObjectId;
@@ -11,6 +12,8 @@ use gix::refs::FullName;
 
 use super::commit::RACE_RETRIES;
 use super::error::Result;
+use super::loose;
+use super::open::ALLOCATION_LIMIT;
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, Signature, TreeFile};
 
@@ -57,26 +60,21 @@ impl Git {
     pub fn files(&self, commit: CommitId) -> Result<Vec<TreeFile>> {
         let repository = self.local();
         let tree = self.tree_of(&repository, commit.0)?;
-        TreeWalk::files(self, &repository, tree)
+        TreeWalk::files(self.shown(), tree, &|tree| self.object(&repository, tree, Kind::Tree))
     }
 
     /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is
     /// decompressed.
     pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
+        if let Some((Kind::Blob, bytes)) = loose::read(&self.objects(), blob.0, max_len) {
+            return Ok(bytes);
+        }
         let repository = self.local();
-        if !self.is_surely_below(blob.0, max_len) {
-            let size = self.blob_size(&repository, blob.0)?;
-            if size > max_len {
-                return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
-            }
+        let size = self.blob_size(&repository, blob.0)?;
+        if size > max_len {
+            return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
         }
-        let bytes = self.object(&repository, blob.0, Kind::Blob)?;
-        match bytes.len() as u64 {
-            size if size > max_len => {
-                Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len })
-            }
-            _ => Ok(bytes),
-        }
+        self.object(&repository, blob.0, Kind::Blob)
     }
 
     /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
@@ -226,6 +224,11 @@ impl Git {
 impl Git {
     /// The bytes of an object that must be there and of `kind`.
     pub(super) fn object(&self, repository: &gix::Repository, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
+        if let Some((found, bytes)) = loose::read(&self.objects(), id, ALLOCATION_LIMIT)
+            && found == kind
+        {
+            return Ok(bytes);
+        }
         match repository.try_find_object(id).map_err(self.library("read an object"))? {
             Some(object) if object.kind == kind => Ok(object.detach().data),
             _ => Err(self.missing(kind, id)),
@@ -239,13 +242,8 @@ impl Git {
         }
     }
 
-    /// Whether the object is a file of its own, so small that it cannot decompress to more than `max_len` bytes. That
-    /// saves opening it twice.
-    pub(super) fn is_surely_below(&self, id: ObjectId, max_len: u64) -> bool {
-        const MAX_COMPRESSION: u64 = 1032;
-        let name = id.to_string();
-        let path = self.git_dir.join("objects").join(&name[..2]).join(&name[2..]);
-        fs::symlink_metadata(path).is_ok_and(|file| file.len().saturating_mul(MAX_COMPRESSION) <= max_len)
+    fn objects(&self) -> PathBuf {
+        self.git_dir.join("objects")
     }
 
     pub(super) fn tree_of(&self, repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId> {

@@ -384,6 +384,8 @@ fn a_staged_removal_and_a_conflict_stay_the_users() {
     bench.commit(&[change("investigation.yaml", "id: main\n")]);
     assert!(!command(&bench.dir(), &["merge", "other"]).status.success());
     let conflict = bench.text("investigation.yaml");
+    // What stays of a conflict without its merge, as of a stash that does not fit.
+    bench.run(&["merge", "--quit"]);
     bench.commit(&[change("investigation.yaml", "id: server\n"), change("z", "z\n")]);
     assert_eq!(bench.text("investigation.yaml"), conflict);
     assert_eq!(bench.run(&["ls-files", "-u"]).lines().count(), 3);
@@ -705,6 +707,27 @@ fn the_lock_of_a_living_git_is_respected() {
         });
         bench.commit(&[change("investigation.yaml", "2\n")]);
     });
+    bench.assert_clean();
+}
+
+#[test]
+fn a_merge_that_begins_meanwhile_is_not_committed_into() {
+    let bench = Bench::new();
+    let (lock, merge) = (bench.git.path().join("index.lock"), bench.git.path().join("MERGE_HEAD"));
+    fs::write(&lock, "").unwrap();
+    let error = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(200));
+            fs::write(&merge, format!("{}\n", bench.first)).unwrap();
+            fs::remove_file(&lock).unwrap();
+        });
+        bench.git.commit(bench.first, &[change("investigation.yaml", "2\n")], "x", AT).unwrap_err()
+    });
+    assert!(matches!(error, GitError::InProgress { what: "a merge", .. }), "{error}");
+    fs::remove_file(&merge).unwrap();
+    assert_eq!(bench.head(), bench.first);
+    bench.assert_clean();
+    bench.commit(&[change("investigation.yaml", "2\n")]);
     bench.assert_clean();
 }
 

@@ -7,7 +7,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::{EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRefIter};
 
-use super::error::Result;
+use super::error::{Result, Shown};
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, GitError, TreeFile};
 
@@ -166,8 +166,9 @@ impl<'a> TreeCache<'a> {
 
 /// The collection of a commit's files, under the caps.
 pub(super) struct TreeWalk<'a> {
-    git: &'a Git,
-    repository: &'a gix::Repository,
+    /// Reads a tree.
+    read: &'a dyn Fn(ObjectId) -> Result<Vec<u8>>,
+    path: Shown,
     what: String,
     entries: usize,
     bytes: usize,
@@ -176,18 +177,12 @@ pub(super) struct TreeWalk<'a> {
 
 impl<'a> TreeWalk<'a> {
     pub(super) fn files(
-        git: &'a Git,
-        repository: &'a gix::Repository,
+        path: Shown,
         tree: ObjectId,
+        read: &'a dyn Fn(ObjectId) -> Result<Vec<u8>>,
     ) -> Result<Vec<TreeFile>> {
-        let mut walk = TreeWalk {
-            git,
-            repository,
-            what: format!("the tree {tree}"),
-            entries: 0,
-            bytes: 0,
-            files: Vec::new(),
-        };
+        let what = format!("the tree {tree}");
+        let mut walk = TreeWalk { read, path, what, entries: 0, bytes: 0, files: Vec::new() };
         walk.folder(tree, "", 0, true)?;
         Ok(walk.files)
     }
@@ -196,11 +191,11 @@ impl<'a> TreeWalk<'a> {
         if depth > MAX_DEPTH {
             return Err(self.too_much(format!("{MAX_DEPTH} levels of folders")));
         }
-        let data = self.git.object(self.repository, tree, Kind::Tree)?;
+        let data = (self.read)(tree)?;
         self.bytes += data.len();
         for entry in entries(&data) {
             let entry = entry.map_err(|source| GitError::Damaged {
-                path: self.git.shown(),
+                path: self.path.clone(),
                 id: tree.to_string(),
                 reason: source.to_string(),
             })?;
@@ -231,7 +226,7 @@ impl<'a> TreeWalk<'a> {
     }
 
     pub(super) fn too_much(&self, limit: String) -> GitError {
-        GitError::TooMuch { path: self.git.shown(), what: self.what.clone(), limit }
+        GitError::TooMuch { path: self.path.clone(), what: self.what.clone(), limit }
     }
 }
 

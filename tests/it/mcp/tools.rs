@@ -12,7 +12,7 @@ use crate::support::{Sandbox, Session, node};
 #[test]
 fn no_client_stumbles_over_the_tools() {
     let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
-    let server = Server::new(tools::INSTRUCTIONS, tools::all(&service));
+    let server = Server::new(tools::instructions(&service), tools::all(&service));
     assert_eq!(server.lint(), Vec::<String>::new());
 }
 
@@ -27,7 +27,7 @@ fn the_list_of_tools_is_complete_and_small() {
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            json!(matches!(name, "tot_status" | "tot_next")),
+            json!(matches!(name, "tot_status" | "tot_read" | "tot_next" | "tot_list")),
             "{name}"
         );
         assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");
@@ -36,8 +36,14 @@ fn the_list_of_tools_is_complete_and_small() {
     }
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let work =
-        ["tot_start", "tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_next", "tot_step"];
-    assert_eq!(names, work.into_iter().chain(["tot_end"]).collect::<Vec<_>>());
+        ["tot_start", "tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_read", "tot_next"];
+    assert_eq!(
+        names,
+        work.into_iter().chain(["tot_step", "tot_end", "tot_list", "tot_report"]).collect::<Vec<_>>()
+    );
+    // Every agent that connects pays for it: 6,000 tokens of four bytes.
+    let bytes = answer["result"].to_string().len();
+    assert!(bytes < 24_000, "{bytes} bytes");
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn there_is_no_agent_rule() {
     let results = ["R1.A", "R1.B"].map(|id| tree_of_thoughts::decide::commit::Finding {
         node_id: id.into(),
         state: "DEAD".into(),
+        findings: "Nothing there.".into(),
         agent_id: Some("one".into()),
         ..Default::default()
     });

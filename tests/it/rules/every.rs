@@ -365,6 +365,53 @@ fn doubts_about_who_did_the_research_and_how_fast() {
 }
 
 #[test]
+fn findings_that_say_nothing() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A"), ("R2.A4", "R1.A")]);
+    table.sleep(60);
+    let blank = |id, findings: &str| Finding { findings: findings.into(), ..found(id, "EXPLORE") };
+    let to_fill_in = tree_of_thoughts::decide::commit::TO_FILL_IN;
+    let results = vec![blank("R2.A2", " \n"), blank("R2.A3", to_fill_in), blank("R2.A4", "-")];
+    assert_snapshot!(said(table.try_commit(results)), @"
+    EMPTY_FINDINGS R2.A2: R2.A2 was committed without findings. Say what was tried and what was found: a state alone convinces nobody.
+    EMPTY_FINDINGS R2.A3: R2.A3 was committed without findings. Say what was tried and what was found: a state alone convinces nobody.
+    INCOMPLETE_EXPLORE R2.A1: 4 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3, R2.A4.
+    ");
+    let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
+    assert_eq!(stored[0].code, "EMPTY_FINDINGS");
+}
+
+#[test]
+fn blockers_do_not_ask_to_propose_what_is_pending() {
+    let mut table = Table::new("single-root");
+    let advice = |table: &Table| {
+        let blockers = tree_of_thoughts::decide::standing::blockers(&table.investigation, &table.terms());
+        let said =
+            blockers.iter().map(|it| format!("{}: {}", it.code, it.suggestion.clone().unwrap_or_default()));
+        said.collect::<Vec<_>>().join("\n")
+    };
+    table.propose(&[("R1.A", "")]);
+    assert_snapshot!(advice(&table), @"
+    NO_NODES: Research what is pending, and commit it.
+    MIN_ROUNDS: 
+    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
+    ");
+    table.commit(&[("R1.A", "EXPLORE")]);
+    table.propose(&[("R2.A1", "R1.A")]);
+    assert_snapshot!(advice(&table), @"
+    MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
+    INSUFFICIENT_CHILDREN: Commit R2.A1, and propose 1 child below it besides.
+    PENDING_PROPOSALS: Commit it, or take it back with tot_propose's `withdraw`.
+    ");
+    table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
+    assert_snapshot!(advice(&table), @"
+    MIN_ROUNDS: Propose further nodes below open ones, until one of round 5 is committed.
+    INSUFFICIENT_CHILDREN: Commit R2.A1, R2.A2, R2.A3.
+    PENDING_PROPOSALS: Commit them, or take them back with tot_propose's `withdraw`.
+    ");
+}
+
+#[test]
 fn what_looks_like_a_credential() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
@@ -495,8 +542,8 @@ fn every_blocker_is_listed() {
     table.propose(&[("R2.A2", "R1.A"), ("R3.A1a", "R2.A1")]);
     assert_snapshot!(table.end(), @"
     MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 2. Propose further nodes below open ones, until one of round 5 is committed.
-    INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Propose 1 child below it, in round 2.
-    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Propose 2 children below it, in round 3.
+    INSUFFICIENT_CHILDREN R1.A: R1.A is EXPLORE and needs 2 children; it has 1. Commit R2.A2.
+    INSUFFICIENT_CHILDREN R2.A1: R2.A1 is EXPLORE and needs 2 children; it has 0. Commit R3.A1a, and propose 1 child below it besides.
     PENDING_PROPOSALS: Proposed, but not committed: R2.A2, R3.A1a. Commit them, or take them back with tot_propose's `withdraw`.
     ");
     assert_snapshot!(table.next_action(), @"Research R2.A2, R3.A1a, each by an agent of its own, then tot_commit with state, findings and agentId.");

@@ -145,6 +145,25 @@ fn a_refuted_one_must_be_confirmed_anew() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_leaves_nobody_waiting() {
+    let mut table = pending();
+    table.grow(&[("R4.A1a1", "R3.A1a", "DEAD")]);
+    table.sleep(1);
+    table.reclassify("R3.A1a", "VALID_PENDING");
+    table.sleep(-3_600);
+    assert_eq!(table.state("R3.A1a"), "VALID_PENDING");
+    table.grow(&[("R4.A1a2", "R3.A1a", "VALID")]);
+    assert_eq!(table.state("R3.A1a"), "VALID", "the child came after");
+    // In the same millisecond, too, and where the parent is set back by hand while the clock is behind.
+    let mut table = pending();
+    table.grow(&[("R4.A1a1", "R3.A1a", "DEAD")]);
+    table.sleep(-3_600);
+    assert_eq!(table.reclassify("R3.A1a", "VALID_PENDING"), "", "an old refutation does not count again");
+    table.grow(&[("R4.A1a2", "R3.A1a", "VALID")]);
+    assert_eq!(table.state("R3.A1a"), "VALID");
+}
+
+#[test]
 fn the_gate_at_the_end() {
     let mut table = pending();
     assert_snapshot!(table.end(), @"

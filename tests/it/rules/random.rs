@@ -9,7 +9,7 @@ use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::results::results;
-use tree_of_thoughts::decide::standing::{at_odds, blockers, next_action, next_round};
+use tree_of_thoughts::decide::standing::{at_odds, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::domain::{Change, Happening, Investigation, NodeId, Timestamp};
 use tree_of_thoughts::format::message;
@@ -239,8 +239,10 @@ impl Bench {
         }
         let ended = end(investigation, &terms, End::default(), self.service.now().map_err(|_| ()).unwrap());
         prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
-        prop_assert!(!next_action(investigation, &terms).is_empty());
-        let _ = (next_round(investigation, &terms), results(investigation, &terms));
+        let outlook = outlook(investigation, &terms);
+        prop_assert!(!outlook.next_action.is_empty());
+        prop_assert_eq!(outlook.blockers, blockers(investigation, &terms));
+        let _ = results(investigation, &terms);
         let _ =
             (graph::dot(investigation, &ruleset.ruleset), graph::mermaid(investigation, &ruleset.ruleset));
         prop_assert!(!instructions(&terms).is_empty());

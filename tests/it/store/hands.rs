@@ -34,8 +34,13 @@ fn touched(sandbox: &Sandbox, repository: &Path) -> String {
 
 /// The one error of a reply that was refused by the store.
 fn store_error(reply: &Value) -> String {
+    error(reply, "STORE_ERROR")
+}
+
+/// The one error of a reply that was refused, with this code.
+fn error(reply: &Value, code: &str) -> String {
     assert_eq!(reply["status"], "REJECTED", "{reply:#}");
-    assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"]);
+    assert_eq!(codes(&reply["errors"]), [code]);
     reply["errors"][0]["message"].as_str().unwrap().to_owned()
 }
 
@@ -158,7 +163,7 @@ fn while_git_is_in_the_middle_of_something_nothing_is_written() {
         for (tool, arguments) in
             [("tot_reclassify", dead()), ("tot_propose", json!({"nodes": [node("R3.A2a", Some("R2.A2"))]}))]
         {
-            let message = store_error(&session.call(tool, arguments));
+            let message = error(&session.call(tool, arguments), "OPERATION_IN_PROGRESS");
             let expected = format!("{name} is in progress in ");
             assert!(
                 message.starts_with(&expected) && message.contains(&end.join(" ")),
@@ -478,4 +483,75 @@ fn a_full_disk_fails_a_call_and_nothing_else() {
     std::fs::remove_file(&filler).unwrap();
     assert_unharmed(&mut session, &before);
     session.server.kill();
+}
+
+#[test]
+fn a_name_that_the_user_sets_while_the_server_runs_is_taken() {
+    let sandbox = Sandbox::new();
+    let mut server = {
+        let mut command = sandbox.command(crate::support::TOT_MCP);
+        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+            command.env_remove(name);
+        }
+        command.arg("--root").arg(sandbox.root()).arg("--clock-file").arg(sandbox.path("clock"));
+        crate::support::Server::start(command)
+    };
+    let started = server.ok("tot_start", json!({"query": "Who am I?", "mode": "smoke"}));
+    let id = started["sessionId"].as_str().unwrap().to_owned();
+    let repository = sandbox.repository(&id);
+    let author = || sandbox.git(&repository, &["log", "-1", "--format=%an <%ae>"]);
+    assert_eq!(author(), "Tree of Thoughts <tot@localhost>\n");
+    let mut propose = |root: &str| {
+        server.ok("tot_propose", json!({"sessionId": id, "nodes": [node(root, None)]}));
+        server.ok("tot_propose", json!({"sessionId": id, "withdraw": [root]}));
+    };
+    // A file that was not there, one that is changed, and the repository's own, which goes before it.
+    std::fs::write(sandbox.path("home/.gitconfig"), "[user]\nname = Ada\nemail = ada@example.com\n").unwrap();
+    propose("R1.A");
+    assert_eq!(author(), "Ada <ada@example.com>\n");
+    std::fs::write(sandbox.path("home/.gitconfig"), "[user]\nname = Grace\nemail = g@example.com\n").unwrap();
+    propose("R1.A");
+    assert_eq!(author(), "Grace <g@example.com>\n");
+    sandbox.git(&repository, &["config", "user.name", "Here"]);
+    propose("R1.A");
+    assert_eq!(author(), "Here <g@example.com>\n");
+}
+
+#[test]
+fn a_copy_under_another_ids_name_is_known_before_it_is_used() {
+    let sandbox = Sandbox::new();
+    let session = begun(&sandbox);
+    let other = "019b8d62-7a80-7717-aff5-cc760645a06a";
+    let copied = std::process::Command::new("cp")
+        .arg("-r")
+        .args([session.repository(), sandbox.repository(other)])
+        .status();
+    assert!(copied.unwrap().success());
+    let id = session.id.clone();
+    drop(session);
+    let mut server = sandbox.server();
+    let reply = server.call("tot_status", json!({"sessionId": id}));
+    let message = error(&reply, "AMBIGUOUS_SESSION");
+    assert!(message.contains(&format!("{id} stands in")) && message.contains(other), "{message}");
+    assert_eq!(
+        codes(&server.call("tot_status", json!({"sessionId": other}))["errors"]),
+        ["SESSION_NOT_FOUND"]
+    );
+    std::fs::remove_dir_all(sandbox.repository(other)).unwrap();
+    server.ok("tot_status", json!({"sessionId": id}));
+}
+
+#[test]
+fn a_broken_file_of_the_whole_is_named_with_line_and_reason() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let text = read(&repository, "investigation.yaml").replace("minRounds: ", "minRounds: many");
+    let line = text.lines().position(|line| line.starts_with("minRounds")).unwrap() + 1;
+    std::fs::write(repository.join("investigation.yaml"), text).unwrap();
+    sandbox.git(&repository, &["commit", "-qam", "By hand"]);
+    for (tool, arguments) in [("tot_status", json!({})), ("tot_reclassify", dead())] {
+        let message = error(&session.call(tool, arguments), "INVALID_INVESTIGATION");
+        assert!(message.contains(&format!("investigation.yaml:{line}: not a whole number")), "{message}");
+    }
 }

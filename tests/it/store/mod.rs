@@ -1,6 +1,7 @@
 //! The store, and what people find in it.
 
 mod cost;
+mod durable;
 mod faulty;
 mod hands;
 mod history;

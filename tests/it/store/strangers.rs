@@ -194,7 +194,7 @@ fn the_files_of_the_whole_may_be_links_too() {
     stranger.entry("120000", &link, "investigation.yaml");
     stranger.commit();
     let status = stranger.status();
-    assert_eq!(status["errors"][0]["code"], "STORE_ERROR", "{status:#}");
+    assert_eq!(status["errors"][0]["code"], "INVALID_INVESTIGATION", "{status:#}");
     assert!(status["errors"][0]["message"].as_str().unwrap().contains("investigation.yaml"), "{status:#}");
     assert!(stranger.report().unwrap_err().contains("investigation.yaml"));
     let (lines, exit) = stranger.check();

@@ -92,11 +92,20 @@ impl Sandbox {
         self.server_in(&self.root(), arguments)
     }
 
+    /// A server on the default root that was not greeted, for the stateless protocol.
+    pub fn bare_server(&self) -> Server {
+        Server::without_greeting(self.server_command(&self.root(), &[]))
+    }
+
     /// A server on another root.
     pub fn server_in(&self, root: &Path, arguments: &[&str]) -> Server {
+        Server::start(self.server_command(root, arguments))
+    }
+
+    fn server_command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(TOT_MCP);
         command.arg("--root").arg(root).arg("--clock-file").arg(self.path("clock")).args(arguments);
-        Server::start(command)
+        command
     }
 
     /// The repository of a session.
@@ -123,14 +132,13 @@ pub struct Server {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     number: u64,
+    /// The notifications that came so far.
+    pub heard: Vec<Value>,
 }
 
 impl Server {
-    pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Server { child, input, output, number: 0 };
+    pub fn start(command: Command) -> Self {
+        let mut server = Server::without_greeting(command);
         let client = json!({"name": "it", "version": "1"});
         server.request(
             "initialize",
@@ -140,21 +148,51 @@ impl Server {
         server
     }
 
+    /// One that is not told `initialize`, for the stateless protocol.
+    pub fn without_greeting(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Server { child, input, output, number: 0, heard: Vec::new() }
+    }
+
+    /// Waits for a notification of that method, unless one has been heard already, and gives the newest.
+    pub fn listen_for(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(known) = self.heard.iter().rev().find(|message| message["method"] == method) {
+                return known.clone();
+            }
+            let message = self.receive().unwrap_or_else(|| panic!("the server ended without {method}"));
+            self.heard.push(message);
+        }
+    }
+
+    /// The next message, or the end.
+    fn receive(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        (self.output.read_line(&mut line).unwrap() > 0).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// Ends it as a client does, and gives everything that it still said.
+    pub fn finish_listening(mut self) -> Vec<Value> {
+        drop(self.input.take());
+        let last = std::iter::from_fn(|| self.receive()).collect();
+        assert!(self.child.wait().unwrap().success());
+        last
+    }
+
     /// Sends a request and gives the whole answer.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let number = self.number;
         self.send(&json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params}));
         loop {
-            let mut line = String::new();
-            assert!(
-                self.output.read_line(&mut line).unwrap() > 0,
-                "the server ended instead of answering {method}"
-            );
-            let message: Value = serde_json::from_str(&line).unwrap();
+            let message =
+                self.receive().unwrap_or_else(|| panic!("the server ended instead of answering {method}"));
             if message["id"] == number {
                 return message;
             }
+            self.heard.push(message);
         }
     }
 

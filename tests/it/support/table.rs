@@ -6,7 +6,7 @@ use tree_of_thoughts::decide::commit::{Finding, commit};
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
-use tree_of_thoughts::decide::standing::{NextRound, blockers, next_action, next_round};
+use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
@@ -165,11 +165,11 @@ impl Table {
     }
 
     pub fn next_round(&self) -> NextRound {
-        next_round(&self.investigation, &self.terms()).unwrap()
+        outlook(&self.investigation, &self.terms()).next_round.unwrap()
     }
 
     pub fn next_action(&self) -> String {
-        next_action(&self.investigation, &self.terms())
+        outlook(&self.investigation, &self.terms()).next_action
     }
 }
 

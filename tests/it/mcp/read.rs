@@ -1,0 +1,207 @@
+//! tot_read and tot_list.
+
+use serde_json::{Value, json};
+use tree_of_thoughts::store::Store;
+
+use crate::support::{Sandbox, Session, codes, node, result};
+
+#[test]
+fn a_node_is_read_whole() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    sandbox.sleep(60);
+    let full = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "a", "findings": "# F\n\nIt scatters.\n",
+        "evidence": "seen", "verificationMethod": "twice", "alternativesConsidered": ["paint"]});
+    session.ok("tot_commit", json!({"results": [full]}));
+    session.ok(
+        "tot_reclassify",
+        json!({"nodeId": "R1.A", "newState": "FOUND", "reason": "it holds", "agentId": "b"}),
+    );
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    let before = sandbox.head(&session.repository());
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A", " R2.A1", "R1.A"]}));
+    assert_eq!(sandbox.head(&session.repository()), before, "it writes nothing");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&reply["nodes"]).unwrap(), @r##"
+    [
+      {
+        "nodeId": "R1.A",
+        "children": [
+          "R2.A1"
+        ],
+        "title": "Title of R1.A",
+        "plannedAction": "Look.",
+        "proposedAt": "2026-01-05T09:00:00.000Z",
+        "state": "FOUND",
+        "agentId": "a",
+        "committedAt": "2026-01-05T09:01:00.000Z",
+        "findings": "# F\n\nIt scatters.\n",
+        "evidence": "seen",
+        "verificationMethod": "twice",
+        "alternativesConsidered": [
+          "paint"
+        ],
+        "reclassified": [
+          {
+            "from": "EXPLORE",
+            "to": "FOUND",
+            "at": "2026-01-05T09:01:00.000Z",
+            "agentId": "b",
+            "reason": "it holds"
+          }
+        ]
+      },
+      {
+        "nodeId": "R2.A1",
+        "parent": "R1.A",
+        "children": [],
+        "title": "Title of R2.A1",
+        "plannedAction": "Look.",
+        "proposedAt": "2026-01-05T09:01:00.000Z"
+      }
+    ]
+    "##);
+    assert!(reply["rest"].is_null());
+}
+
+#[test]
+fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    sandbox.sleep(60);
+    let findings = "“Ünïcode” \\ \"quoted\"\t😀\n".repeat(2_000);
+    session
+        .ok("tot_commit", json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "findings": findings}]}));
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    let (mut read, mut offset, mut calls) = (String::new(), json!(0), 0);
+    while !offset.is_null() {
+        // A second node never comes before the first is whole.
+        let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1"], "offset": offset}));
+        assert!(reply.to_string().len() <= 12_000, "{}", reply.to_string().len());
+        let first = &reply["nodes"][0];
+        assert_eq!(first["findingsLength"], findings.chars().count());
+        read.push_str(first["findings"].as_str().unwrap());
+        offset = first["nextOffset"].clone();
+        if !offset.is_null() {
+            assert_eq!(reply["rest"], json!(["R2.A1"]));
+            assert!(reply["message"].as_str().unwrap().contains(&offset.to_string()), "{reply}");
+        }
+        calls += 1;
+    }
+    assert_eq!(read, findings);
+    assert!(calls < 20, "{calls}");
+    let beyond = session.ok("tot_read", json!({"nodeIds": ["R1.A"], "offset": 1_000_000}));
+    assert_eq!(beyond["nodes"][0]["findings"], "");
+}
+
+#[test]
+fn other_long_texts_of_a_node_are_cut_and_named_and_whole_in_its_resource() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let long = "seen ".repeat(50_000);
+    session.ok("tot_propose", json!({"nodes": [{"id": "R1.A", "title": "T", "plannedAction": long}]}));
+    sandbox.sleep(60);
+    let alternatives = vec![long.clone(); 9];
+    session.ok(
+        "tot_commit",
+        json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "findings": "F.",
+        "evidence": long, "alternativesConsidered": alternatives}]}),
+    );
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    assert!(reply.to_string().len() <= 12_000, "{}", reply.to_string().len());
+    let node = &reply["nodes"][0];
+    assert_eq!(node["findings"], "F.");
+    assert_eq!(node["cut"], json!(["plannedAction", "evidence", "alternativesConsidered"]));
+    let read = session.server.request("resources/read", json!({"uri": node["resource"]}));
+    assert_eq!(read["result"]["contents"][0]["text"].as_str().unwrap().matches("seen").count(), 550_000);
+}
+
+#[test]
+fn nodes_that_do_not_exist_are_named() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let reply = session.call("tot_read", json!({"nodeIds": ["r1.a", "R1.A", "../x"]}));
+    assert_eq!(codes(&reply["errors"]), ["NODE_NOT_FOUND", "NODE_NOT_FOUND"]);
+    assert_eq!(reply["errors"][0]["suggestion"], "Did you mean R1.A?");
+    assert_eq!(session.refused("tot_read", json!({"nodeIds": []})), ["INVALID_ARGUMENT"]);
+    // One node where a list is asked.
+    assert_eq!(session.ok("tot_read", json!({"nodeIds": "R1.A"}))["nodes"][0]["nodeId"], "R1.A");
+}
+
+#[test]
+fn nodes_can_be_read_whose_rules_can_not() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    std::fs::write(session.repository().join("ruleset.yaml"), "version: 1\nname: [\n").unwrap();
+    sandbox.git(&session.repository(), &["commit", "-qam", "Break the rules"]);
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    assert_eq!(reply["nodes"][0]["findings"], "Findings of R1.A.");
+    assert_eq!(codes(&reply["blockers"]), ["INVALID_RULESET"]);
+}
+
+#[test]
+fn investigations_are_listed_and_looked_for() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server();
+    assert_eq!(server.ok("tot_list", json!({}))["total"], 0);
+    let mut start = |query: &str| {
+        sandbox.sleep(1);
+        server.ok("tot_start", json!({"query": query, "mode": "smoke"}))["sessionId"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (sky, sea) = (start("Why is the sky blue?"), start("Why is the sea salty?"));
+    let mut session = Session { sandbox: &sandbox, server: sandbox.server(), id: sky.clone() };
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    session.ok("tot_end", json!({}));
+    let mut ids = |arguments: Value| {
+        let reply = session.server.ok("tot_list", arguments);
+        let listed = reply["investigations"].as_array().unwrap();
+        let ids: Vec<String> = listed.iter().map(|it| it["sessionId"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(reply["total"], ids.len());
+        ids
+    };
+    assert_eq!(ids(json!({})), [sea.clone(), sky.clone()], "newest first");
+    assert_eq!(ids(json!({"state": "Ended"})), std::slice::from_ref(&sky));
+    assert_eq!(ids(json!({"state": "open"})), std::slice::from_ref(&sea));
+    assert_eq!(ids(json!({"text": "SALTY sea"})), [sea]);
+    assert!(ids(json!({"text": "fire"})).is_empty());
+    let listed = session.server.ok("tot_list", json!({"text": "sky"}))["investigations"][0].clone();
+    assert_eq!((&listed["nodes"], &listed["round"], &listed["ended"]), (&json!(2), &json!(2), &json!(true)));
+    assert_eq!(session.server.refused("tot_list", json!({"cursor": "first"})), ["INVALID_ARGUMENT"]);
+}
+
+#[test]
+fn a_long_list_comes_in_pages() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server();
+    for number in 0..30 {
+        sandbox.sleep(1);
+        server.ok("tot_start", json!({"query": format!("{number} {}", "x".repeat(400)), "mode": "smoke"}));
+    }
+    let first = server.ok("tot_list", json!({}));
+    assert!(first.to_string().len() <= 12_000, "{}", first.to_string().len());
+    assert!(first["omitted"].is_null());
+    let second = server.ok("tot_list", json!({"cursor": first["nextCursor"]}));
+    let number = |reply: &Value| reply["investigations"].as_array().unwrap().len();
+    assert_eq!(number(&first) + number(&second), 30);
+    assert!(second["nextCursor"].is_null());
+    assert_eq!(Store::new(sandbox.root()).folders().len(), 30);
+}
+
+#[test]
+fn whoever_has_lost_the_id_is_told_the_newest() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"title": "Blue"}));
+    session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]}));
+    let reply =
+        session.server.call("tot_commit", json!({"sessionId": "mine", "results": [result("R1.A", "DEAD")]}));
+    assert_eq!(codes(&reply["errors"]), ["SESSION_NOT_FOUND"]);
+    let told = reply["errors"][0]["suggestion"].as_str().unwrap();
+    assert!(told.contains(&format!("{} (“Blue”)", session.id)) && told.contains("tot_list"), "{told}");
+}

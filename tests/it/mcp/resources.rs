@@ -1,0 +1,296 @@
+//! Resources, who is told of their changes, prompts and completions.
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Server, Session, node};
+
+/// The text of a resource, and its type.
+fn read(server: &mut Server, address: &str) -> (String, String) {
+    let answer = server.request("resources/read", json!({"uri": address}));
+    let content = &answer["result"]["contents"][0];
+    assert_eq!(content["uri"], address, "{answer}");
+    let text = |field: &str| content[field].as_str().unwrap().to_owned();
+    (text("text"), text("mimeType"))
+}
+
+fn grown(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({"mode": "smoke", "context": "On Earth, by day."}));
+    session.grow(&[("R1.A", None)], "FOUND");
+    session.grow(&[("R2.A1", Some("R1.A"))], "VERIFY");
+    session
+}
+
+#[test]
+fn an_investigation_is_read_as_a_person_would() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    session.ok("tot_end", json!({"conclusion": "It **scatters**.", "agentId": "judge"}));
+    let id = session.id.clone();
+    let shown = |text: &str| text.replace(&id, "ID");
+    let (text, mime) = read(&mut session.server, &format!("tot://{id}"));
+    assert_eq!(mime, "text/markdown");
+    insta::assert_snapshot!(shown(&text), @"
+    # Why is the sky blue?
+
+    > Why is the sky blue?
+
+    Method single-root (smoke). Begun 2026-01-05T09:00:00.000Z. 2 nodes committed, 0 pending, round 2 of at least 2.
+
+    [History](tot://ID/history) · [Graph](tot://ID/graph.svg)
+
+    ## What was known beforehand
+
+    On Earth, by day.
+
+    ## Conclusion
+
+    Ended 2026-01-05T09:02:00.000Z by judge.
+
+    It **scatters**.
+
+    ## Answers
+
+    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, verified by [R2.A1](tot://ID/nodes/R2.A1)
+
+    ## Tree
+
+    - [R1.A](tot://ID/nodes/R1.A) FOUND: Title of R1.A
+      - [R2.A1](tot://ID/nodes/R2.A1) VERIFY: Title of R2.A1
+    ");
+    let (text, _) = read(&mut session.server, &format!("tot://{}/nodes/R1.A", &id[..13]));
+    insta::assert_snapshot!(shown(&text), @"
+    # R1.A Title of R1.A
+
+    FOUND, committed 2026-01-05T09:01:00.000Z by agent-R1.A; a root, in [Why is the sky blue?](tot://ID).
+
+    ## Planned
+
+    Look.
+
+    ## Findings
+
+    Findings of R1.A.
+
+    ## Children
+
+    - [R2.A1](tot://ID/nodes/R2.A1) VERIFY: Title of R2.A1
+    ");
+    let (text, _) = read(&mut session.server, &format!("tot://{id}/history"));
+    assert_eq!(text.lines().filter(|line| line.starts_with("- ")).count(), 6, "{text}");
+    assert!(text.contains("(ended/1)"), "{text}");
+    let (text, _) = read(&mut session.server, "tot://investigations");
+    assert!(text.contains(&format!("[Why is the sky blue?](tot://{id}): ended")), "{text}");
+}
+
+#[test]
+fn the_graph_is_a_resource() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    let id = session.id.clone();
+    let (dot, mime) = read(&mut session.server, &format!("tot://{id}/graph.dot"));
+    assert!(dot.starts_with("digraph Investigation {") && dot.contains("R1_A -> R2_A1"), "{dot}");
+    assert_eq!(mime, "text/vnd.graphviz");
+    let (svg, mime) = read(&mut session.server, &format!("tot://{id}/graph.svg"));
+    assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"));
+    assert_eq!(mime, "image/svg+xml");
+}
+
+#[test]
+fn resources_are_listed_in_pages_with_templates() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server();
+    for number in 0..53 {
+        sandbox.sleep(1);
+        server.ok("tot_start", json!({"query": format!("Question {number}?"), "mode": "smoke"}));
+    }
+    let first = server.request("resources/list", json!({}))["result"].clone();
+    assert_eq!(first["resources"][0]["uri"], "tot://investigations");
+    assert_eq!(first["resources"][1]["title"], "Question 52?");
+    let second = server.request("resources/list", json!({"cursor": first["nextCursor"]}))["result"].clone();
+    assert_eq!(second["resources"].as_array().unwrap().len(), 3);
+    assert!(second["nextCursor"].is_null());
+    let wrong = server.request("resources/list", json!({"cursor": "x"}));
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+    let templates = server.request("resources/templates/list", json!({}))["result"].clone();
+    let patterns: Vec<&str> = templates["resourceTemplates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|template| template["uriTemplate"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        patterns,
+        [
+            "tot://{sessionId}",
+            "tot://{sessionId}/nodes/{nodeId}",
+            "tot://{sessionId}/graph.dot",
+            "tot://{sessionId}/graph.svg",
+            "tot://{sessionId}/history"
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_there_is_not_found() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    let id = session.id.clone();
+    for address in [
+        "tot://nosuch",
+        "tot://../x",
+        "tot://",
+        "file:///etc/passwd",
+        &format!("tot://{id}/nodes/R9.A"),
+        &format!("tot://{id}/x"),
+    ] {
+        let answer = session.server.request("resources/read", json!({"uri": address}));
+        assert_eq!(answer["error"]["code"], -32002, "{address}: {answer}");
+        let modern = session.server.request("resources/read", json!({"uri": address, "_meta": meta()}));
+        assert_eq!(modern["error"]["code"], -32602, "{address}: {modern}");
+    }
+}
+
+/// What each request of the stateless protocol has.
+fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "it", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+/// The addresses that updates came for, and how often the list was said to be another.
+fn heard(messages: &[Value]) -> (Vec<String>, usize) {
+    let of = |method: &str| {
+        messages.iter().filter(move |message| message["method"] == method).cloned().collect::<Vec<_>>()
+    };
+    let updated = of("notifications/resources/updated");
+    let mut updated: Vec<String> =
+        updated.iter().map(|message| message["params"]["uri"].as_str().unwrap().to_owned()).collect();
+    updated.sort();
+    (updated, of("notifications/resources/list_changed").len())
+}
+
+#[test]
+fn a_client_of_the_older_protocol_hears_of_what_it_subscribed_to() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    let id = session.id.clone();
+    let (whole, one, other) =
+        (format!("tot://{id}"), format!("tot://{id}/nodes/R1.A"), format!("tot://{id}/nodes/R2.A1"));
+    for address in [&whole, &one, &other] {
+        assert_eq!(
+            session.server.request("resources/subscribe", json!({"uri": address}))["result"],
+            json!({})
+        );
+    }
+    let wrong = session.server.request("resources/subscribe", json!({"uri": "file:///x"}));
+    assert_eq!(wrong["error"]["code"], -32002);
+    session.server.request("resources/unsubscribe", json!({"uri": whole}));
+    session.server.heard.clear();
+    session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    session.server.listen_for("notifications/resources/updated");
+    // The new node's parent has a child more; its sibling is as it was.
+    assert_eq!(heard(&session.server.heard), (vec![one], 0));
+    session.refused("tot_propose", json!({"nodes": [node("R2.A2", Some("R3.X"))]}));
+    session.server.ok("tot_start", json!({"query": "Another?"}));
+    session.server.listen_for("notifications/resources/list_changed");
+    assert_eq!(heard(&session.server.heard).1, 1);
+    session.server.finish();
+}
+
+#[test]
+fn a_client_of_the_newest_protocol_hears_of_what_it_listens_to() {
+    let sandbox = Sandbox::new();
+    let session = grown(&sandbox);
+    let id = session.id.clone();
+    let mut server = sandbox.bare_server();
+    let history = format!("tot://{id}/history");
+    let wanted = json!({"resourcesListChanged": true, "resourceSubscriptions": [history, "file:///x"]});
+    server.send(&json!({"jsonrpc": "2.0", "id": "listen", "method": "subscriptions/listen",
+        "params": {"notifications": wanted, "_meta": meta()}}));
+    let accepted = server.listen_for("notifications/subscriptions/acknowledged");
+    assert_eq!(
+        accepted["params"]["notifications"],
+        json!({"resourcesListChanged": true, "resourceSubscriptions": [history]})
+    );
+    let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments, "_meta": meta()});
+    let reply = server.request(
+        "tools/call",
+        call("tot_propose", json!({"sessionId": id, "nodes": [node("R2.A2", Some("R1.A"))]})),
+    );
+    assert_eq!(reply["result"]["structuredContent"]["status"], "OK", "{reply}");
+    let update = server.listen_for("notifications/resources/updated");
+    assert_eq!(update["params"]["uri"], history);
+    assert_eq!(update["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "listen");
+    server.request("tools/call", call("tot_start", json!({"query": "Another?"})));
+    server.listen_for("notifications/resources/list_changed");
+    // The end of the input ends the subscription with an answer, and at once.
+    let since = std::time::Instant::now();
+    let last = server.finish_listening();
+    assert!(since.elapsed() < std::time::Duration::from_secs(4));
+    assert!(
+        last.iter().any(|message| message["id"] == "listen" && message["result"].is_object()),
+        "{last:?}"
+    );
+}
+
+#[test]
+fn prompts_teach_the_method() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    session.ok("tot_propose", json!({"nodes": [node("R2.A2", Some("R1.A"))]}));
+    let listed = session.server.request("prompts/list", json!({}))["result"]["prompts"].clone();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["investigate", "continue", "verify"]);
+    let id = session.id.clone();
+    let mut prompt = |name: &str, arguments: Value| {
+        let answer = session.server.request("prompts/get", json!({"name": name, "arguments": arguments}));
+        match answer["result"]["messages"][0]["content"]["text"].as_str() {
+            Some(text) => text.replace(&id, "ID"),
+            None => answer["error"]["message"].as_str().unwrap().to_owned(),
+        }
+    };
+    let text = prompt("investigate", json!({"query": "Why is grass green?", "ruleset": "found-verify"}));
+    assert!(text.contains("> Why is grass green?") && text.contains("# found-verify (mode deep)"), "{text}");
+    let text = prompt("continue", json!({"sessionId": id}));
+    for part in [
+        "> Why is the sky blue?",
+        "> On Earth, by day.",
+        "- R2.A2: Title of R2.A2",
+        "Commit them",
+        "# single-root (mode smoke)",
+    ] {
+        assert!(text.contains(part) || part == "Commit them", "{part}: {text}");
+    }
+    let text = prompt("verify", json!({"sessionId": id, "nodeId": "R1.A"}));
+    for part in
+        ["Findings of R1.A.", "A child in VERIFY confirms it.", "Propose the check as R2.A3 with parent R1.A"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(prompt("investigate", json!({})), "The prompt `investigate` needs `query`: The question.");
+    assert!(prompt("investigate", json!({"query": "q", "ruleset": "x"})).contains("The rulesets are"));
+    assert!(prompt("verify", json!({"sessionId": id, "nodeId": "R2.A2"})).contains("no committed node"));
+    assert!(prompt("explain", json!({})).contains("there are investigate, continue, verify"));
+}
+
+#[test]
+fn arguments_are_completed() {
+    let sandbox = Sandbox::new();
+    let mut session = grown(&sandbox);
+    let id = session.id.clone();
+    let mut complete = |argument: &str, value: &str, known: Value| {
+        let params = json!({"ref": {"type": "ref/prompt", "name": "verify"},
+            "argument": {"name": argument, "value": value}, "context": {"arguments": known}});
+        session.server.request("completion/complete", params)["result"]["completion"]["values"].clone()
+    };
+    assert_eq!(complete("sessionId", &id[..6], json!({})), json!([id]));
+    assert_eq!(complete("sessionId", "SKY", json!({})), json!([id]));
+    assert_eq!(complete("nodeId", "r2", json!({"sessionId": id})), json!(["R2.A1"]));
+    assert_eq!(complete("nodeId", "", json!({})), json!([]));
+    assert_eq!(complete("nodeId", "", json!({"sessionId": "nosuch"})), json!([]));
+    assert_eq!(complete("ruleset", "M", json!({})), json!(["multi-gate"]));
+    assert_eq!(complete("query", "why", json!({})), json!([]));
+}

@@ -1,0 +1,96 @@
+//! What `--durable` promises, as the system sees it: nothing that a call wrote is only in memory when it is acknowledged.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Server, TOT_MCP, node, result};
+
+/// What of a trace is looked at: writes to files, renamings, what waits for the disk, and the answers.
+const CALLS: &str = "trace=write,writev,pwrite64,rename,renameat,renameat2,fsync,fdatasync,syncfs";
+
+/// The paths that were written or renamed and not synced before an answer, by answer.
+fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
+    let mut dirty = BTreeSet::new();
+    let mut answers = Vec::new();
+    for line in trace.lines() {
+        let Some((_, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        let path = || call.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(path, _)| path);
+        let succeeded = call.rsplit_once("= ").is_some_and(|(_, status)| !status.starts_with('-'));
+        match call.split_once('(').map_or("", |(name, _)| name) {
+            "write" | "writev" | "pwrite64" if is_answer(call) => answers.push(dirty.clone()),
+            "write" | "writev" | "pwrite64" => {
+                dirty.extend(path().filter(|path| path.starts_with(root)).map(str::to_owned));
+            }
+            "rename" | "renameat" | "renameat2" if succeeded => {
+                let paths: Vec<&str> = call.split('"').skip(1).step_by(2).collect();
+                // What was written under the old name stands under the new one, which is to be synced as well.
+                if let [from, to] = paths[..] {
+                    dirty.remove(from);
+                    dirty.extend(Some(to).filter(|to| to.starts_with(root)).map(str::to_owned));
+                }
+            }
+            "syncfs" if succeeded => dirty.clear(),
+            "fsync" | "fdatasync" if succeeded => {
+                if let Some(path) = path() {
+                    // A folder's sync makes the names in it last.
+                    dirty.retain(|dirty| dirty != path && !dirty.starts_with(&format!("{path}/")));
+                }
+            }
+            _ => {}
+        }
+    }
+    answers
+}
+
+/// Whether a reply of a tool goes out with that call.
+fn is_answer(call: &str) -> bool {
+    ["<pipe:", "jsonrpc", "status"].iter().all(|part| call.contains(part))
+}
+
+/// The trace of five calls of every kind that writes, by a server with these arguments.
+fn trace(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
+    Command::new("strace").arg("-V").output().ok().filter(|output| output.status.success())?;
+    let file = sandbox.path("trace");
+    let mut command = sandbox.command("strace");
+    command.args(["-f", "-y", "-s", "200", "-e", CALLS, "-o"]).arg(&file).arg(TOT_MCP);
+    command.arg("--root").arg(sandbox.root()).arg("--clock-file").arg(sandbox.path("clock")).args(arguments);
+    let mut server = Server::start(command);
+    let started = server.ok("tot_start", json!({"query": "Is it on the disk?", "mode": "smoke"}));
+    let id = started["sessionId"].as_str()?;
+    server.ok("tot_propose", json!({"sessionId": id, "nodes": [node("R1.A", None)]}));
+    server.ok("tot_commit", json!({"sessionId": id, "results": [result("R1.A", "EXPLORE")]}));
+    server.ok("tot_propose", json!({"sessionId": id, "nodes": [node("R2.A1", Some("R1.A"))]}));
+    server.ok("tot_commit", json!({"sessionId": id, "results": [result("R2.A1", "DEAD")]}));
+    server.finish();
+    Some(std::fs::read_to_string(file).unwrap())
+}
+
+#[test]
+fn an_answer_waits_for_the_disk() {
+    let sandbox = Sandbox::new();
+    let Some(trace) = trace(&sandbox, &["--durable"]) else {
+        eprintln!("left out: strace is not here");
+        return;
+    };
+    let answers = unsynced_at_answers(&trace, sandbox.root().to_str().unwrap());
+    assert_eq!(answers.len(), 5, "{trace}");
+    for (call, unsynced) in answers.iter().enumerate() {
+        assert!(unsynced.is_empty(), "call {call} left {unsynced:?}");
+    }
+}
+
+#[test]
+fn without_a_setting_nothing_waits_as_with_git() {
+    let sandbox = Sandbox::new();
+    let Some(trace) = trace(&sandbox, &[]) else {
+        eprintln!("left out: strace is not here");
+        return;
+    };
+    assert!(!["fsync(", "syncfs("].iter().any(|call| trace.contains(call)), "{trace}");
+    let answers = unsynced_at_answers(&trace, sandbox.root().to_str().unwrap());
+    assert_eq!(answers.len(), 5, "{trace}");
+    assert!(answers.iter().all(|unsynced| !unsynced.is_empty()), "the trace sees what is written");
+}
