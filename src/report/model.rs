@@ -15,6 +15,7 @@ use super::templates::SafeHtml;
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId, Reclassification, StateName, Timestamp};
+use crate::format::layout;
 use crate::markdown;
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::{Role, Ruleset, Severity, Terms, terms};
@@ -732,7 +733,7 @@ impl<'a> Cards<'a> {
                         })
                         .collect(),
                     commits: history.of_node(&node.id),
-                    file: format!("nodes/R{}/{}.yaml", node.round(), node.id),
+                    file: layout::node(&node.id),
                     card,
                 })
             })
