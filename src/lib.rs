@@ -17,8 +17,10 @@
 //! # Who may know whom
 //!
 //! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
-//! `decide` (how an investigation stands), `graph`, `markdown` ← `report`; `decide`, `format`, `store` ← `check`; `yaml` below `ruleset` and `format`;
-//! `markdown` (references) and `secrets` below `decide`; `setup` (clients' configurations) stands alone; `mcp` and the binaries see all of them. `store` never evaluates a rule;
+//! `decide` (how an investigation stands), `format` (where its files are), `graph`, `markdown` ← `report`; `decide`,
+//! `format`, `store` ← `check`; `yaml` below `ruleset` and `format`; `markdown` (references) and `secrets` below
+//! `decide`; `setup` (clients' configurations) stands alone; `mcp` and the binaries see all of them. `store` never
+//! evaluates a rule;
 //! `decide` never sees git.
 //!
 //! # Invariants

@@ -1,19 +1,55 @@
 //! Which path holds what. The path of a node depends on nothing but its id, so that two clones never disagree, and
-//! `nodes/R3/` is a folder that a person can browse.
+//! no number of nodes ever moves one.
 //!
-//! # Why a folder per round
+//! # Where a node's file is
+//!
+//! In the folder of its round, `nodes/R3/R3.A1a.yaml`. An id with more than three characters behind the dot, from round 4
+//! on more than four, lies further in: what it begins with is cut into pieces, which end after 3, 6, 12, 24 … characters,
+//! and each piece with something behind it is a folder.
+//!
+//! | id | file |
+//! |---|---|
+//! | `R4.A1a1` | `nodes/R4/R4.A1a1.yaml` |
+//! | `R5.A1a1b` | `nodes/R5/A1a/R5.A1a1b.yaml` |
+//! | `R2.A123` | `nodes/R2/A12/R2.A123.yaml` |
+//! | `R8.A1a1b2a1` | `nodes/R8/A1a/1b2/R8.A1a1b2a1.yaml` |
+//!
+//! So an investigation of some dozen nodes is a folder for each round, and where letters and digits alternate, deeper
+//! down what came of `R3.A1a` lies together. The name of a file is the whole id, so one pattern finds a node or a branch in
+//! any folder: in git's patterns `*` stands for folders too.
+//!
+//! ```sh
+//! git log -p -- 'nodes/*/R8.A1a1b2a1.yaml'                       # one node
+//! git log -- 'nodes/*/R*.A1.yaml' 'nodes/*/R*.A1[a-z]*'          # R2.A1 and what is below it
+//! ```
+//!
+//! # Why folders in the round
 //!
 //! A commit writes each folder on the way to a changed file anew: its list of names and ids, of which the ids (20 bytes
-//! each) do not compress. So what a commit costs follows the size of the folders that it touches, and not that of the
-//! investigation. Measured with `cargo bench --bench store`, commits of three files of 3 KB, in rounds of 2, 11, 111 and
-//! 499 nodes, beside investigations of 10, 100, 1,000 and 10,000: 7.0, 7.3, 8.7 and 20.3 KB of objects. That is 27 bytes
-//! for each node in the round, so 1.5 times the bytes at 100 nodes in a round of 150, and 4.5 times in one of 1,000; time
-//! grows less, since 27 KB are little to hash and to compress.
+//! each) do not compress: 27 bytes for each file beside the changed one. So what a commit costs follows the size of the
+//! folders that it touches. With all of a round in one folder, a commit of three files of 3 KB writes 6.8 KB of objects
+//! where rounds have 11 nodes, and 32 KB where they have 1,000: 4.7 times the bytes.
 //!
-//! The others that were tried, for the same commit at 10,000 nodes: all nodes in one folder, 279 KB and 9 ms; folders
-//! nested by ancestry, 9 KB and 12 ms, for the many small trees on the way; this one, 3 ms. A further level inside the
-//! round (by the first letters of the suffix) would bound a commit at any size, and costs the reader of every smaller
-//! investigation a folder to open for each handful of files.
+//! With folders, by `cargo bench --bench store`, in investigations whose rounds get three times as large each until they
+//! have 1,000 nodes (`SHAPE=wide`: in which all rounds after the first are as large as the last), bytes of objects:
+//!
+//! | nodes | tripling | wide |
+//! |---|---|---|
+//! | 10 | 6,357 | 6,357 |
+//! | 100 | 6,663 | 6,647 |
+//! | 1,000 | 7,279 | 9,071 |
+//! | 10,000 | 8,279 | 9,258 |
+//!
+//! So at 10,000 it is 1.24 and 1.39 times the bytes at 100.
+//!
+//! Which pieces are best depends on how the tree of thoughts grew, of which the id says nothing. Investigations were made
+//! up, of 10,000 nodes with ids as `tot_next` gives them, in rounds of up to 500 or 1,000, that grow by 1.5, 3, 6 or 30
+//! times a round, or have all their breadth below the root; and commits in each round of each were added up, for some
+//! twenty layouts. Folders by four characters or by two segments (`A1`) fail where the root has many children (`A123`);
+//! one level of folders where a round grows slowly; folders by ancestry alone, without the round, cost more everywhere, and
+//! time for their many small trees. Pieces that get longer are close to the best of all in each shape, with a depth that
+//! grows with the logarithm of the id's length. Ten thousand children of one node are the extreme: their folders
+//! make that commit 2.4 times as large instead of 37 times.
 
 use crate::domain::NodeId;
 
@@ -30,9 +66,32 @@ pub const ATTRIBUTES_TEXT: &str = "* -text\n";
 /// The folder of the nodes.
 pub const NODES: &str = "nodes/";
 
+/// The suffix of an id is cut after so many characters; what is before the last cut names the folder.
+const CUTS: [usize; 7] = [3, 6, 12, 24, 48, 96, 192];
+
+/// Names that no file or folder on Windows can have, of the length of a piece. Longer ones have a number at their end
+/// and four characters, and no piece has four.
+const RESERVED: [&str; 4] = ["aux", "con", "nul", "prn"];
+
 /// The file of a node.
 pub fn node(id: &NodeId) -> String {
-    format!("{NODES}R{}/{id}.yaml", id.round())
+    let suffix = id.suffix();
+    let mut path = format!("{NODES}R{}/", id.round());
+    let is_short = suffix.len() <= if id.round() < 4 { 3 } else { 4 };
+    let mut start = 0;
+    for end in CUTS.into_iter().take_while(|end| *end < suffix.len() && !is_short) {
+        // A suffix is ASCII, so any place in it is one between two characters.
+        let piece = &suffix[start..end];
+        path.push_str(piece);
+        if RESERVED.iter().any(|name| name.eq_ignore_ascii_case(piece)) {
+            path.push('_');
+        }
+        path.push('/');
+        start = end;
+    }
+    path.push_str(id.as_str());
+    path.push_str(".yaml");
+    path
 }
 
 /// What a path holds.
@@ -60,16 +119,20 @@ pub fn place(path: &str) -> Place {
         CONCLUSION => Place::Conclusion,
         path => match path.strip_prefix(NODES) {
             None => Place::Other,
-            Some(rest) => {
-                let id = rest
-                    .split_once('/')
-                    .and_then(|(_, file)| file.strip_suffix(".yaml"))
-                    .and_then(|id| id.parse::<NodeId>().ok())
-                    .filter(|id| node(id) == path);
-                id.map_or(Place::Stray, Place::Node)
-            }
+            Some(rest) => named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node),
         },
     }
+}
+
+/// Where a file with the name of a node's belongs, wherever it is.
+pub fn home(path: &str) -> Option<String> {
+    named(path).map(|id| node(&id))
+}
+
+/// The node whose id is the name of the file.
+fn named(path: &str) -> Option<NodeId> {
+    let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    file.strip_suffix(".yaml")?.parse().ok()
 }
 
 #[cfg(test)]
@@ -77,12 +140,62 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_path_of_a_node_follows_from_its_id() {
+        for (id, path) in [
+            ("R1.A", "nodes/R1/R1.A.yaml"),
+            ("R3.A1a", "nodes/R3/R3.A1a.yaml"),
+            ("R4.A1a1", "nodes/R4/R4.A1a1.yaml"),
+            ("R5.A1a1b", "nodes/R5/A1a/R5.A1a1b.yaml"),
+            ("R2.A12", "nodes/R2/R2.A12.yaml"),
+            ("R2.A123", "nodes/R2/A12/R2.A123.yaml"),
+            ("R4.A12a1", "nodes/R4/A12/R4.A12a1.yaml"),
+            ("R6.A1a1b1", "nodes/R6/A1a/R6.A1a1b1.yaml"),
+            ("R7.A1a1b1c", "nodes/R7/A1a/1b1/R7.A1a1b1c.yaml"),
+            ("R12.A1a1b1c1a1a1", "nodes/R12/A1a/1b1/R12.A1a1b1c1a1a1.yaml"),
+            ("R13.A1a1b1c1a1a1a", "nodes/R13/A1a/1b1/c1a1a1/R13.A1a1b1c1a1a1a.yaml"),
+        ] {
+            let id: NodeId = id.parse().unwrap();
+            assert_eq!(node(&id), path);
+            assert_eq!(place(path), Place::Node(id));
+        }
+    }
+
+    #[test]
     fn a_path_tells_what_it_holds() {
-        let id: NodeId = "R3.A1a".parse().unwrap();
-        assert_eq!(node(&id), "nodes/R3/R3.A1a.yaml");
-        assert_eq!(place("nodes/R3/R3.A1a.yaml"), Place::Node(id));
-        assert_eq!(place("nodes/R2/R3.A1a.yaml"), Place::Stray);
-        assert_eq!(place("nodes/R3/notes.md"), Place::Stray);
+        for stray in [
+            "nodes/R2/R3.A1a.yaml",
+            "nodes/R3/A1a/R3.A1a.yaml",
+            "nodes/R4/A1a/R4.A1a1.yaml",
+            "nodes/R5/R5.A1a1a.yaml",
+            "nodes/R5/A1b/R5.A1a1a.yaml",
+            "nodes/R1.A.yaml",
+            "nodes/R3/notes.md",
+            "nodes/",
+        ] {
+            assert_eq!(place(stray), Place::Stray, "{stray}");
+        }
         assert_eq!(place("README.md"), Place::Other);
+    }
+
+    #[test]
+    fn no_folder_has_a_name_that_windows_reserves() {
+        for (id, path) in [
+            ("R2.Aux1", "nodes/R2/Aux_/R2.Aux1.yaml"),
+            ("R2.A1acon7", "nodes/R2/A1a/con_/R2.A1acon7.yaml"),
+            ("R1.CON", "nodes/R1/R1.CON.yaml"),
+            ("R2.COM1a", "nodes/R2/COM/R2.COM1a.yaml"),
+        ] {
+            let id: NodeId = id.parse().unwrap();
+            assert_eq!(node(&id), path);
+            assert_eq!(place(path), Place::Node(id));
+        }
+    }
+
+    #[test]
+    fn the_longest_id_has_a_path() {
+        let id: NodeId = format!("R1.{}", "A".repeat(197)).parse().unwrap();
+        let path = node(&id);
+        assert_eq!(path.matches('/').count(), 2 + CUTS.len());
+        assert_eq!(place(&path), Place::Node(id));
     }
 }

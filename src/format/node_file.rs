@@ -1,4 +1,4 @@
-//! `nodes/R3/R3.A1a.yaml`: one node, from its proposal on.
+//! `nodes/R3/R3.A1a.yaml` and its like: one node, from its proposal on.
 
 use serde::{Deserialize, Serialize};
 

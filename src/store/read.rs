@@ -198,7 +198,10 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
 fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     match file.kind {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
-            Some("not the path of a node's file (nodes/R<round>/<id>.yaml); it is left out".into())
+            Some(match layout::home(&file.path) {
+                Some(home) => format!("not the path of that node's file, {home}; it is left out"),
+                None => "not the path of a node's file; it is left out".into(),
+            })
         }
         FileKind::File | FileKind::Executable => None,
         FileKind::Symlink => Some("a symbolic link, which is not followed".into()),

@@ -1,9 +1,11 @@
 //! What a commit costs as an investigation grows: ours, git's command line and libgit2, in one run.
 //!
-//! Each has a repository of its own with the same files, of 10, 100, 1,000 and 10,000 nodes of 3 KB in rounds of up to
-//! 1,000, and commits the same three files to it (two new nodes and a changed one): first as each does it by default,
-//! without fsync, then with it (ours `--durable`, git `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take
-//! turns, each round in another order, so that noise hits all alike; a figure is the median of the rounds.
+//! Each has a repository of its own with the same files, of 10, 100, 1,000 and 10,000 nodes of 3 KB, with ids as `tot_next`
+//! gives them. Rounds get three times as large each until they have a ninth of the nodes, at most 1,000; with `SHAPE=wide`
+//! in the environment all rounds after the first have that many. Each commits the same three files to it (two new nodes
+//! and a changed one): first as each does it by default, without fsync, then with it (ours `--durable`, git
+//! `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take turns, each round in another order, so that noise hits
+//! all alike; a figure is the median of the rounds.
 //!
 //! - `ours` is the store alone: `Git::commit`, in a process that lives on.
 //! - `git` is `git add` of the three files and `git commit`, after writing them into the work tree.
@@ -248,8 +250,7 @@ impl Call {
 impl Contestant for Call {
     fn commit(&mut self, round: usize, _: &[FileChange]) -> Duration {
         let parent = &self.parents[round % self.parents.len()];
-        let ids =
-            ["x", "y", "z"].map(|letter| parent.child(&format!("{letter}{round}")).unwrap().to_string());
+        let ids = [0, 1, 2].map(|n| parent.child(&step(parent, 100 + round * 3 + n)).unwrap().to_string());
         let nodes = ids.iter().map(|id| NewNode {
             id: id.clone(),
             parent: Some(parent.to_string()),
@@ -288,7 +289,7 @@ impl Contestant for Call {
     }
 }
 
-/// An investigation of a size: one root, then pairs, then lines of single nodes side by side.
+/// An investigation of a size and a shape: one root, rounds that get larger, then lines of single nodes side by side.
 struct Seed {
     meta: Meta,
     nodes: Vec<Arc<Node>>,
@@ -301,29 +302,26 @@ impl Seed {
     fn new(size: usize) -> Seed {
         let at = Timestamp::from_milliseconds(AT * 1_000).unwrap();
         let width = (size / 9).clamp(2, 1_000);
-        let mut rounds: Vec<Vec<NodeId>> = vec![vec!["R1.A".parse().unwrap()]];
+        let is_wide = std::env::var("SHAPE").is_ok_and(|shape| shape == "wide");
+        let mut nodes = Vec::with_capacity(size);
+        let mut rounds: Vec<Vec<(NodeId, Option<NodeId>)>> = vec![vec![("R1.A".parse().unwrap(), None)]];
         let mut left = size - 1;
         while left > 0 {
-            let next: Vec<NodeId> = match rounds.len() {
-                1 => (0..width / 2).map(|n| rounds[0][0].child(&format!("{n}a")).unwrap()).collect(),
-                2 => rounds[1].iter().flat_map(|id| ["1", "2"].map(|step| id.child(step).unwrap())).collect(),
-                last => rounds[last - 1].iter().map(|id| id.child("a").unwrap()).collect(),
-            };
-            let next: Vec<NodeId> = next.into_iter().take(left).collect();
-            left -= next.len();
-            rounds.push(next);
+            let last = &rounds[rounds.len() - 1];
+            let next = if is_wide { width } else { (last.len() * 3).min(width) }.min(left);
+            let children = (0..next).map(|n| {
+                let parent = &last[n % last.len()].0;
+                let number = n / last.len();
+                (parent.child(&step(parent, number)).unwrap(), Some(parent.clone()))
+            });
+            let children: Vec<_> = children.collect();
+            left -= children.len();
+            rounds.push(children);
         }
-        let mut nodes = Vec::with_capacity(size);
         for (index, round) in rounds.iter().enumerate() {
-            for (place, id) in round.iter().enumerate() {
-                let parent = match index {
-                    0 => None,
-                    1 => Some(rounds[0][0].clone()),
-                    2 => Some(rounds[1][place / 2].clone()),
-                    _ => Some(rounds[index - 1][place].clone()),
-                };
-                let state = if index + 1 == rounds.len() { "DEAD" } else { "EXPLORE" };
-                nodes.push(Arc::new(node(id, parent, state, &text(id.as_str()), at)));
+            let state = if index + 1 == rounds.len() { "DEAD" } else { "EXPLORE" };
+            for (id, parent) in round {
+                nodes.push(Arc::new(node(id, parent.clone(), state, &text(id.as_str()), at)));
             }
         }
         let meta = Meta {
@@ -346,7 +344,7 @@ impl Seed {
             plain(layout::RULESET, builtin::all()[0].text.clone()),
         ];
         files.extend(nodes_files(nodes.clone()));
-        let parents = rounds[rounds.len() - 2].clone();
+        let parents = rounds[rounds.len() - 2].iter().map(|(id, _)| id.clone()).collect();
         Seed { meta, nodes, files, parents }
     }
 
@@ -354,10 +352,10 @@ impl Seed {
     fn changes(&self, round: usize) -> Vec<FileChange> {
         let at = self.meta.started_at;
         let parent = &self.parents[round % self.parents.len()];
-        let mut nodes: Vec<Arc<Node>> = ["b", "c"]
+        let mut nodes: Vec<Arc<Node>> = [0, 1]
             .into_iter()
-            .map(|letter| {
-                let id = parent.child(&format!("{letter}{round}")).unwrap();
+            .map(|more| {
+                let id = parent.child(&step(parent, 10 + round * 2 + more)).unwrap();
                 let text = text(&format!("{id} in {round}"));
                 Arc::new(node(&id, Some(parent.clone()), "EXPLORE", &text, at))
             })
@@ -366,6 +364,19 @@ impl Seed {
         let text = text(&format!("{} again in {round}", old.id));
         nodes.push(Arc::new(node(&old.id, old.parent.clone(), "DEAD", &text, at)));
         nodes_files(nodes)
+    }
+}
+
+/// What makes the id of the child with this number (from 0) of the parent's, as `tot_next` does it: letters and digits
+/// in turn.
+fn step(parent: &NodeId, number: usize) -> String {
+    if parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic()) {
+        return (number + 1).to_string();
+    }
+    let letter = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => letter.to_string(),
+        more => format!("{}{letter}", char::from(b'a' + (more - 1) as u8)),
     }
 }
 
@@ -427,7 +438,9 @@ fn text(key: &str) -> String {
 
 fn write_files(dir: &Path, changes: &[FileChange]) {
     for change in changes {
-        fs::write(dir.join(&change.path), change.content.as_ref().unwrap()).unwrap();
+        let file = dir.join(&change.path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, change.content.as_ref().unwrap()).unwrap();
     }
 }
 

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tree_of_thoughts::format::layout;
 
 use crate::Form;
 use crate::figures::{Figures, Random};
@@ -181,7 +182,7 @@ fn judge(place: &Place, repository: &Path, writer: Writer, figures: &mut Figures
     let committed = committed.unwrap_or_default();
     let committed: HashSet<&str> = committed.lines().filter_map(|line| line.strip_prefix("HEAD:")).collect();
     for call in &writer.acknowledged {
-        let path = format!("nodes/R2/{}.yaml", call.node);
+        let path = layout::node(&call.node.parse().expect("the id of a node"));
         let is_there = files.get(call.commit.as_str()).is_some_and(|files| files.contains(path.as_str()))
             && all.contains(path.as_str())
             && (!call.is_committed || committed.contains(path.as_str()));

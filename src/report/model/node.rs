@@ -6,6 +6,7 @@ use super::cards::{Card, Cards, OpenEnd, StateView, Time};
 use super::judged::WarningView;
 use super::{Reference, list, some_markdown};
 use crate::domain::{Author, Node, Reclassification};
+use crate::format::layout;
 use crate::report::history::{CommitLink, History};
 use crate::report::templates::SafeHtml;
 
@@ -136,7 +137,7 @@ impl<'a> Cards<'a> {
                         })
                         .collect(),
                     commits: history.of_node(&node.id),
-                    file: format!("nodes/R{}/{}.yaml", node.round(), node.id),
+                    file: layout::node(&node.id),
                     card,
                 })
             })

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -36,8 +36,8 @@ impl Git {
             placed.push(self.place(repository, work_dir, &staging, step)?);
         }
         let skip_hash = repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
-        let bytes = index.with(&edits(&index, steps, &placed), skip_hash);
-        lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
+        let written = index.write(&edits(&index, steps, &placed), skip_hash, &mut lock.file);
+        written.map_err(io_error("write", &lock.path))
     }
 
     /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
