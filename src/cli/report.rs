@@ -43,7 +43,7 @@ pub(super) struct ReportArguments {
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
     serve: Option<Option<Address>>,
     /// Let --serve listen where other machines can reach it: everyone who does can read the investigations
-    #[arg(long, requires = "serve")]
+    #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
     /// A folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]

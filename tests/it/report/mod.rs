@@ -1,3 +1,5 @@
 //! The site generator, as a command.
 
+mod compare;
+mod serve;
 mod site;
