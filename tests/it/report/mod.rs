@@ -1,5 +1,6 @@
 //! The site generator, as a command.
 
 mod compare;
+mod publishing;
 mod serve;
 mod site;
