@@ -210,8 +210,8 @@ fn write_a_large_index_where_asked() {
     });
     let start = std::time::Instant::now();
     let mut files = render(&inputs.collect::<Vec<_>>());
-    println!("10,000 investigations: {} files in {:?}", files.len(), start.elapsed());
+    eprintln!("10,000 investigations: {} files in {:?}", files.len(), start.elapsed());
     files.retain(|path, _| path == "index.html" || path.starts_with("assets/"));
-    println!("index.html: {} bytes", files["index.html"].len());
+    eprintln!("index.html: {} bytes", files["index.html"].len());
     write(&files, &out.join("index-of-10000")).unwrap();
 }
