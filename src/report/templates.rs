@@ -186,7 +186,7 @@ impl SafeHtml {
     pub(super) fn data(data: &serde_json::Value) -> SafeHtml {
         let mut json = String::new();
         for c in data.to_string().chars() {
-            if !matches!(c, '<' | '>' | '&' | '\'') && !is_special(c) {
+            if !matches!(c, '<' | '>' | '&' | '\'') && !is_deceptive(c) {
                 json.push(c);
                 continue;
             }
@@ -257,7 +257,7 @@ fn print(
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
 fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
-    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || is_special(c);
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || is_deceptive(c);
     let mut rest = text;
     while let Some(at) = rest.find(special) {
         out.write_str(&rest[..at])?;
@@ -277,7 +277,7 @@ fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
 }
 
 /// Whether a character would hide or reorder the text around it.
-fn is_special(c: char) -> bool {
+fn is_deceptive(c: char) -> bool {
     matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
         | '\u{e0000}'..='\u{e007f}')
         || (c.is_control() && !matches!(c, '\n' | '\t'))
