@@ -45,5 +45,9 @@
 
   document.querySelectorAll(".graph-box").forEach(centre);
   document.querySelectorAll("[data-filter]").forEach(filter);
-  document.querySelectorAll("time[datetime]").forEach(localise);
+  // Only where it is asked for: on an index of thousands, all of them would take seconds.
+  document.addEventListener("pointerover", ({ target }) => {
+    const time = target.closest("time[datetime]");
+    if (time && !time.title) localise(time);
+  });
 })();

@@ -9,7 +9,9 @@
   const order = form.querySelector("#order");
   const status = form.querySelector(".shown");
   const none = document.querySelector(".none-fits");
-  const texts = [".node-card h2", ".asked-text", ".found-text"];
+  const more = document.querySelector(".finder-more");
+  // Single names: with a selector of two, a browser would look through the whole page for each entry.
+  const texts = ["h2", ".asked-text", ".found-text"];
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
   // Read once: of 10,000 entries, asking the page at each key would be slow.
@@ -26,7 +28,6 @@
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   const orders = {
-    started: () => 0,
     oldest: (a, b) => b.at - a.at,
     changed: (a, b) => compare(b.changed, a.changed),
     nodes: (a, b) => b.nodes - a.nodes,
@@ -56,36 +57,45 @@
     words.value = choice.get("q") ?? "";
     const state = [...form.querySelectorAll("[name=state]")].find((one) => one.value === choice.get("show"));
     if (state) state.checked = true;
-    if (orders[choice.get("order")]) order.value = choice.get("order");
+    if (Object.hasOwn(orders, choice.get("order") ?? "")) order.value = choice.get("order");
   };
 
-  const filter = () => {
+  // On the page stand only the first of those that fit: browsers take seconds to style and lay out thousands.
+  const STEP = 100;
+  let fitting = entries;
+  let limit = STEP;
+  const show = () => {
+    list.replaceChildren(...fitting.slice(0, limit).map(({ item }) => item));
+    const left = Math.max(0, fitting.length - limit);
+    none.hidden = fitting.length > 0;
+    more.hidden = left === 0;
+    more.textContent = `Show ${Math.min(left, STEP)} more`;
+    status.textContent = `${fitting.length} of ${entries.length}${left ? `, the first ${limit} shown` : ""}`;
+  };
+  const find = () => {
     const choice = chosen();
     const parts = fold(choice.q).split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const { item, text, states } of entries) {
-      const fits =
-        (choice.show === "all" || states.includes(choice.show)) && parts.every((part) => text.includes(part));
-      if (item.hidden === fits) item.hidden = !fits;
-      shown += fits ? 1 : 0;
-    }
-    none.hidden = shown > 0;
-    status.textContent = `${shown} of ${entries.length} shown`;
+    fitting = entries.filter(
+      ({ text, states }) =>
+        (choice.show === "all" || states.includes(choice.show)) && parts.every((part) => text.includes(part)),
+    );
+    if (choice.order !== "started") fitting.sort((a, b) => orders[choice.order](a, b) || a.at - b.at);
+    limit = STEP;
+    show();
     remember(choice);
-  };
-  const sort = () => {
-    const sorted = [...entries].sort((a, b) => orders[order.value](a, b) || a.at - b.at);
-    list.append(...sorted.map(({ item }) => item));
   };
 
   recall();
   form.hidden = false;
-  if (order.value !== "started") sort();
-  filter();
-  words.addEventListener("input", filter);
-  form.addEventListener("change", (event) => {
-    if (event.target === order) sort();
-    filter();
-  });
+  find();
+  words.addEventListener("input", find);
+  form.addEventListener("change", find);
   form.addEventListener("submit", (event) => event.preventDefault());
+  more.addEventListener("click", () => {
+    // The keyboard goes on with the first of the new ones.
+    const next = fitting[limit]?.item;
+    limit += STEP;
+    show();
+    next?.querySelector("a").focus();
+  });
 })();

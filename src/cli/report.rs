@@ -43,7 +43,7 @@ pub(super) struct ReportArguments {
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
     serve: Option<Option<Address>>,
     /// Let --serve listen where other machines can reach it: everyone who does can read the investigations
-    #[arg(long, requires = "serve")]
+    #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
     /// A folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         say(&format!("The template stands in {}; give it back with --template.\n", dir.display()))?;
     }
     let source = Source {
-        paths: arguments.investigations.clone(),
+        stores: arguments.investigations.iter().map(Store::new).collect(),
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
     };
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
 
 /// Renders one investigation into a folder.
 pub(super) fn render_one(repository: &Path, options: &Options, out: &Path, progress: &Progress) -> Outcome {
-    let source = Source { paths: vec![repository.to_owned()], rev: None, range: None };
+    let source = Source { stores: vec![Store::new(repository)], rev: None, range: None };
     render(&source.read(progress)?, options, out, progress)
 }
 
@@ -138,7 +138,9 @@ pub(super) fn note_unreadable(contents: &Contents) {
 
 /// What is to be read.
 pub(super) struct Source {
-    paths: Vec<PathBuf>,
+    /// One for each path that was given: the folder of an investigation, or of several. They remember what was read,
+    /// for the next time.
+    stores: Vec<Store>,
     rev: Option<String>,
     range: Option<Range>,
 }
@@ -150,7 +152,7 @@ impl Source {
             (_, Some(_)) => "--compare",
             _ => return Ok(()),
         };
-        if self.paths.len() != 1 {
+        if self.stores.len() != 1 {
             return Err(
                 format!("{alone} goes with one investigation: its commits are not those of another").into()
             );
@@ -158,11 +160,12 @@ impl Source {
         Ok(())
     }
 
-    /// The folders of the investigations.
-    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
+    /// The folders of the investigations, each with the store that it is in.
+    pub(super) fn folders(&self) -> Result<Vec<(&Store, PathBuf)>, Box<dyn std::error::Error>> {
         let mut folders = Vec::new();
-        for path in &self.paths {
-            let found = if is_repository(path) { vec![path.clone()] } else { Store::new(path).folders() };
+        for store in &self.stores {
+            let path = store.root();
+            let found = if is_repository(path) { vec![path.to_owned()] } else { store.folders() };
             if found.is_empty() {
                 let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
                 return Err(format!(
@@ -171,7 +174,7 @@ impl Source {
                 )
                 .into());
             }
-            folders.extend(found);
+            folders.extend(found.into_iter().map(|folder| (store, folder)));
         }
         Ok(folders)
     }
@@ -180,19 +183,19 @@ impl Source {
     pub(super) fn read(&self, progress: &Progress) -> Result<Contents, Box<dyn std::error::Error>> {
         let folders = self.folders()?;
         let mut contents = Contents::default();
-        if let [folder] = folders.as_slice() {
+        if let [(store, folder)] = folders.as_slice() {
             progress.show(&format!("reading {}", folder.display()));
-            let (input, comparison) = self.read_one(folder)?;
+            let (input, comparison) = self.read_one(store, folder)?;
             contents.inputs.push(input);
             contents.comparison = comparison;
             return Ok(contents);
         }
         let mut known = HashMap::new();
-        for (at, folder) in folders.iter().enumerate() {
+        for (at, (store, folder)) in folders.iter().enumerate() {
             progress.count(|| format!("reading investigation {} of {}", at + 1, folders.len()));
             let name = name_of(folder);
             let mut unreadable = |reason| contents.unreadable.push(Unreadable { name: name.clone(), reason });
-            match self.read_one(folder) {
+            match self.read_one(store, folder) {
                 Ok((input, _)) => {
                     let id = input.snapshot.investigation.meta().id;
                     if let Some(other) = known.insert(id, name.clone()) {
@@ -219,8 +222,11 @@ impl Source {
         }
     }
 
-    fn read_one(&self, folder: &Path) -> Result<(Input, Option<Comparison>), Box<dyn std::error::Error>> {
-        let store = Store::new(folder);
+    fn read_one(
+        &self,
+        store: &Store,
+        folder: &Path,
+    ) -> Result<(Input, Option<Comparison>), Box<dyn std::error::Error>> {
         let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
         let snapshot = match rev {
             Some(rev) => store.load_at(folder, rev)?,

@@ -15,7 +15,6 @@ use super::report::{Source, note_unreadable};
 use super::{Outcome, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
 use crate::report::{self, Options, Templates};
-use crate::store::Store;
 
 /// Where it listens when nobody says where.
 const PORT: u16 = 8420;
@@ -93,8 +92,8 @@ impl Shown {
     /// What stands for the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
-        for folder in self.source.folders()? {
-            let head = Store::new(&folder).head(&folder);
+        for (store, folder) in self.source.folders()? {
+            let head = store.head(&folder);
             folder.hash(&mut hasher);
             head.ok().flatten().map(|head| head.to_string()).hash(&mut hasher);
         }

@@ -8,7 +8,7 @@
 //! 3. [`build`] puts the pages together: a map of relative path to bytes. Up to here everything is pure. With several
 //!    investigations `sites` is the index above them, with a base URL `feed` and `structured` write what needs whole
 //!    addresses; `compare` is the page of what lies between two commits.
-//! 4. [`write`](write()) writes that map aside and renames it into place.
+//! 4. [`write`](write()) writes that map aside and renames it into place; or [`mod@serve`] answers from it.
 //!
 //! # Guarantees
 //!

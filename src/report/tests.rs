@@ -1,5 +1,8 @@
 //! The site of investigations that were made by hand.
 
+mod compare;
+mod sites;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;

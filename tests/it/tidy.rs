@@ -49,6 +49,7 @@ fn each_library_stands_behind_one_wall() {
         ("layout::backends", "src/graph/draw.rs"),
         ("layout::core", "src/graph/draw.rs"),
         ("minijinja::", "src/report/templates.rs"),
+        ("axum::", "src/report/serve.rs"),
         ("similar::", "src/report/difference.rs"),
         ("clap::", "src/cli"),
         ("jsonc_parser::", "src/setup.rs"),

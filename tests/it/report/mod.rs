@@ -1,5 +1,8 @@
 //! The site generator, as a command.
 
+mod compare;
 mod hostile;
 mod judge;
+mod publishing;
+mod serve;
 mod site;

@@ -1,0 +1,217 @@
+//! The index of several, and what a base URL adds.
+
+use super::*;
+
+fn with(options: Options, contents: Contents) -> Files {
+    build(&contents, &Templates::load(&options).unwrap(), &mut |_| {}).unwrap()
+}
+
+fn published(inputs: Vec<Input>) -> Files {
+    let base_url = Some("https://example.org/reports".parse().unwrap());
+    with(Options { base_url, ..Options::default() }, Contents { inputs, ..Contents::default() })
+}
+
+/// The data for programs on a page.
+fn data(page: &str) -> serde_json::Value {
+    let script = page.split("<script type=\"application/ld+json\">").nth(1).expect("no data");
+    serde_json::from_str(script.split("</script>").next().unwrap()).unwrap()
+}
+
+#[test]
+fn an_entry_says_what_was_asked_found_and_how_sure() {
+    let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
+    for text in [
+        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 with a verified one.",
+        "data-state=\"ended verified answered\"",
+        "data-state=\"open unanswered\"",
+        "2 answers, 1 of them verified. 9 ruled out.",
+        "No answer has been found.",
+        "2 nodes in 2 rounds, 1 proposed · single-root",
+        "What is there?",
+        "<form class=\"finder\" role=\"search\" hidden>",
+        "Without an answer <span class=\"count\">2</span>",
+        "assets/sites.js",
+    ] {
+        assert!(index.contains(text), "{text} is missing in {index}");
+    }
+}
+
+#[test]
+fn one_that_cannot_be_read_costs_only_itself() {
+    let unreadable = vec![Unreadable { name: "broken<b>".into(), reason: "it has no commit yet".into() }];
+    let contents = Contents { inputs: vec![sample()], unreadable, ..Contents::default() };
+    let files = with(Options::default(), contents);
+    let index = page(&files, "index.html");
+    assert!(index.contains("1 investigation can’t be read"));
+    assert!(index.contains("<code>broken&lt;b&gt;</code>: it has no commit yet"), "{index}");
+    let id = sample().snapshot.investigation.meta().id;
+    assert!(index.contains(&format!("{id}/index.html")) && files.contains_key(&format!("{id}/index.html")));
+}
+
+#[test]
+fn without_a_base_url_no_address_of_a_site_is_made_up() {
+    for (path, page) in pages(&render(&[sample(), unfinished()])) {
+        for absent in ["og:", "canonical", "feed.xml", "application/atom+xml", "connect-src", "reload.js"] {
+            assert!(!page.contains(absent), "{absent} in {path}");
+        }
+    }
+    let files = render(&[sample()]);
+    assert!(!files.contains_key("feed.xml") && !files.contains_key(RELOAD_SCRIPT));
+    assert!(data(&page(&files, "index.html")).get("url").is_none());
+}
+
+#[test]
+fn with_a_base_url_each_page_says_where_it_stands() {
+    let files = published(vec![sample(), unfinished()]);
+    let id = sample().snapshot.investigation.meta().id;
+    for (path, page) in pages(&files) {
+        let place = path.strip_suffix("index.html").unwrap_or(&path);
+        let link = format!("<link rel=\"canonical\" href=\"https://example.org/reports/{place}\">");
+        assert!(page.contains(&link), "{link} is missing in {path}");
+        assert!(page.contains(&format!(
+            "<meta property=\"og:url\" content=\"https://example.org/reports/{place}\">"
+        )));
+        assert!(page.contains("<meta property=\"og:title\"") && page.contains("<meta property=\"og:type\""));
+        let up = "../".repeat(path.matches('/').count());
+        let feed = format!("title=\"Ended investigations\" href=\"{up}feed.xml\"");
+        assert!(page.contains(&feed), "{feed} is missing in {path}");
+    }
+    let node = page(&files, &format!("{id}/nodes/R4.A1a1.html"));
+    assert_eq!(data(&node)["isPartOf"]["url"], format!("https://example.org/reports/{id}/"));
+}
+
+#[test]
+fn data_for_programs_claims_nothing_that_is_not_so() {
+    let ended = data(&page(&published(vec![sample()]), "index.html"));
+    insta::assert_snapshot!(serde_json::to_string_pretty(&ended).unwrap());
+    let open = data(&page(&render(&[unfinished()]), "index.html"));
+    assert_eq!(open["creativeWorkStatus"], "Unfinished");
+    let question = &open["mainEntity"];
+    assert_eq!(question["answerCount"], 0);
+    assert!(question.get("acceptedAnswer").is_none() && question.get("suggestedAnswer").is_none());
+    let index = data(&page(&render(&[sample(), unfinished()]), "index.html"));
+    assert_eq!(
+        (&index["@type"], &index["mainEntity"]["numberOfItems"]),
+        (&"CollectionPage".into(), &2.into())
+    );
+}
+
+#[test]
+fn data_cannot_end_its_element() {
+    const EVIL: &str = "</script><script>alert(1)</script><!-- \u{2028} & ' \" \\ \u{202e} \u{e0041}";
+    let files = render(&[all_texts(EVIL)]);
+    let index = page(&files, "index.html");
+    assert_eq!(data(&index)["headline"], EVIL);
+    let script = index.split("application/ld+json\">").nth(1).unwrap().split("</script>").next().unwrap();
+    assert!(!script.contains(['<', '>', '&', '\'', '\u{202e}', '\u{e0041}']), "{script}");
+}
+
+#[test]
+fn the_feed_has_what_atom_asks_for() {
+    const EVIL: &str = "]]></title><script>alert(1)</script> & \u{0} \u{b} \u{fffe} \u{202e}x";
+    let mut second = all_texts(EVIL);
+    let old = second.snapshot.investigation.as_ref().clone();
+    let meta = Meta { id: meta(44, "", "").id, ..old.meta().clone() };
+    let nodes: Vec<_> = old.nodes().cloned().collect();
+    second.snapshot.investigation =
+        Arc::new(Investigation::from_facts(meta, nodes, old.conclusion().cloned()).0);
+    let files = published(vec![sample(), unfinished(), second]);
+    let text = page(&files, "feed.xml");
+    let feed = roxmltree::Document::parse(&text).unwrap();
+    let atom = |name| ("http://www.w3.org/2005/Atom", name);
+    let root = feed.root_element();
+    assert!(root.has_tag_name(atom("feed")));
+    let child = |node: roxmltree::Node<'_, '_>, name: &'static str| -> String {
+        let found: Vec<_> = node.children().filter(|child| child.has_tag_name(atom(name))).collect();
+        assert_eq!(found.len(), 1, "one {name}");
+        found[0].text().unwrap_or_default().to_owned()
+    };
+    assert_eq!(child(root, "id"), "https://example.org/reports/feed.xml");
+    let entries: Vec<_> = root.children().filter(|node| node.has_tag_name(atom("entry"))).collect();
+    assert_eq!(entries.len(), 2, "only what ended");
+    // The last one to end is the first, and as new as the feed.
+    assert_eq!(child(root, "updated"), child(entries[0], "updated"));
+    assert!(child(entries[0], "updated") > child(entries[1], "updated"));
+    for entry in &entries {
+        child(*entry, "updated").parse::<Timestamp>().unwrap();
+        assert!(child(*entry, "id").starts_with("urn:uuid:") && !child(*entry, "summary").is_empty());
+        let author = entry.children().find(|node| node.has_tag_name(atom("author"))).unwrap();
+        assert!(!child(author, "name").is_empty());
+        let link = entry.children().find(|node| node.has_tag_name(atom("link"))).unwrap();
+        let place = link.attribute("href").unwrap().strip_prefix("https://example.org/reports/").unwrap();
+        assert!(files.contains_key(&format!("{place}index.html")), "{place}");
+    }
+    assert!(child(entries[0], "title").starts_with("]]></title><script>alert(1)</script> & "));
+    assert_eq!(child(entries[1], "author"), "\n      ");
+    assert!(child(entries[1], "summary").contains("without optimiser statistics"));
+}
+
+#[test]
+fn a_feed_without_entries_is_one_too() {
+    for inputs in [vec![], vec![unfinished()]] {
+        let text = page(&published(inputs), "feed.xml");
+        let feed = roxmltree::Document::parse(&text).unwrap();
+        let updated = feed.descendants().find(|node| node.has_tag_name("updated")).unwrap();
+        updated.text().unwrap().parse::<Timestamp>().unwrap();
+        assert!(!text.contains("<entry>"));
+    }
+}
+
+#[test]
+fn only_served_pages_ask_their_server() {
+    let options = Options { live: Some("state-1".to_owned()), ..Options::default() };
+    let files = with(options, Contents { inputs: vec![sample()], ..Contents::default() });
+    assert!(files.contains_key(RELOAD_SCRIPT));
+    for (path, page) in pages(&files) {
+        assert!(
+            page.contains(&format!("content=\"{CONTENT_SECURITY_POLICY}; connect-src 'self'\"")),
+            "{path}"
+        );
+        let script = format!(
+            "src=\"{}assets/reload.js\" data-shown=\"state-1\"",
+            "../".repeat(path.matches('/').count())
+        );
+        assert!(page.contains(&script), "{script} is missing in {path}");
+    }
+}
+
+#[test]
+fn progress_counts_up_to_the_last_node_of_the_last_investigation() {
+    let contents = Contents { inputs: vec![sample(), unfinished()], ..Contents::default() };
+    let mut steps = Vec::new();
+    build(&contents, &Templates::load(&Options::default()).unwrap(), &mut |step| steps.push(step)).unwrap();
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
+    assert_eq!((first.investigation, first.nodes_done), (1, 0));
+    assert_eq!(last, Progress { investigation: 2, investigations: 2, nodes_done: 3, nodes: 3 });
+}
+
+/// Not a test: writes an index of 10,000 to a folder to look at, when one is named.
+#[test]
+fn write_a_large_index_where_asked() {
+    let Some(out) = std::env::var_os("TOT_REPORT_SAMPLES").map(PathBuf::from) else { return };
+    let inputs = (0..10_000u32).map(|number| {
+        let mut input = match number % 3 {
+            0 => sample(),
+            _ => unfinished(),
+        };
+        let old = input.snapshot.investigation.as_ref().clone();
+        let made = 1_700_000_000_000 + u64::from(number) * 3_600_000;
+        let meta = Meta {
+            id: crate::domain::SessionId::new(made, [number as u8; 10]),
+            title: format!("{} ({number})", old.meta().title),
+            started_at: Timestamp::from_milliseconds(made as i64).unwrap(),
+            ..old.meta().clone()
+        };
+        let nodes: Vec<_> = old.nodes().filter(|node| node.round() < 3).cloned().collect();
+        input.snapshot.investigation =
+            Arc::new(Investigation::from_facts(meta, nodes, old.conclusion().cloned()).0);
+        input.history.truncate(1);
+        input
+    });
+    let start = std::time::Instant::now();
+    let mut files = render(&inputs.collect::<Vec<_>>());
+    eprintln!("10,000 investigations: {} files in {:?}", files.len(), start.elapsed());
+    files.retain(|path, _| path == "index.html" || path.starts_with("assets/"));
+    eprintln!("index.html: {} bytes", files["index.html"].len());
+    write(&files, &out.join("index-of-10000")).unwrap();
+}

@@ -1,0 +1,119 @@
+//! What lies between two commits, and several investigations of which some are damaged, through the real binary.
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Session, TOT_REPORT};
+
+/// Runs `tot-report` in the sandbox: whether it succeeded, and what it said on stderr.
+fn report(sandbox: &Sandbox, arguments: &[&str]) -> (bool, String) {
+    let output = sandbox.command(TOT_REPORT).args(arguments).output().unwrap();
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn two_commits_are_compared_whatever_they_are_called() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let repository = session.repository();
+    let source = repository.to_str().unwrap();
+    let first = sandbox.git(&repository, &["rev-list", "--max-parents=0", "HEAD"]);
+    sandbox.git(&repository, &["tag", "before", "HEAD~2"]);
+    let page = |range: &str| {
+        let (good, error) = report(&sandbox, &[source, "--compare", range, "--out", "site"]);
+        assert!(good, "{error}");
+        std::fs::read_to_string(sandbox.path("site/compare.html")).unwrap()
+    };
+    for range in ["before..", "before..HEAD", "HEAD~2..main", "before..refs/heads/main"] {
+        let page = page(range);
+        assert!(page.contains("nodes/R2.A1.html") && !page.contains("nodes/R1.A.html"), "{range}");
+        assert!(page.contains("2 commits later"), "{range}");
+    }
+    assert!(page(&format!("{}..", first.trim())).contains("nodes/R1.A.html"));
+    let back = page("HEAD..before");
+    assert!(back.contains("The second commit is the earlier one.") && back.contains("Title of R2.A1"));
+    assert!(page("HEAD..HEAD").contains("Both are the same commit."));
+
+    // A branch beside it: neither came from the other.
+    sandbox.git(&repository, &["checkout", "-q", "-b", "side", "before"]);
+    std::fs::write(repository.join("nodes/R1/R1.A.yaml"), {
+        let text = std::fs::read_to_string(repository.join("nodes/R1/R1.A.yaml")).unwrap();
+        text.replace("Findings of R1.A.", "Other findings of R1.A.")
+    })
+    .unwrap();
+    sandbox.git(&repository, &["commit", "-qam", "Edit"]);
+    let page = page("main..side");
+    assert!(page.contains("they stand on two branches"));
+    assert!(
+        page.contains("<mark>Other findings</mark>") || page.contains("Other findings of R1.A."),
+        "{page}"
+    );
+    assert!(page.contains("Title of R2.A1"), "what only main has");
+}
+
+#[test]
+fn a_commit_that_is_not_there_is_named_with_what_to_do() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let repository = session.repository();
+    let source = repository.to_str().unwrap();
+    for (range, reason) in [
+        ("nowhere..HEAD", "has no commit `nowhere`. `git -C"),
+        ("HEAD..nowhere", "has no commit `nowhere`"),
+        ("HEAD~9..", "has no commit `HEAD~9`"),
+        ("HEAD", "two dots between them"),
+        ("HEAD...HEAD", "two dots between them"),
+        ("..HEAD", "two dots between them"),
+    ] {
+        let (good, error) = report(&sandbox, &[source, "--compare", range, "--out", "site"]);
+        assert!(!good && error.contains(reason), "{range}: {error}");
+        assert!(!sandbox.path("site").exists());
+    }
+    let (good, error) = report(&sandbox, &[source, source, "--compare", "HEAD..HEAD", "--out", "site"]);
+    assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
+}
+
+#[test]
+fn a_damaged_investigation_does_not_keep_the_others_from_being_shown() {
+    let sandbox = Sandbox::new();
+    let good = Session::start(&sandbox, json!({}));
+    sandbox.sleep(1);
+    let damaged = Session::start(&sandbox, json!({}));
+    let (good_id, damaged_id) = (good.id.clone(), damaged.id.clone());
+    let repository = damaged.repository();
+    std::fs::write(repository.join("investigation.yaml"), "version: [").unwrap();
+    sandbox.git(&repository, &["commit", "-qam", "Damage"]);
+    drop((good, damaged));
+    std::fs::create_dir(sandbox.root().join("no-repository")).unwrap();
+    let copy = sandbox.root().join("01a19b7c-a680-746e-a361-b8f3735ece1a");
+    sandbox.git(&sandbox.root(), &["clone", "-q", &good_id, copy.to_str().unwrap()]);
+
+    let (well, error) = report(&sandbox, &["investigations", "--out", "site"]);
+    assert!(well, "{error}");
+    assert!(
+        error.contains(&format!("left out {damaged_id}")) && error.contains("investigation.yaml"),
+        "{error}"
+    );
+    let index = std::fs::read_to_string(sandbox.path("site/index.html")).unwrap();
+    assert!(index.contains("2 investigations can’t be read"), "{index}");
+    assert!(index.contains(&damaged_id) && index.contains("stands in"), "{index}");
+    assert!(!index.contains(sandbox.path("").to_str().unwrap()), "nothing of this machine: {index}");
+    let pages = std::fs::read_dir(sandbox.path("site")).unwrap();
+    assert_eq!(pages.filter(|entry| entry.as_ref().unwrap().path().join("history.html").exists()).count(), 1);
+    // Alone, it is an error.
+    let (well, error) = report(&sandbox, &[repository.to_str().unwrap(), "--out", "alone"]);
+    assert!(!well && error.contains("investigation.yaml"), "{error}");
+}
+
+#[test]
+fn a_base_url_is_checked_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let source = session.repository();
+    let source = source.to_str().unwrap();
+    let (well, error) = report(&sandbox, &[source, "--base-url", "example.org", "--out", "site"]);
+    assert!(!well && error.contains("like https://example.org/reports/"), "{error}");
+    let (well, _) = report(&sandbox, &[source, "--base-url", "https://example.org/x", "--out", "site"]);
+    assert!(well && sandbox.path("site/feed.xml").exists());
+}

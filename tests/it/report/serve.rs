@@ -1,0 +1,213 @@
+//! The site over HTTP, through the real binary.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Session, TOT_REPORT};
+
+/// A running `tot-report --serve`.
+struct Site {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    address: String,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Site {
+    fn start(sandbox: &Sandbox, source: &Path) -> Site {
+        let mut command = sandbox.command(TOT_REPORT);
+        command.arg(source).args(["--serve", "127.0.0.1:0"]);
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let address = line.strip_prefix("http://").and_then(|rest| rest.split_once('/'));
+        let address = address.unwrap_or_else(|| panic!("no address in {line}")).0.to_owned();
+        Site { child, stderr, address }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address))
+    }
+
+    fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    /// The state that a page shows.
+    fn shown(&self) -> String {
+        let page = self.get("/").body;
+        page.split("data-shown=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_page_learns_that_the_investigation_has_grown() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let site = Site::start(&sandbox, &session.repository());
+    let before = site.shown();
+    assert_eq!(site.get("/-/shown?not=another").body, before);
+    assert_eq!(site.get("/nodes/R2.A1.html").status, 404);
+    let started = Instant::now();
+    let waiting = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| site.get(&format!("/-/shown?not={before}")));
+        session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+        waiting.join().unwrap()
+    });
+    assert_eq!(waiting.status, 200);
+    assert_ne!(waiting.body, before);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    // Two commits were made: the second may have come after the answer.
+    while site.get("/nodes/R2.A1.html").status != 200 {
+        assert!(started.elapsed() < Duration::from_secs(20), "the new node never has a page");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn only_this_machine_s_names_get_and_head_and_files_of_the_site_are_answered() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    sandbox.sleep(1);
+    let _other = Session::start(&sandbox, json!({}));
+    let site = Site::start(&sandbox, &sandbox.root());
+    for (host, status) in [
+        (site.address.as_str(), 200),
+        ("localhost", 200),
+        ("LOCALHOST:1", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8420", 200),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("localhost.evil.example:80", 421),
+        ("[::1].evil.example", 421),
+        ("", 421),
+    ] {
+        let answer = site.send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        assert_eq!(answer.status, status, "{host}: {}", answer.body);
+        assert_eq!(answer.body.contains("sky blue"), status == 200, "{host}");
+    }
+    let absolute = "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert_eq!(site.send(absolute).status, 421);
+    assert_eq!(site.send("GET / HTTP/1.0\r\n\r\n").status, 421);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"] {
+        let answer =
+            site.send(&format!("{method} / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+        assert_eq!(answer.status, 405, "{method}");
+        assert!(answer.head.contains("allow: get, head"));
+    }
+    for path in [
+        "/../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        "/assets/..%2f..%2fetc/passwd",
+        "/assets/",
+        "/.git/config",
+        "/%00",
+        "/nothing",
+    ] {
+        let answer = site.get(path);
+        assert_eq!(answer.status, 404, "{path}");
+        assert_eq!(answer.body, "There is no such page.\n");
+    }
+    let moved = site.get(&format!("/{}", session.id));
+    assert_eq!(moved.status, 308);
+    assert!(moved.head.contains(&format!("location: /{}/", session.id)));
+    assert_eq!(site.get(&format!("/{}/", session.id)).status, 200);
+    let request = "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    assert_eq!((site.send(request).status, site.send(request).body.as_str()), (200, ""));
+}
+
+#[test]
+fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let site = Site::start(&sandbox, &session.repository());
+    for (path, kind) in [
+        ("/", "text/html; charset=utf-8"),
+        ("/assets/style.css", "text/css; charset=utf-8"),
+        ("/assets/site.js", "text/javascript; charset=utf-8"),
+        ("/assets/icon.svg", "image/svg+xml"),
+        ("/investigation.json", "application/json"),
+        ("/graph.dot", "text/plain; charset=utf-8"),
+    ] {
+        let answer = site.get(path);
+        assert_eq!(answer.status, 200, "{path}");
+        for header in
+            [&format!("content-type: {kind}"), "x-content-type-options: nosniff", "cache-control: no-cache"]
+        {
+            assert!(answer.head.contains(header), "{header} is missing for {path}: {}", answer.head);
+        }
+        let tag = answer.head.split("etag: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+        let again = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: {tag}\r\nConnection: close\r\n\r\n"
+        );
+        let again = site.send(&again);
+        assert_eq!((again.status, again.body.as_str()), (304, ""), "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn it_ends_well_when_it_is_told_to_even_while_a_page_waits() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    for signal in ["INT", "TERM"] {
+        let mut site = Site::start(&sandbox, &session.repository());
+        let shown = site.shown();
+        let mut waiting = TcpStream::connect(&site.address).unwrap();
+        write!(waiting, "GET /-/shown?not={shown} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let status = sandbox
+            .command("sh")
+            .args(["-c", "kill -$0 $1", signal, &site.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success());
+        assert!(site.child.wait().unwrap().success(), "{signal}");
+        let mut rest = String::new();
+        site.stderr.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "");
+    }
+}
+
+#[test]
+fn what_others_could_reach_must_be_asked_for() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let refused = |arguments: &[&str]| {
+        let output = sandbox.command(TOT_REPORT).arg(session.repository()).args(arguments).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["--serve", "0.0.0.0:0"]).contains("--allow-remote"));
+    assert!(refused(&["--serve", "somewhere"]).contains("127.0.0.1:8420"));
+    assert!(refused(&["--serve", "--out", "x"]).contains("--out"));
+    assert!(refused(&["--allow-remote", "--out", "x"]).contains("cannot be used with"));
+}
