@@ -20,6 +20,7 @@
 mod history;
 mod json;
 mod model;
+mod pictures;
 mod references;
 mod site;
 mod templates;
