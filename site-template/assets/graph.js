@@ -40,8 +40,8 @@
       const inside = { x: (point.x - before.left) / scale, y: (point.y - before.top) / scale };
       scale = Math.min(MOST, Math.max(Math.min(LEAST, whole()), to));
       fit.classList.add("scaled");
-      svg.setAttribute("width", width * scale);
-      svg.setAttribute("height", height * scale);
+      svg.setAttribute("width", (width * scale).toFixed(1));
+      svg.setAttribute("height", (height * scale).toFixed(1));
       const after = svg.getBoundingClientRect();
       box.scrollLeft += after.left + inside.x * scale - point.x;
       box.scrollTop += after.top + inside.y * scale - point.y;
@@ -160,6 +160,8 @@
       return false;
     };
     window.addEventListener("hashchange", () => named(true));
+    // The browser itself goes to the card when the page has been loaded, and puts it into a corner.
+    window.addEventListener("load", () => requestAnimationFrame(() => named(false)), { once: true });
 
     // Whole where it can be read then, otherwise at the root, which stands halfway down.
     const across = Math.min(1, box.clientWidth / width);

@@ -64,7 +64,7 @@ pub struct Sheet {
     pub up: Option<usize>,
     /// How many nodes it has cards for.
     pub shown: usize,
-    /// How many nodes of its tree or branch stand on further sheets.
+    /// How many nodes below its cards stand on further sheets.
     pub hidden: usize,
     /// The cards, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,

@@ -143,6 +143,40 @@ fn a_very_deep_chain_and_a_very_wide_level_are_drawn() {
 }
 
 #[test]
+fn twice_the_nodes_are_twice_the_elements() {
+    let elements = |nodes| {
+        let tree = samples::tree(&samples::complete(nodes, 4), |_| Some("EXPLORE"));
+        let markup = drawn(&tree, &SvgOptions { href: Some(&link), ..SvgOptions::default() }).markup;
+        roxmltree::Document::parse(&markup).unwrap().descendants().filter(|node| node.is_element()).count()
+    };
+    let (once, twice) = (elements(1_000) as f64, elements(2_000) as f64);
+    assert!((1.95..2.05).contains(&(twice / once)), "{once} and {twice}");
+    assert!(once < 12.0 * 1_000.0);
+}
+
+#[test]
+fn each_role_has_a_sign_of_its_own() {
+    let signs: std::collections::BTreeSet<String> = palette::ROLES
+        .iter()
+        .map(|role| sign(Some(*role)).markup)
+        .chain([sign(None).markup])
+        .map(|markup| markup.split(" d=").last().unwrap_or_default().to_owned())
+        .collect();
+    // A proposal has the ring of an open node, but dashed.
+    assert_eq!(signs.len(), palette::ROLES.len());
+    assert!(sign(None).markup.contains("stroke-dasharray"));
+}
+
+#[test]
+fn the_picture_of_a_small_tree() {
+    let sample =
+        samples::build(&[("R1.A", None, Some("EXPLORE"), "Why?"), ("R2.A1", Some("R1.A"), None, "Next")]);
+    insta::assert_snapshot!(
+        drawn(&sample, &SvgOptions { href: Some(&link), ..SvgOptions::default() }).markup
+    );
+}
+
+#[test]
 fn the_same_investigation_yields_the_same_bytes() {
     let options = file();
     assert_eq!(drawn(&small(), &options).markup, drawn(&small(), &options).markup);
