@@ -50,4 +50,4 @@ pub use dot::dot;
 pub use mermaid::mermaid;
 pub use palette::{Colour, class as role_class, palette, role as role_colour, stylesheet};
 pub use sheets::{Sheet, Sheets};
-pub use svg::{Svg, SvgOptions, sign, svg};
+pub use svg::{SheetHref, Svg, SvgOptions, sign, svg};

@@ -20,6 +20,9 @@ use crate::ruleset::{Role, Ruleset};
 
 pub use sign::sign;
 
+/// The address of a node's card on the sheet of that number.
+pub type SheetHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
+
 /// What the picture is to be.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
@@ -27,7 +30,7 @@ pub struct SvgOptions<'a> {
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
     /// Where a node's card is on another sheet, which is given by its number: the way into a branch that was cut
     /// off, and back. Without it there are no such links.
-    pub sheet_href: Option<&'a dyn Fn(usize, &NodeId) -> String>,
+    pub sheet_href: Option<SheetHref<'a>>,
     /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
     /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
     /// attribute.
