@@ -35,15 +35,6 @@
     if (!Number.isNaN(date.getTime())) time.title = date.toLocaleString();
   };
 
-  // A large graph opens at its root, which stands halfway down.
-  const centre = (box) => {
-    const root = box.querySelector(".card");
-    if (!root) return;
-    const [outer, inner] = [box.getBoundingClientRect(), root.getBoundingClientRect()];
-    box.scrollTop += inner.top + inner.height / 2 - outer.top - outer.height / 2;
-  };
-
-  document.querySelectorAll(".graph-box").forEach(centre);
   document.querySelectorAll("[data-filter]").forEach(filter);
   // Only where it is asked for: on an index of thousands, all of them would take seconds.
   document.addEventListener("pointerover", ({ target }) => {

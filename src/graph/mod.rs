@@ -2,7 +2,8 @@
 //! file, clock or git; the same investigation yields the same bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`svg()`]: the picture of the report. `svg` decides what stands on each card, `place` where it stands, `draw`
+//! - [`Sheets`]: which nodes stand on which picture, since no one reads one of 1,000 cards.
+//! - [`svg()`]: the picture of a sheet. `svg` decides what stands on each card, `place` where it stands, `draw`
 //!   (the one file that names layout-rs) calls back for each card and edge.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the style of a picture that stands alone.
 //!
@@ -14,8 +15,8 @@
 //! | selector | what it is |
 //! |---|---|
 //! | `svg.graph` | the picture |
-//! | `.background` | the rectangle behind a picture that stands alone |
-//! | `.edges > .edge` | a line from parent to child; dashed where it leads to a dead end or a proposal |
+//! | `.background`, `.legend` | what is behind and above a picture that stands alone |
+//! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
 //! | `.edge.on-path` | on the way from a root to a verified solution; thicker |
 //! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are no links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
@@ -24,7 +25,10 @@
 //! | `.card.on-path` | on the way from a root to a verified solution |
 //! | `.card-box`, `.card-bar` | the card's outline, and the bar at its left edge in the colour of the role |
 //! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the state's name (or `proposed`), a line of the title |
-//! | `.card-note`, `.card-more` | texts: `✓ verified` or `unverified`; `+12`, the descendants left out |
+//! | `.card-note` | text: `✓ verified` or `not verified` |
+//! | `.sign.role-…`, `.sign.proposed` | the small drawing beside the state's name |
+//! | `.cards > .behind` | the edge of another card behind one whose branch was cut off |
+//! | `.cards > a.more`, `.more-box`, `.more-arrow` | the way into that branch, `+37 in this branch`, or back out of it |
 //!
 //! Custom properties: `--graph-background`, `--graph-card`, `--graph-card-muted` (dead ends and exhausted paths),
 //! `--graph-border`, `--graph-text`, `--graph-quiet`, `--graph-edge`, and one per role: `--role-open`,
@@ -38,10 +42,12 @@ mod palette;
 mod place;
 #[cfg(test)]
 mod samples;
+mod sheets;
 mod svg;
 mod text;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
-pub use palette::{Colour, palette, role as role_colour, stylesheet};
-pub use svg::{Svg, SvgOptions, svg};
+pub use palette::{Colour, class as role_class, palette, role as role_colour, stylesheet};
+pub use sheets::{Sheet, Sheets};
+pub use svg::{SheetHref, Svg, SvgOptions, sign, svg};

@@ -79,7 +79,7 @@ pub fn role(role: Role) -> Colour {
 }
 
 /// The class of a role's cards: `role-deadEnd`.
-pub(super) fn class(of: Role) -> &'static str {
+pub fn class(of: Role) -> &'static str {
     role(of).name.trim_start_matches('-')
 }
 
@@ -102,10 +102,11 @@ pub fn stylesheet() -> String {
     rule(".graph .background", "fill", BACKGROUND);
     rule(".graph text", "fill", TEXT);
     rule(".graph .edge", "stroke", EDGE);
-    rule(".graph .card-box", "fill", CARD);
-    rule(".graph .card-box", "stroke", BORDER);
+    rule(".graph .card-box,.graph .more-box", "fill", CARD);
+    rule(".graph .card-box,.graph .more-box,.graph .behind", "stroke", BORDER);
     rule(".graph .card-bar", "fill", QUIET);
-    rule(".graph .card-state,.graph .card-note,.graph .card-more", "fill", QUIET);
+    rule(".graph .sign", "stroke", QUIET);
+    rule(".graph .card-state,.graph .card-note", "fill", QUIET);
     rule(".graph .role-deadEnd .card-box,.graph .role-exhausted .card-box", "fill", CARD_MUTED);
     rule(
         ".graph .role-deadEnd .card-title,.graph .role-deadEnd .card-id,.graph .proposed text",
@@ -115,11 +116,14 @@ pub fn stylesheet() -> String {
     rule(".graph .proposed .card-box", "stroke", QUIET);
     for of in ROLES {
         rule(&format!(".graph .{} .card-bar", class(of)), "fill", role(of));
+        rule(&format!(".graph .sign.{}", class(of)), "stroke", role(of));
     }
     rule(".graph .verified .card-note", "fill", SOLUTION);
     rule(".graph .edge.on-path,.graph .on-path .card-box", "stroke", SOLUTION);
-    rule(".graph a:hover .card-box,.graph a:focus-visible .card-box", "stroke", TEXT);
-    css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible .card-box{stroke-width:3}\n");
+    rule(".graph a:hover rect.card-box,.graph a:focus-visible rect.card-box", "stroke", TEXT);
+    rule(".graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow", "stroke", OPEN);
+    rule(".graph .more text", "fill", OPEN);
+    css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible rect{stroke-width:3}\n");
     css
 }
 

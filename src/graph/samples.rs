@@ -37,6 +37,11 @@ pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Inves
     investigation
 }
 
+/// The parents of a tree of so many nodes, in which each node has so many children.
+pub(super) fn complete(nodes: usize, children: usize) -> Vec<Option<usize>> {
+    (0..nodes).map(|node| node.checked_sub(1).map(|before| before / children)).collect()
+}
+
 /// An investigation whose node `i` is a child of node `parents[i]`, which must be below `i`, in a state chosen by
 /// `state`.
 pub(super) fn tree(

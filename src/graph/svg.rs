@@ -1,34 +1,43 @@
-//! The picture: which cards there are, how large they are and where they stand, and their markup.
+//! The picture of one sheet: what stands on its cards, where they stand, and the markup.
 //!
-//! 1. [`select`] walks the tree from its roots (or one branch's) and keeps what is within the depth.
-//! 2. [`Card::new`] decides what stands on each card, and thereby its height.
-//! 3. [`place`](super::place) gives each card its place in its column.
-//! 4. [`draw`](super::draw) calls the [`Writer`] for each edge and card, which writes the markup.
+//! 1. [`Card::new`] decides what stands on each card, and thereby its height.
+//! 2. [`place`](super::place) gives each card its place in its column.
+//! 3. [`draw`](super::draw) calls the [`Writer`] for each edge and card, which writes the markup.
+//! 4. A picture that stands alone has a head above it: the title, and what the signs mean ([`legend`]).
+
+mod legend;
+mod sign;
 
 use std::fmt::Write as _;
 
 use super::draw::{self, Pen, Place};
 use super::palette;
 use super::place::{self, Gaps};
+use super::sheets::{Item, Sheet, Sheets};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line, xml};
 use crate::domain::{Investigation, Node, NodeId};
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{Role, Ruleset};
+
+pub use sign::sign;
+
+/// The address of a node's card on the sheet of that number.
+pub type SheetHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
 /// What the picture is to be.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
     /// Where a card leads to; without it the cards are no links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// A file of its own, with namespace, style (light and dark) and background. Otherwise it is part of a page
-    /// whose stylesheet colours it, and holds neither `<style>` nor a `style` attribute.
-    pub standalone: bool,
-    /// Put before the node's id in the `id` of each card, so that two pictures on one page do not collide. When it
-    /// is empty, cards have no `id`.
-    pub id_prefix: &'a str,
-    /// Only the branch from this node on.
-    pub root: Option<&'a NodeId>,
-    /// Only so many columns (at least one); a card whose descendants are left out says how many: `+12`.
-    pub max_depth: Option<u32>,
+    /// Where a node's card is on another sheet, which is given by its number: the way into a branch that was cut
+    /// off, and back. Without it there are no such links.
+    pub sheet_href: Option<SheetHref<'a>>,
+    /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
+    /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
+    /// attribute.
+    pub standalone: Option<&'a Ruleset>,
+    /// Put before the node's id in the `id` of each card, so that two pictures on one page do not collide. Without
+    /// it, cards have no `id`.
+    pub id_prefix: Option<&'a str>,
 }
 
 /// A picture.
@@ -40,71 +49,77 @@ pub struct Svg {
     pub width: f64,
     /// Its height in CSS pixels.
     pub height: f64,
-    /// How many nodes have a card.
-    pub shown: usize,
-    /// How many nodes of the investigation, or of the branch, lie deeper than the picture goes.
-    pub hidden: usize,
 }
 
-/// The picture of an investigation, laid out from left to right: a column per round, a card per node.
-pub fn svg(investigation: &Investigation, terms: &Terms<'_>, options: &SvgOptions<'_>) -> Svg {
-    let scene = Scene::new(investigation, terms, options);
-    if scene.cards.is_empty() {
-        return nothing(investigation, options);
+impl Svg {
+    /// The least width, in CSS pixels, to which the picture may be scaled so that it still can be read.
+    pub fn readable_width(&self) -> f64 {
+        (self.width * LEAST_SIZE / SMALL_SIZE).ceil()
     }
-    let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 900), scene: &scene, options };
-    let shown = scene.cards.len();
-    let mut label = format!("Graph of {}, left to right: {}", title_of(investigation), count(shown, "node"));
-    if scene.hidden > 0 {
-        let _ = write!(label, ", {} more not shown", scene.hidden);
+}
+
+/// The picture of one of the sheets, laid out from left to right: a column per round, a card per node.
+pub fn svg(sheets: &Sheets<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
+    let title = title_of(sheets.investigation);
+    let Some(sheet) = sheets.sheets().get(number).filter(|sheet| !sheet.cards.is_empty()) else {
+        return nothing(&title, options);
+    };
+    let scene = Scene::new(sheets, sheet, options);
+    let mut label = match &sheet.root {
+        None => format!("Graph of {title}"),
+        Some(root) => format!("Branch {root} of the graph of {title}"),
+    };
+    if sheet.part.1 > 1 {
+        let _ = write!(label, ", part {} of {}", sheet.part.0, sheet.part.1);
     }
+    let _ = write!(label, ", left to right: {}", count(sheet.shown, "node"));
+    if sheet.hidden > 0 {
+        let _ = write!(label, ", {} more on other pictures", sheet.hidden);
+    }
+    let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), scene: &scene, options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
-    writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" aria-hidden=\"true\">\n");
+    if let Some(ruleset) = options.standalone {
+        legend::write(&mut writer.out, &one_line(&sheets.investigation.meta().title), ruleset, scene.width);
+    }
+    writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // The ways to what was found come last, so that no other edge lies over them.
     for on_path in [false, true] {
-        let edges = scene.edges().filter(|(_, to)| scene.cards[*to].on_path == on_path);
+        let edges = scene.edges().filter(|(_, to)| scene.cards[*to].item.on_path == on_path);
         draw::edges(&scene.places, edges, &mut writer);
     }
     writer.out.push_str("</g>\n<g class=\"cards\">\n");
+    writer.way_up(sheets, sheet);
     draw::cards(&scene.places, &mut writer);
     writer.out.push_str("</g>\n</svg>\n");
-    Svg { markup: writer.out, width: scene.width, height: scene.height, shown, hidden: scene.hidden }
+    Svg { markup: writer.out, width: scene.width.ceil(), height: scene.height.ceil() }
 }
 
 // All in CSS pixels.
-const WIDTH: f64 = 212.0;
-const COLUMN_GAP: f64 = 52.0;
-const GAPS: Gaps = Gaps { siblings: 10.0, cousins: 16.0 };
-const MARGIN: f64 = 10.0;
+const WIDTH: f64 = 196.0;
+const COLUMN_GAP: f64 = 38.0;
+const GAPS: Gaps = Gaps { siblings: 10.0, cousins: 18.0 };
+const MARGIN: f64 = 12.0;
 /// The width of the bar at the left edge.
 const BAR: f64 = 5.0;
 /// From the card's left and right edge to its texts.
-const LEFT: f64 = 13.0;
-const RIGHT: f64 = 10.0;
+const LEFT: f64 = 14.0;
+const RIGHT: f64 = 9.0;
 /// From the card's top to the baseline of its head, from line to line, and from the last line to the bottom.
-const HEAD: f64 = 17.0;
-const LINE: f64 = 14.5;
+const HEAD: f64 = 18.0;
+const LINE: f64 = 15.0;
 const FOOT: f64 = 10.5;
 const TITLE_LINES: usize = 2;
-const TITLE_SIZE: f64 = 12.0;
-const SMALL_SIZE: f64 = 9.5;
+const TITLE_SIZE: f64 = 12.5;
+const SMALL_SIZE: f64 = 10.5;
+/// Below this size of letters a picture is scrolled rather than scaled.
+const LEAST_SIZE: f64 = 9.0;
 /// How much wider a text is in bold.
 const BOLD: f64 = 1.1;
+/// The button at the foot of a card whose branch goes on elsewhere, and the one before a branch's root.
+const BUTTON: f64 = 24.0;
+const WAY_UP: f64 = 52.0;
 /// Only faces that are on the reader's machine; the page's stylesheet may name others.
 const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
-
-/// A node that is shown, before it has a card.
-struct Selected<'i> {
-    node: &'i Node,
-    /// The index of its parent among those that are shown.
-    parent: Option<usize>,
-    /// The column.
-    depth: u32,
-    /// How many of its descendants are not shown.
-    more: usize,
-    /// Whether it lies on the way to a verified solution.
-    on_path: bool,
-}
 
 /// All cards with their places.
 struct Scene<'i> {
@@ -112,44 +127,47 @@ struct Scene<'i> {
     places: Vec<Place>,
     width: f64,
     height: f64,
-    hidden: usize,
 }
 
 /// What stands on a card.
 struct Card<'i> {
-    node: &'i Node,
+    item: Item<'i>,
+    /// The index of its parent among the cards.
     parent: Option<usize>,
-    role: Option<Role>,
     state: String,
     id: String,
     title: Vec<String>,
-    /// Whether a solution is verified; `None` for any other node.
-    verified: Option<bool>,
-    more: usize,
-    on_path: bool,
+    /// The sheet on which what is below it stands, where that is another one.
+    continued: Option<usize>,
 }
 
 impl<'i> Scene<'i> {
-    fn new(investigation: &'i Investigation, terms: &Terms<'_>, options: &SvgOptions<'_>) -> Self {
-        let (selected, hidden) = select(investigation, terms, options);
-        let cards: Vec<Card<'i>> =
-            selected.iter().map(|selected| Card::new(selected, investigation, terms)).collect();
+    fn new(sheets: &Sheets<'i>, sheet: &Sheet, options: &SvgOptions<'_>) -> Self {
+        let cards: Vec<Card<'i>> = sheet.cards.iter().map(|item| Card::new(sheets, sheet, *item)).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
         let heights: Vec<f64> = cards.iter().map(Card::height).collect();
         let tops = place::tops(&parents, &heights, GAPS);
-        let places: Vec<Place> = selected
+        let first = cards.first().map_or(0, |card| card.item.depth);
+        let left = MARGIN + if sheet.up.is_some() { WAY_UP } else { 0.0 };
+        let column = |card: &Card<'_>| f64::from(card.item.depth - first) * (WIDTH + COLUMN_GAP);
+        let mut width = cards.iter().map(|card| left + column(card) + WIDTH + MARGIN).fold(0.0, f64::max);
+        let mut head = 0.0;
+        if let Some(ruleset) = options.standalone {
+            width = width.max(legend::LEAST_WIDTH);
+            head = legend::height(ruleset, width);
+        }
+        let places: Vec<Place> = cards
             .iter()
             .zip(tops.iter().zip(&heights))
-            .map(|(selected, (top, height))| Place {
-                x: MARGIN + f64::from(selected.depth) * (WIDTH + COLUMN_GAP),
-                y: MARGIN + top,
+            .map(|(card, (top, height))| Place {
+                x: left + column(card),
+                y: head + MARGIN + top,
                 width: WIDTH,
                 height: *height,
             })
             .collect();
-        let right = places.iter().map(|place| place.x + place.width).fold(0.0, f64::max);
-        let bottom = places.iter().map(|place| place.y + place.height).fold(0.0, f64::max);
-        Scene { cards, places, width: right + MARGIN, height: bottom + MARGIN, hidden }
+        let height = places.iter().map(|place| place.y + place.height + MARGIN).fold(0.0, f64::max);
+        Scene { cards, places, width, height }
     }
 
     /// Each edge, from parent to child.
@@ -158,111 +176,43 @@ impl<'i> Scene<'i> {
     }
 }
 
-/// The nodes to be shown, in preorder, and the number of those that are not.
-fn select<'i>(
-    investigation: &'i Investigation,
-    terms: &Terms<'_>,
-    options: &SvgOptions<'_>,
-) -> (Vec<Selected<'i>>, usize) {
-    // The whole branch first, so that what is hidden can be counted and shows the way to what was found in it.
-    let mut all: Vec<Selected<'i>> = Vec::new();
-    let mut stack: Vec<(&'i Node, Option<usize>)> = match options.root {
-        Some(root) => investigation.node(root).map(|node| (node.as_ref(), None)).into_iter().collect(),
-        None => investigation.roots().map(|node| (node.as_ref(), None)).collect(),
-    };
-    stack.reverse();
-    while let Some((node, parent)) = stack.pop() {
-        let depth = parent.map_or(0, |parent| all[parent].depth + 1);
-        let at = all.len();
-        all.push(Selected { node, parent, depth, more: 0, on_path: false });
-        let first = stack.len();
-        stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
-        stack[first..].reverse();
-    }
-    for at in 0..all.len() {
-        if is_verified(all[at].node, investigation, terms) == Some(true) {
-            let mut on_path = Some(at);
-            while let Some(at) = on_path.filter(|at| !all[*at].on_path) {
-                all[at].on_path = true;
-                on_path = all[at].parent;
-            }
-        }
-    }
-    let columns = options.max_depth.unwrap_or(u32::MAX).max(1);
-    let mut hidden = 0;
-    let mut below = vec![0; all.len()];
-    for at in (0..all.len()).rev() {
-        if all[at].depth + 1 == columns {
-            all[at].more = below[at];
-        }
-        hidden += usize::from(all[at].depth >= columns);
-        if let Some(parent) = all[at].parent {
-            below[parent] += below[at] + 1;
-        }
-    }
-    // What is kept moves up; a parent that is kept stands before its children.
-    let mut kept = vec![0; all.len()];
-    let mut next = 0;
-    for (at, selected) in all.iter().enumerate() {
-        kept[at] = next;
-        next += usize::from(selected.depth < columns);
-    }
-    all.retain(|selected| selected.depth < columns);
-    for selected in &mut all {
-        selected.parent = selected.parent.map(|parent| kept[parent]);
-    }
-    (all, hidden)
-}
-
-/// Whether a solution is verified; `None` for a node that is none.
-fn is_verified(node: &Node, investigation: &Investigation, terms: &Terms<'_>) -> Option<bool> {
-    let solution = terms.role(node.state()?) == Role::Solution;
-    solution.then(|| !terms.verified_by(investigation, node).is_empty())
-}
-
 impl<'i> Card<'i> {
-    fn new(selected: &Selected<'i>, investigation: &Investigation, terms: &Terms<'_>) -> Self {
-        let node = selected.node;
+    fn new(sheets: &Sheets<'i>, sheet: &Sheet, at: usize) -> Self {
+        let item = sheets.items[at];
+        let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
-        let state = node.state().map_or("proposed", |state| state.as_str());
         // The state may take half of the head, the id has the rest.
-        let state = clamp_middle(state, inner / 2.0 / SMALL_SIZE);
-        let left = inner - measure(&state) * SMALL_SIZE - 8.0;
+        let state = clamp_middle(state_of(node), inner / 2.0 / SMALL_SIZE);
+        let left = inner - measure(&state) * SMALL_SIZE - sign::SIZE - 10.0;
         let mut title = clamp_lines(&one_line(&node.title), inner / TITLE_SIZE, TITLE_LINES);
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
         Card {
-            node,
-            parent: selected.parent,
-            role: node.state().map(|state| terms.role(state)),
+            item,
+            parent: item.parent.and_then(|parent| sheet.cards.binary_search(&parent).ok()),
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
-            verified: is_verified(node, investigation, terms),
-            more: selected.more,
-            on_path: selected.on_path,
+            continued: sheets.continued(sheet, at),
         }
     }
 
     fn height(&self) -> f64 {
-        let foot = if self.note().is_some() || self.more > 0 { LINE - 1.0 } else { 0.0 };
-        HEAD + LINE * self.title.len() as f64 + foot + FOOT
-    }
-
-    fn note(&self) -> Option<&'static str> {
-        self.verified.map(|verified| if verified { "✓ verified" } else { "unverified" })
+        let note = if self.item.verified.is_some() { LINE } else { 0.0 };
+        let button = if self.continued.is_some() { BUTTON + 2.0 } else { 0.0 };
+        HEAD + LINE * self.title.len() as f64 + note + FOOT + button
     }
 
     fn classes(&self) -> String {
         let mut classes = String::from("card ");
-        classes.push_str(self.role.map_or("proposed", palette::class));
-        match self.verified {
+        classes.push_str(self.item.role.map_or("proposed", palette::class));
+        match self.item.verified {
             Some(true) => classes.push_str(" verified"),
             Some(false) => classes.push_str(" unverified"),
             None => {}
         }
-        if self.on_path {
+        if self.item.on_path {
             classes.push_str(" on-path");
         }
         classes
@@ -270,17 +220,14 @@ impl<'i> Card<'i> {
 
     /// All of it in one line, for a tooltip and for ears.
     fn full(&self) -> String {
-        let mut full =
-            format!("{} ({}", self.node.id, self.node.state().map_or("proposed", |state| state.as_str()));
-        match self.verified {
+        let node = self.item.node;
+        let mut full = format!("{} ({}", node.id, state_of(node));
+        match self.item.verified {
             Some(true) => full.push_str(", verified"),
-            Some(false) => full.push_str(", unverified"),
+            Some(false) => full.push_str(", not verified"),
             None => {}
         }
-        let _ = write!(full, "): {}", one_line(&self.node.title));
-        if self.more > 0 {
-            let _ = write!(full, " – {} below, not shown", count(self.more, "node"));
-        }
+        let _ = write!(full, "): {}", one_line(&node.title));
         full
     }
 }
@@ -293,10 +240,80 @@ struct Writer<'a> {
     options: &'a SvgOptions<'a>,
 }
 
+impl Writer<'_> {
+    /// The way from a branch back to the sheet that it was cut off: a button before its root.
+    fn way_up(&mut self, sheets: &Sheets<'_>, sheet: &Sheet) {
+        let (Some(up), Some(root), Some(place)) = (sheet.up, &sheet.root, self.scene.places.first()) else {
+            return;
+        };
+        let middle = place.y + place.height / 2.0;
+        let right = MARGIN + BUTTON + 6.0;
+        let on_path = self.scene.cards.first().is_some_and(|card| card.item.on_path);
+        let _ = writeln!(
+            self.out,
+            "<path class=\"edge{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" d=\"M{} {}H{}\"/>",
+            if on_path { " on-path" } else { "" },
+            if on_path { "3" } else { "1.5" },
+            number(right),
+            number(middle),
+            number(place.x)
+        );
+        let Some(href) = self.options.sheet_href else { return };
+        let above = sheets.sheets().get(up).and_then(|sheet| sheet.root.as_ref());
+        let whither = above.map_or("the whole graph".to_owned(), |above| format!("branch {above}"));
+        self.button(
+            &href(up, root),
+            &format!("Back to {whither}"),
+            Place { x: MARGIN, y: middle - BUTTON / 2.0, width: BUTTON + 6.0, height: BUTTON },
+            "",
+            "m4-4-4 4 4 4m-4-4h10",
+        );
+    }
+
+    fn button(&mut self, href: &str, title: &str, place: Place, text: &str, arrow: &str) {
+        let _ = write!(
+            self.out,
+            "<a class=\"more\" href=\"{}\"><title>{}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" width=\"{}\" \
+             height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
+            xml(&one_line(href)),
+            xml(title),
+            number(place.x),
+            number(place.y),
+            number(place.width),
+            number(place.height)
+        );
+        let middle = place.y + place.height / 2.0;
+        if !text.is_empty() {
+            let _ = write!(
+                self.out,
+                "<text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"600\">{text}</text>",
+                number(place.x + 7.0),
+                number(middle + 3.7),
+                number(SMALL_SIZE)
+            );
+        }
+        // An arrow begins in the middle of a small button and at the right end of a wide one.
+        let x =
+            if text.is_empty() { place.x + place.width / 2.0 - 5.0 } else { place.x + place.width - 16.0 };
+        let _ = writeln!(
+            self.out,
+            "<path class=\"more-arrow\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\" \
+             d=\"M{} {}{arrow}\"/></a>",
+            number(x),
+            number(middle)
+        );
+    }
+}
+
 impl Pen for Writer<'_> {
     fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64)) {
-        let card = &self.scene.cards[to];
-        let class = if card.on_path { "edge on-path" } else { "edge" };
+        let item = &self.scene.cards[to].item;
+        let class = match item.role {
+            _ if item.on_path => "edge on-path",
+            None => "edge to-proposed",
+            Some(Role::DeadEnd) => "edge to-dead",
+            Some(_) => "edge",
+        };
         let _ = write!(self.out, "<path class=\"{class}\" d=\"M{} {}", number(from.0), number(from.1));
         if number(from.1) == number(until.1) {
             let _ = write!(self.out, "H{}\"", number(until.0));
@@ -305,10 +322,10 @@ impl Pen for Writer<'_> {
             let (y0, x1, y1) = (number(from.1), number(until.0), number(until.1));
             let _ = write!(self.out, "C{middle} {y0} {middle} {y1} {x1} {y1}\"");
         }
-        if card.on_path {
-            self.out.push_str(" stroke-width=\"2.5\"");
+        if item.on_path {
+            self.out.push_str(" stroke-width=\"3\"");
         }
-        if matches!(card.role, None | Some(Role::DeadEnd)) {
+        if matches!(item.role, None | Some(Role::DeadEnd)) {
             self.out.push_str(" stroke-dasharray=\"4 3\"");
         }
         self.out.push_str("/>\n");
@@ -316,18 +333,31 @@ impl Pen for Writer<'_> {
 
     fn card(&mut self, card: usize, place: Place) {
         let card = &self.scene.cards[card];
+        let item = &card.item;
+        let id = &item.node.id;
         let out = &mut self.out;
+        let (x, y) = (place.x, place.y);
+        if card.continued.is_some() {
+            // Another card behind this one: there is more.
+            let _ = writeln!(
+                out,
+                "<path class=\"behind\" fill=\"none\" stroke=\"currentColor\" d=\"M{} {}v4h{}v-{}h-4\"/>",
+                number(x + 4.0),
+                number(y + place.height),
+                number(place.width),
+                number(place.height)
+            );
+        }
         let tag = if self.options.href.is_some() { "a" } else { "g" };
         let _ = write!(out, "<{tag} class=\"{}\"", card.classes());
-        if !self.options.id_prefix.is_empty() {
-            let _ = write!(out, " id=\"{}{}\"", xml(&one_line(self.options.id_prefix)), card.node.id);
+        if let Some(prefix) = self.options.id_prefix {
+            let _ = write!(out, " id=\"{}{id}\"", xml(&one_line(prefix)));
         }
         if let Some(href) = self.options.href {
-            let _ = write!(out, " href=\"{}\"", xml(&one_line(&href(&card.node.id))));
+            let _ = write!(out, " href=\"{}\"", xml(&one_line(&href(id))));
         }
         let _ = write!(out, "><title>{}</title>", xml(&card.full()));
 
-        let (x, y) = (place.x, place.y);
         let _ = write!(
             out,
             "<rect class=\"card-box\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\" fill=\"none\" \
@@ -337,21 +367,24 @@ impl Pen for Writer<'_> {
             number(place.width),
             number(place.height)
         );
-        if card.role.is_none() {
+        if item.role.is_none() {
             out.push_str(" stroke-dasharray=\"4 3\"");
-        } else if card.on_path {
-            out.push_str(" stroke-width=\"1.5\"");
+        } else if item.on_path {
+            out.push_str(" stroke-width=\"2\"");
         }
-        let _ = write!(
-            out,
-            "/><rect class=\"card-bar\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"/>",
-            number(x),
-            number(y),
-            number(BAR),
-            number(place.height)
-        );
+        out.push_str("/>");
+        if item.role.is_some() {
+            let _ = write!(
+                out,
+                "<rect class=\"card-bar\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\"/>",
+                number(x),
+                number(y),
+                number(BAR),
+                number(place.height)
+            );
+        }
 
-        let (left, right) = (number(x + LEFT), number(x + place.width - RIGHT));
+        let (left, right) = (number(x + LEFT), x + place.width - RIGHT);
         let head = number(y + HEAD);
         let _ = write!(
             out,
@@ -359,51 +392,70 @@ impl Pen for Writer<'_> {
             xml(&card.id)
         );
         let small = number(SMALL_SIZE);
+        let state_end = number(right - sign::SIZE - 4.0);
         let _ = write!(
             out,
-            "<text class=\"card-state\" x=\"{right}\" y=\"{head}\" font-size=\"{small}\" text-anchor=\"end\">{}</text>",
+            "<text class=\"card-state\" x=\"{state_end}\" y=\"{head}\" font-size=\"{small}\" \
+             text-anchor=\"end\">{}</text>",
             xml(&card.state)
         );
-        for (line, text) in card.title.iter().enumerate() {
-            let line = number(y + HEAD + LINE * (line + 1) as f64);
-            let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{line}\">{}</text>", xml(text));
+        sign::write(out, item.role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
+        let mut line = y + HEAD;
+        for text in &card.title {
+            line += LINE;
+            let y = number(line);
+            let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", xml(text));
         }
-        let foot = number(y + place.height - FOOT + 1.0);
-        if let Some(note) = card.note() {
+        if let Some(verified) = item.verified {
+            let note = if verified { "✓ verified" } else { "not verified" };
+            let y = number(line + LINE);
             let _ = write!(
                 out,
-                "<text class=\"card-note\" x=\"{left}\" y=\"{foot}\" font-size=\"{small}\">{note}</text>"
-            );
-        }
-        if card.more > 0 {
-            let _ = write!(
-                out,
-                "<text class=\"card-more\" x=\"{right}\" y=\"{foot}\" font-size=\"{small}\" font-weight=\"700\" \
-                 text-anchor=\"end\">+{}</text>",
-                card.more
+                "<text class=\"card-note\" x=\"{left}\" y=\"{y}\" font-size=\"{small}\" \
+                 font-weight=\"600\">{note}</text>"
             );
         }
         let _ = writeln!(out, "</{tag}>");
+        if let (Some(next), Some(href)) = (card.continued, self.options.sheet_href) {
+            let below = item.below;
+            let place = Place {
+                x: x + BAR + 5.0,
+                y: y + place.height - BUTTON - 5.0,
+                width: place.width - BAR - 10.0,
+                height: BUTTON,
+            };
+            self.button(
+                &href(next, id),
+                &format!("{} below {id}: the graph of this branch", count(below, "node")),
+                place,
+                &format!("+{below} in this branch"),
+                "h10m-4-4 4 4-4 4",
+            );
+        }
     }
 }
 
-fn nothing(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
+fn state_of(node: &Node) -> &str {
+    node.state().map_or("proposed", |state| state.as_str())
+}
+
+fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
     let (width, height) = (240.0, 60.0);
-    let text = if options.root.is_some() { "No such node" } else { "No nodes yet" };
     let mut markup = String::new();
-    open(&mut markup, options, &format!("Graph of {}: {text}", title_of(investigation)), width, height);
+    open(&mut markup, options, &format!("Graph of {title}: no nodes yet"), width, height);
     let _ = writeln!(
         markup,
-        "<text class=\"card-note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{text}</text>\n</svg>",
+        "<text class=\"card-note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">No nodes yet</text>\n</svg>",
         number(width / 2.0),
         number(height / 2.0 + 4.0)
     );
-    Svg { markup, width, height, shown: 0, hidden: 0 }
+    Svg { markup, width, height }
 }
 
 fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, height: f64) {
     let (width, height) = (number(width.ceil()), number(height.ceil()));
-    let namespace = if options.standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
+    let standalone = options.standalone.is_some();
+    let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
     // An image hides what is in it from assistive technology: only right where there are no links.
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
@@ -413,7 +465,7 @@ fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, hei
         xml(label),
         number(TITLE_SIZE)
     );
-    if options.standalone {
+    if standalone {
         // No `<` or `&` stands in the style, so it needs no escaping.
         let _ = writeln!(
             out,

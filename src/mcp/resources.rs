@@ -11,7 +11,7 @@ use super::service::{Refusal, Service, Standing, sentence};
 use crate::decide::results::results;
 use crate::decide::standing::outlook;
 use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId};
-use crate::graph::{self, SvgOptions};
+use crate::graph::{self, Sheets, SvgOptions};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 
 /// How many resources a page of the list has.
@@ -169,8 +169,10 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
         }
         Address::GraphSvg(session) => {
             let standing = service.read(session)?;
-            let options = SvgOptions { standalone: true, ..SvgOptions::default() };
-            let text = graph::svg(standing.investigation(), &standing.terms(), &options).markup;
+            let terms = standing.terms();
+            let options = SvgOptions { standalone: Some(terms.ruleset()), ..SvgOptions::default() };
+            let whole = Sheets::new(standing.investigation(), &terms, None);
+            let text = graph::svg(&whole, 0, &options).markup;
             Ok(Content { mime: SVG, text })
         }
     }

@@ -26,6 +26,7 @@ mod feed;
 mod history;
 mod json;
 mod model;
+mod pictures;
 mod references;
 pub mod serve;
 mod site;

@@ -11,20 +11,18 @@ use super::model::{Judged, NodeView, OutlineRow, Overview, References, Report, S
 use super::sites::{Entry, SitesView};
 use super::structured::Head;
 
-use super::templates::{SafeHtml, Shared, Templates};
+use super::pictures::{Drawing, PicturePage, Pictures};
+use super::templates::{Shared, Templates};
 use super::{Contents, Input, Progress, ReportError, json};
-use crate::domain::{Investigation, NodeId};
-use crate::graph::{self, SvgOptions};
+use crate::domain::Investigation;
+use crate::graph;
 use crate::ruleset::schema::{End, VERSION};
-use crate::ruleset::{Role, Ruleset, State, Terms};
+use crate::ruleset::{Role, Ruleset, State};
 
 /// What every page allows itself: its own files, and nothing else. In a `meta` element, so that it holds on
 /// `file://` and on hosts that send no such header.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'none'";
-
-/// Cards of a graph that fit the first page.
-const FITS_A_PAGE: usize = 150;
 
 /// The script that only served pages have.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
@@ -147,7 +145,7 @@ struct OverviewContent<'a> {
 
 #[derive(Serialize)]
 struct GraphContent<'a> {
-    graph: &'a Option<Drawing>,
+    graph: Option<&'a PicturePage>,
     outline: &'a [OutlineRow],
     states: &'a [StateCount],
 }
@@ -155,6 +153,8 @@ struct GraphContent<'a> {
 #[derive(Serialize)]
 struct NodeContent<'a> {
     node: &'a NodeView,
+    /// Where its card is on the graph.
+    on_graph: &'a str,
 }
 
 #[derive(Serialize)]
@@ -177,31 +177,6 @@ struct CompareContent<'a> {
     compare: &'a CompareView,
 }
 
-/// The graph on a page.
-#[derive(Serialize)]
-struct Drawing {
-    svg: SafeHtml,
-    /// How many nodes lie deeper than it goes.
-    hidden: usize,
-}
-
-impl Drawing {
-    /// The picture; `None` where there is nothing to draw.
-    fn of(investigation: &Investigation, terms: &Terms<'_>, options: &SvgOptions<'_>) -> Option<Drawing> {
-        investigation.nodes().next()?;
-        let svg = graph::svg(investigation, terms, options);
-        Some(Drawing { hidden: svg.hidden, svg: SafeHtml::drawing(&svg) })
-    }
-}
-
-/// How deep the picture on the first page goes; `None` for all of it. A page is no place for a wall.
-fn shallow(investigation: &Investigation) -> Option<u32> {
-    let rounds: Vec<u32> = investigation.nodes().map(|node| node.round()).collect();
-    // By round, so that the round of the last one that fits is the deepest that may be begun.
-    let beyond = *rounds.get(FITS_A_PAGE)?;
-    Some(beyond.saturating_sub(1).max(2))
-}
-
 /// The pages of one investigation, with `folder` (empty, or ending in `/`) before their paths.
 fn pages(
     input: &Input,
@@ -222,13 +197,8 @@ fn pages(
             &fallback
         }
     };
-    let terms = Terms::new(ruleset, investigation.meta());
-    let href = |id: &NodeId| report.href(id);
-    let options = SvgOptions { href: Some(&href), ..SvgOptions::default() };
-    let whole = Drawing::of(investigation, &terms, &options);
-    let in_short =
-        Drawing::of(investigation, &terms, &SvgOptions { max_depth: shallow(investigation), ..options });
-    let file = graph::svg(investigation, &terms, &SvgOptions { standalone: true, ..options });
+    let pictures = Pictures::of(&report, investigation, ruleset)
+        .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
     let header = Shared::of(&report.header);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
@@ -246,10 +216,22 @@ fn pages(
         templates.render(template, &InvestigationPage { site, page, head, investigation: &header, content })
     };
     let description = report.header.query_excerpt.as_str();
-    let overview = Content::Overview(OverviewContent { overview: &report.overview, graph: &in_short });
+    let overview =
+        Content::Overview(OverviewContent { overview: &report.overview, graph: &pictures.in_short });
     put("index.html", render("overview.html", Page { description, ..page("overview", title) }, overview)?);
-    let graph = GraphContent { graph: &whole, outline: &report.outline, states: &report.judged.states };
-    put("graph.html", render("graph.html", page("graph", "Graph"), Content::Graph(graph))?);
+    for (path, picture) in &pictures.pages {
+        let page = match path.as_str() {
+            "graph.html" => page("graph", "Graph"),
+            _ => Page { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
+        };
+        let graph =
+            GraphContent { graph: Some(picture), outline: &report.outline, states: &report.judged.states };
+        put(path, render("graph.html", page, Content::Graph(graph))?);
+    }
+    if pictures.pages.is_empty() {
+        let graph = GraphContent { graph: None, outline: &report.outline, states: &report.judged.states };
+        put("graph.html", render("graph.html", page("graph", "Graph"), Content::Graph(graph))?);
+    }
     let references = Content::References(ReferencesContent { references: &report.references });
     put("references.html", render("references.html", page("references", "References"), references)?);
     let history = Content::History(HistoryContent { history: &report.history });
@@ -271,9 +253,12 @@ fn pages(
             title: &heading,
             description: &node.card.excerpt,
         };
-        put(&node.card.href, render("node.html", page, Content::Node(NodeContent { node }))?);
+        let on_graph = pictures.on_graph(&node.card.id);
+        put(&node.card.href, render("node.html", page, Content::Node(NodeContent { node, on_graph }))?);
     }
-    put("graph.svg", file.markup.into_bytes());
+    for (path, bytes) in pictures.files {
+        put(&path, bytes);
+    }
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?);

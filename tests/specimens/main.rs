@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tree_of_thoughts::graph::{self, SvgOptions};
+use tree_of_thoughts::graph::{self, Sheets, SvgOptions};
 use tree_of_thoughts::ruleset::{Terms, builtin};
 
 fn main() -> ExitCode {
@@ -48,8 +48,8 @@ fn graph(size: usize, times: usize, file: &Path) {
     fs::write(file, graph::dot(&investigation, ruleset)).unwrap();
     let terms = Terms::new(ruleset, investigation.meta());
     for _ in 0..times {
-        let svg =
-            graph::svg(&investigation, &terms, &SvgOptions { standalone: true, ..SvgOptions::default() });
+        let whole = Sheets::new(&investigation, &terms, None);
+        let svg = graph::svg(&whole, 0, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
         assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
     }
 }

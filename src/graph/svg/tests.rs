@@ -6,7 +6,11 @@ use super::*;
 use crate::graph::samples;
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
-    svg(investigation, &samples::terms(investigation), options)
+    svg(&Sheets::new(investigation, &samples::terms(investigation), None), 0, options)
+}
+
+fn file() -> SvgOptions<'static> {
+    SvgOptions { standalone: Some(samples::ruleset()), ..SvgOptions::default() }
 }
 
 fn link(id: &NodeId) -> String {
@@ -31,14 +35,14 @@ fn card<'a>(markup: &'a str, id: &str) -> &'a str {
 
 #[test]
 fn each_card_says_what_it_is_without_colour() {
-    let options = SvgOptions { href: Some(&link), id_prefix: "g-", ..SvgOptions::default() };
+    let options = SvgOptions { href: Some(&link), id_prefix: Some("g-"), ..SvgOptions::default() };
     let svg = drawn(&small(), &options);
     let start = "<a class=\"card role-solution verified on-path\" id=\"g-R3.A1a\" \
                  href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (FOUND, verified): Stale entries</title>";
     assert!(card(&svg.markup, "R3.A1a").starts_with(start), "{}", svg.markup);
     assert!(card(&svg.markup, "R3.A1a").contains(">✓ verified</text>"));
     assert!(card(&svg.markup, "R3.A1b").contains("class=\"card role-solution unverified\""));
-    assert!(card(&svg.markup, "R3.A1b").contains(">unverified</text>"));
+    assert!(card(&svg.markup, "R3.A1b").contains(">not verified</text>"));
     assert!(card(&svg.markup, "R2.A2").contains(">DEAD</text>"));
     let proposal = card(&svg.markup, "R2.A3");
     assert!(proposal.contains("class=\"card proposed\"") && proposal.contains(">proposed</text>"));
@@ -46,7 +50,6 @@ fn each_card_says_what_it_is_without_colour() {
     assert!(card(&svg.markup, "R1.A").contains("role-open on-path"));
     assert_eq!(svg.markup.matches("class=\"edge on-path\"").count(), 2);
     assert_eq!(svg.markup.matches("<path class=\"edge").count(), 6);
-    assert_eq!((svg.shown, svg.hidden), (7, 0));
     well_formed(&svg.markup);
 }
 
@@ -55,41 +58,48 @@ fn inline_there_is_no_style_and_alone_there_is() {
     let inline = drawn(&small(), &SvgOptions::default()).markup;
     assert!(!inline.contains("style") && !inline.contains("xmlns") && !inline.contains(" id="), "{inline}");
     assert!(inline.contains("role=\"img\""));
-    let alone =
-        drawn(&small(), &SvgOptions { standalone: true, href: Some(&link), ..SvgOptions::default() }).markup;
+    let alone = drawn(&small(), &SvgOptions { href: Some(&link), ..file() }).markup;
     assert!(alone.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"group\""));
     assert!(alone.contains("prefers-color-scheme:dark") && alone.contains("--role-open:#"));
     well_formed(&alone);
 }
 
 #[test]
-fn an_overview_says_how_much_it_leaves_out() {
-    let svg = drawn(&small(), &SvgOptions { max_depth: Some(2), ..SvgOptions::default() });
-    assert_eq!((svg.shown, svg.hidden), (4, 3));
-    assert!(card(&svg.markup, "R2.A1").contains(">+3</text>"));
-    assert!(card(&svg.markup, "R2.A1").contains("– 3 nodes below, not shown"));
-    assert!(card(&svg.markup, "R2.A1").contains("on-path"), "the way to what is hidden is still marked");
-    assert!(!card(&svg.markup, "R1.A").contains(">+"));
-    assert!(svg.markup.contains("4 nodes, 3 more not shown"));
-    let least = drawn(&small(), &SvgOptions { max_depth: Some(0), ..SvgOptions::default() });
-    assert_eq!((least.shown, least.hidden), (1, 6));
-}
-
-#[test]
-fn one_branch_stands_at_the_left() {
-    let root: NodeId = "R2.A1".parse().unwrap();
-    let svg = drawn(&small(), &SvgOptions { root: Some(&root), ..SvgOptions::default() });
-    assert_eq!((svg.shown, svg.hidden), (4, 0));
-    assert!(card(&svg.markup, "R2.A1").contains("x=\"10\""));
-    let unknown: NodeId = "R9.Z".parse().unwrap();
-    let svg = drawn(&small(), &SvgOptions { root: Some(&unknown), ..SvgOptions::default() });
-    assert!(svg.markup.contains(">No such node<") && svg.shown == 0);
+fn overview_and_branches_lead_to_each_other() {
+    let tree = samples::tree(&samples::complete(200, 3), |_| Some("EXPLORE"));
+    let sheets = Sheets::new(&tree, &samples::terms(&tree), Some(60));
+    let sheet_href = |sheet: usize, id: &NodeId| format!("{sheet}.html#{id}");
+    let options = SvgOptions {
+        href: Some(&link),
+        sheet_href: Some(&sheet_href),
+        id_prefix: Some(""),
+        ..SvgOptions::default()
+    };
+    let [overview, branch, ..] = sheets.sheets() else { panic!() };
+    let root = branch.root.as_ref().unwrap();
+    let markup = svg(&sheets, 0, &options).markup;
+    let more =
+        format!("<a class=\"more\" href=\"1.html#{root}\"><title>{} nodes below {root}", branch.shown - 1);
+    assert!(markup.contains(&more), "{markup}");
+    assert!(markup.contains(&format!(">+{} in this branch</text>", branch.shown - 1)));
+    assert!(
+        markup.contains(&format!("{} nodes, {} more on other pictures", overview.shown, overview.hidden))
+    );
+    well_formed(&markup);
+    let markup = svg(&sheets, 1, &options).markup;
+    assert!(
+        markup.contains(&format!("<a class=\"more\" href=\"0.html#{root}\"><title>Back to the whole graph"))
+    );
+    assert_eq!(markup.matches("class=\"more\"").count(), 1);
+    assert!(card(&markup, root.as_str()).contains(&format!("id=\"{root}\"")));
+    well_formed(&markup);
+    assert!(svg(&sheets, 999, &options).markup.contains("No nodes yet"));
 }
 
 #[test]
 fn an_empty_investigation_says_so() {
-    for standalone in [false, true] {
-        let svg = drawn(&samples::build(&[]), &SvgOptions { standalone, ..SvgOptions::default() });
+    for options in [SvgOptions::default(), file()] {
+        let svg = drawn(&samples::build(&[]), &options);
         assert!(svg.markup.contains(">No nodes yet</text>"));
         well_formed(&svg.markup);
     }
@@ -100,7 +110,11 @@ fn hostile_texts_stay_text() {
     let title = "</title><script>alert('1')</script>\0\u{8}\u{202e}\"&]]>\u{ffff}\n--><!--";
     let svg = drawn(
         &samples::build(&[("R1.A", None, Some("EXPLORE"), title), ("R1.B", None, None, "\u{202e}")]),
-        &SvgOptions { href: Some(&|_| "\"><x\n".to_owned()), id_prefix: "\"<&", ..SvgOptions::default() },
+        &SvgOptions {
+            href: Some(&|_| "\"><x\n".to_owned()),
+            id_prefix: Some("\"<&"),
+            ..SvgOptions::default()
+        },
     );
     well_formed(&svg.markup);
     assert!(!svg.markup.contains("<script") && !svg.markup.contains('\u{202e}'));
@@ -112,25 +126,59 @@ fn a_long_id_and_a_long_state_share_the_head() {
     let id = format!("R1.{}", "Ab1".repeat(60));
     let sample = samples::build(&[(&id, None, Some("A_STATE_WITH_A_VERY_LONG_NAME_INDEED_SO"), "t")]);
     let terms = samples::terms(&sample);
-    let scene = Scene::new(&sample, &terms, &SvgOptions::default());
+    let sheets = Sheets::new(&sample, &terms, None);
+    let scene = Scene::new(&sheets, &sheets.sheets()[0], &SvgOptions::default());
     let card = &scene.cards[0];
     let used = measure(&card.id) * TITLE_SIZE * BOLD + measure(&card.state) * SMALL_SIZE;
-    assert!(used <= WIDTH - LEFT - RIGHT, "{} {}", card.id, card.state);
+    assert!(used + sign::SIZE <= WIDTH - LEFT - RIGHT, "{} {}", card.id, card.state);
 }
 
 #[test]
 fn a_very_deep_chain_and_a_very_wide_level_are_drawn() {
     let chain: Vec<Option<usize>> = (0..5_000_usize).map(|node| node.checked_sub(1)).collect();
     let svg = drawn(&samples::tree(&chain, |_| Some("EXPLORE")), &SvgOptions::default());
-    assert_eq!(svg.shown, 5_000);
     assert!(svg.width.is_finite() && svg.height < 100.0);
     let wide: Vec<Option<usize>> = (0..2_000_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
     check(&samples::tree(&wide, |_| Some("EXPLORE")));
 }
 
 #[test]
+fn twice_the_nodes_are_twice_the_elements() {
+    let elements = |nodes| {
+        let tree = samples::tree(&samples::complete(nodes, 4), |_| Some("EXPLORE"));
+        let markup = drawn(&tree, &SvgOptions { href: Some(&link), ..SvgOptions::default() }).markup;
+        roxmltree::Document::parse(&markup).unwrap().descendants().filter(|node| node.is_element()).count()
+    };
+    let (once, twice) = (elements(1_000) as f64, elements(2_000) as f64);
+    assert!((1.95..2.05).contains(&(twice / once)), "{once} and {twice}");
+    assert!(once < 12.0 * 1_000.0);
+}
+
+#[test]
+fn each_role_has_a_sign_of_its_own() {
+    let signs: std::collections::BTreeSet<String> = palette::ROLES
+        .iter()
+        .map(|role| sign(Some(*role)).markup)
+        .chain([sign(None).markup])
+        .map(|markup| markup.split(" d=").last().unwrap_or_default().to_owned())
+        .collect();
+    // A proposal has the ring of an open node, but dashed.
+    assert_eq!(signs.len(), palette::ROLES.len());
+    assert!(sign(None).markup.contains("stroke-dasharray"));
+}
+
+#[test]
+fn the_picture_of_a_small_tree() {
+    let sample =
+        samples::build(&[("R1.A", None, Some("EXPLORE"), "Why?"), ("R2.A1", Some("R1.A"), None, "Next")]);
+    insta::assert_snapshot!(
+        drawn(&sample, &SvgOptions { href: Some(&link), ..SvgOptions::default() }).markup
+    );
+}
+
+#[test]
 fn the_same_investigation_yields_the_same_bytes() {
-    let options = SvgOptions { standalone: true, ..SvgOptions::default() };
+    let options = file();
     assert_eq!(drawn(&small(), &options).markup, drawn(&small(), &options).markup);
 }
 
@@ -160,7 +208,7 @@ proptest! {
     fn any_title_yields_well_formed_markup(title in any::<String>(), prefix in any::<String>()) {
         let sample = samples::build(&[("R1.A", None, Some("FOUND"), &title)]);
         let href = |_: &NodeId| prefix.clone();
-        let options = SvgOptions { href: Some(&href), id_prefix: &prefix, standalone: true, ..SvgOptions::default() };
+        let options = SvgOptions { href: Some(&href), id_prefix: Some(&prefix), ..file() };
         well_formed(&drawn(&sample, &options).markup);
     }
 }
@@ -168,7 +216,8 @@ proptest! {
 /// Everything that a picture of a tree promises.
 fn check(investigation: &Investigation) {
     let terms = samples::terms(investigation);
-    let scene = Scene::new(investigation, &terms, &SvgOptions::default());
+    let sheets = Sheets::new(investigation, &terms, None);
+    let scene = Scene::new(&sheets, &sheets.sheets()[0], &SvgOptions::default());
     const NEARLY: f64 = 1e-6;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;
 
@@ -199,68 +248,23 @@ fn check(investigation: &Investigation) {
         children.entry(from).or_default().push(to);
     }
     for (parent, children) in &children {
-        let ids: Vec<&NodeId> = children.iter().map(|child| &scene.cards[*child].node.id).collect();
+        let ids: Vec<&NodeId> = children.iter().map(|child| &scene.cards[*child].item.node.id).collect();
         assert!(ids.is_sorted());
         let (first, last) = (centre(children[0]), centre(children[children.len() - 1]));
         assert!((centre(*parent) - (first + last) / 2.0).abs() < NEARLY);
     }
-    let svg =
-        drawn(investigation, &SvgOptions { standalone: true, href: Some(&link), ..SvgOptions::default() });
+    let svg = drawn(investigation, &SvgOptions { href: Some(&link), ..file() });
     assert!(svg.width.is_finite() && svg.height.is_finite());
     assert_eq!(svg.markup.matches("class=\"card ").count(), scene.cards.len());
     well_formed(&svg.markup);
 }
 
-/// A small XML checker: tags nest, attributes are quoted and named once, references are known, characters are
-/// allowed.
+/// Well-formed as XML, and every `id` stands once.
 fn well_formed(markup: &str) {
-    let allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    assert!(markup.chars().all(allowed), "a character that XML forbids");
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = markup.trim_end();
-    loop {
-        let Some(at) = rest.find('<') else { panic!("text after the end: {rest}") };
-        text_is_escaped(&rest[..at]);
-        rest = &rest[at + 1..];
-        let end = rest.find('>').unwrap();
-        let tag = &rest[..end];
-        rest = &rest[end + 1..];
-        if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name));
-        } else {
-            let (tag, alone) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
-            let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
-            assert!(!name.is_empty() && name.bytes().all(|b| b.is_ascii_alphabetic()), "<{tag}>");
-            attributes_are_sound(attributes);
-            if !alone {
-                open.push(name);
-            }
-        }
-        if open.is_empty() {
-            assert!(rest.is_empty(), "{rest}");
-            return;
-        }
-    }
-}
-
-fn attributes_are_sound(mut rest: &str) {
-    let mut names = Vec::new();
-    while !rest.is_empty() {
-        let (name, after) = rest.split_once("=\"").unwrap();
-        let (value, after) = after.split_once('"').unwrap();
-        assert!(name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-'), "{name}");
-        assert!(!names.contains(&name), "{name} twice");
-        names.push(name);
-        text_is_escaped(value);
-        rest = after.strip_prefix(' ').unwrap_or(after);
-        assert!(rest.is_empty() || after.starts_with(' '));
-    }
-}
-
-fn text_is_escaped(text: &str) {
-    assert!(!text.contains(['<', '>']), "{text}");
-    for reference in text.split('&').skip(1) {
-        let (name, _) = reference.split_once(';').unwrap();
-        assert!(["amp", "lt", "gt", "quot", "#39"].contains(&name), "&{name};");
-    }
+    let document = match roxmltree::Document::parse(markup) {
+        Ok(document) => document,
+        Err(error) => panic!("{error} in {markup}"),
+    };
+    let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
 }

@@ -1,0 +1,193 @@
+// Zoom and pan for the graph. Only adds: without it the box scrolls, and links to a card work.
+"use strict";
+
+(() => {
+  const LEAST = 0.05;
+  const MOST = 3;
+  const STEP = 1.25;
+
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+  const enhance = (box) => {
+    const fit = box.querySelector(".graph-fit");
+    const svg = fit && fit.querySelector("svg.graph");
+    if (!svg) return;
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    let scale = 1;
+
+    const tools = document.createElement("div");
+    tools.className = "graph-tools";
+    tools.setAttribute("role", "group");
+    tools.setAttribute("aria-label", "Zoom");
+    const keys = document.createElement("span");
+    keys.className = "keys";
+    keys.textContent = "Drag to move; Ctrl and wheel, or + − 0, to zoom";
+    const shown = document.createElement("output");
+    const button = (text, label, act) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = text;
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", act);
+      return button;
+    };
+
+    // The picture has a size and the box scrolls: so focus, find-in-page and links to cards keep working.
+    const zoom = (to, at) => {
+      const before = svg.getBoundingClientRect();
+      const frame = box.getBoundingClientRect();
+      const point = at || { x: frame.left + box.clientWidth / 2, y: frame.top + box.clientHeight / 2 };
+      const inside = { x: (point.x - before.left) / scale, y: (point.y - before.top) / scale };
+      scale = Math.min(MOST, Math.max(Math.min(LEAST, whole()), to));
+      fit.classList.add("scaled");
+      svg.setAttribute("width", (width * scale).toFixed(1));
+      svg.setAttribute("height", (height * scale).toFixed(1));
+      const after = svg.getBoundingClientRect();
+      box.scrollLeft += after.left + inside.x * scale - point.x;
+      box.scrollTop += after.top + inside.y * scale - point.y;
+      shown.value = `${Math.round(scale * 100)} %`;
+    };
+    const whole = () => Math.min(1, box.clientWidth / width, tallest() / height);
+    // How high the box may become, whatever is in it now.
+    const tallest = () => Math.max(240, parseFloat(getComputedStyle(box).maxHeight) || window.innerHeight * 0.85);
+
+    const centre = (card, smoothly) => {
+      const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
+      box.scrollBy({
+        left: inner.left + inner.width / 2 - outer.left - box.clientWidth / 2,
+        top: inner.top + inner.height / 2 - outer.top - box.clientHeight / 2,
+        behavior: smoothly && !calm.matches ? "smooth" : "instant",
+      });
+    };
+
+    tools.append(
+      keys,
+      button("−", "Zoom out", () => zoom(scale / STEP)),
+      shown,
+      button("+", "Zoom in", () => zoom(scale * STEP)),
+      button("Fit", "Fit the whole graph", () => zoom(whole())),
+      button("100 %", "Actual size", () => zoom(1)),
+    );
+    box.before(tools);
+    box.classList.add("can-drag");
+
+    box.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const act = {
+        "+": () => zoom(scale * STEP),
+        "=": () => zoom(scale * STEP),
+        "-": () => zoom(scale / STEP),
+        0: () => zoom(whole()),
+        1: () => zoom(1),
+      }[event.key];
+      const far = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (act) act();
+      else if (far) box.scrollBy({ left: far[0] * 60, top: far[1] * 60, behavior: "instant" });
+      else return;
+      event.preventDefault();
+    });
+
+    box.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+      const by = Math.max(-60, Math.min(60, event.deltaY * lines));
+      zoom(scale * Math.exp(-by / 200), { x: event.clientX, y: event.clientY });
+    }, { passive: false });
+
+    // One pointer of a mouse drags, two fingers pinch; one finger scrolls as everywhere.
+    const pointers = new Map();
+    let pinched = null;
+    let from = null;
+    let dragged = false;
+    const two = () => {
+      const [a, b] = [...pointers.values()];
+      return { far: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+    };
+    box.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "mouse" && event.button !== 0) return;
+      pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      dragged = false;
+      if (pointers.size === 2) pinched = { ...two(), scale };
+      else if (event.pointerType === "mouse") from = { x: event.clientX, y: event.clientY };
+    });
+    window.addEventListener("pointermove", (event) => {
+      const last = pointers.get(event.pointerId);
+      if (!last) return;
+      pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      if (pointers.size === 2 && pinched) {
+        const now = two();
+        zoom(pinched.scale * now.far / Math.max(1, pinched.far), now);
+      } else if (from) {
+        if (!dragged && Math.hypot(event.clientX - from.x, event.clientY - from.y) < 4) return;
+        dragged = true;
+        box.classList.add("dragging");
+        box.scrollLeft -= event.clientX - last.x;
+        box.scrollTop -= event.clientY - last.y;
+      }
+    });
+    const lift = (event) => {
+      pointers.delete(event.pointerId);
+      pinched = null;
+      from = null;
+      box.classList.remove("dragging");
+    };
+    window.addEventListener("pointerup", lift);
+    window.addEventListener("pointercancel", lift);
+    // A card that was dragged is not clicked, and links are not torn off by the mouse.
+    box.addEventListener("click", (event) => {
+      if (dragged) event.preventDefault();
+      dragged = false;
+    }, true);
+    box.addEventListener("dragstart", (event) => event.preventDefault());
+
+    // `graph.html#R3.A1a` shows that card, on whichever page it is.
+    const named = (smoothly) => {
+      let id = "";
+      try {
+        id = decodeURIComponent(location.hash.slice(1));
+      } catch {
+        return false;
+      }
+      const card = id && document.getElementById(id);
+      if (card && svg.contains(card)) {
+        // A picture that was shrunk to be seen whole is brought close enough to read the card.
+        if (scale < 0.6) zoom(1);
+        centre(card, smoothly);
+        return true;
+      }
+      if (id && !card) elsewhere(box, id);
+      return false;
+    };
+    window.addEventListener("hashchange", () => named(true));
+    // The browser itself goes to the card when the page has been loaded, and puts it into a corner.
+    window.addEventListener("load", () => requestAnimationFrame(() => named(false)), { once: true });
+
+    // Whole where it can be read then, otherwise at the root, which stands halfway down.
+    const across = Math.min(1, box.clientWidth / width);
+    const readable = Number(fit.querySelector(".graph-struts svg").getAttribute("width")) / width;
+    zoom(Math.max(across, readable));
+    const root = svg.querySelector(".card");
+    box.scrollLeft = 0;
+    if (!named(false) && root) {
+      centre(root, false);
+      box.scrollLeft = 0;
+    }
+  };
+
+  // The pages with their nodes come as a script, since a page opened from disk may not fetch.
+  const elsewhere = (box, id) => {
+    if (!box.dataset.places) return;
+    const go = () => {
+      const found = (window.graphPlaces || []).find(([, ids]) => ids.includes(id));
+      if (found) location.replace(`${box.dataset.root}${found[0]}#${encodeURIComponent(id)}`);
+    };
+    if (window.graphPlaces) return go();
+    const script = document.createElement("script");
+    script.src = box.dataset.places;
+    script.addEventListener("load", go);
+    document.head.append(script);
+  };
+
+  document.querySelectorAll("[data-graph]").forEach(enhance);
+})();

@@ -1,0 +1,429 @@
+//! Which nodes stand on which picture. A small tree is one sheet; a large one is an overview and a sheet for each
+//! branch that was cut off there, and so on below, like the sheets of a map.
+//!
+//! # Guarantees
+//!
+//! - Every node stands on exactly one sheet as a root of the tree or as a child of what stands there, and once more
+//!   as the root of its own sheet if it was cut off.
+//! - A sheet has at most `limit` cards. A family that is larger than that is spread over several
+//!   sheets, each with the parent.
+//! - A branch is cut off only where there is enough below for a picture of its own ([`LEAST_BRANCHES`]).
+//! - The ways to verified solutions are followed first; then the tree is followed level by level, as far as it fits.
+//! - The time is linear in the number of nodes, but for the queue's logarithm; nothing recurses.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::domain::{Investigation, Node, NodeId};
+use crate::ruleset::{Role, Terms};
+
+/// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
+/// sheet's root fit the sheet.
+const LEAST_BRANCHES: [usize; 3] = [24, 12, 6];
+/// Below this nothing is cut off, whatever the family.
+const LEAST_BRANCH: usize = LEAST_BRANCHES[2];
+
+/// The pictures of one investigation.
+#[derive(Debug)]
+pub struct Sheets<'i> {
+    pub(super) investigation: &'i Investigation,
+    /// All nodes, in preorder: what is below a node follows it.
+    pub(super) items: Vec<Item<'i>>,
+    sheets: Vec<Sheet>,
+    /// The first sheet of the branch that was cut off at a node.
+    branches: Vec<Option<usize>>,
+    /// The sheet on which a node stands below its parent, or as a root of the tree.
+    homes: Vec<usize>,
+}
+
+/// A node, with what pictures need to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item<'i> {
+    pub node: &'i Node,
+    pub parent: Option<usize>,
+    /// The column, from the root of the tree.
+    pub depth: u32,
+    /// How many nodes are below it.
+    pub below: usize,
+    pub role: Option<Role>,
+    /// Whether a solution is verified; `None` for any other node.
+    pub verified: Option<bool>,
+    /// Whether it lies on the way to a verified solution.
+    pub on_path: bool,
+}
+
+/// What stands on one picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    /// The node from which on it shows the tree; `None` from the roots on.
+    pub root: Option<NodeId>,
+    /// Which part of how many, from 1, where the children of `root` (or of a lone root, or the roots) do not fit one
+    /// sheet.
+    pub part: (usize, usize),
+    /// The sheet on which the branch was cut off.
+    pub up: Option<usize>,
+    /// How many nodes it has cards for.
+    pub shown: usize,
+    /// How many nodes below its cards stand on further sheets.
+    pub hidden: usize,
+    /// The cards, in preorder, as places in `items`.
+    pub(super) cards: Vec<usize>,
+}
+
+impl<'i> Sheets<'i> {
+    /// The pictures with at most `limit` cards each; `None` for one picture of everything. There is always at least
+    /// one, which begins at the roots.
+    pub fn new(investigation: &'i Investigation, terms: &Terms<'_>, limit: Option<usize>) -> Self {
+        let items = items(investigation, terms);
+        let mut sheets = Sheets {
+            investigation,
+            branches: vec![None; items.len()],
+            homes: vec![0; items.len()],
+            items,
+            sheets: Vec::new(),
+        };
+        // A branch that is too small to be cut off must always fit.
+        let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
+        if sheets.items.len() <= limit {
+            let cards = (0..sheets.items.len()).collect();
+            sheets.sheets.push(Sheet {
+                root: None,
+                part: (1, 1),
+                up: None,
+                shown: sheets.items.len(),
+                hidden: 0,
+                cards,
+            });
+            return sheets;
+        }
+        // A lone root is the beginning of every sheet from the top; it alone would be no overview.
+        let lone = (sheets.children(None).count() == 1).then_some(0);
+        let mut branches = VecDeque::from([(lone, None)]);
+        while let Some((root, up)) = branches.pop_front() {
+            sheets.cut(root, up, limit, &mut branches);
+        }
+        sheets
+    }
+
+    /// All sheets: the first one from the roots, then those that were cut off it, and so on.
+    pub fn sheets(&self) -> &[Sheet] {
+        &self.sheets
+    }
+
+    /// The sheets that show other parts of the same, or other branches cut off the same sheet: before and after.
+    pub fn neighbours(&self, sheet: usize) -> (Option<usize>, Option<usize>) {
+        let beside = |other: usize| {
+            let (one, other_sheet) = (self.sheets.get(sheet)?, self.sheets.get(other)?);
+            (one.up == other_sheet.up).then_some(other)
+        };
+        (sheet.checked_sub(1).and_then(beside), sheet.checked_add(1).and_then(beside))
+    }
+
+    /// Each node with the sheet on which it stands below its parent, in preorder.
+    pub fn homes(&self) -> impl Iterator<Item = (&NodeId, usize)> {
+        self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
+    }
+
+    /// The solutions that are verified, in preorder.
+    pub fn verified(&self) -> impl Iterator<Item = &NodeId> {
+        self.items.iter().filter(|item| item.verified == Some(true)).map(|item| &item.node.id)
+    }
+
+    /// The title of a node.
+    pub fn title(&self, id: &NodeId) -> Option<&'i str> {
+        self.investigation.node(id).map(|node| node.title.as_str())
+    }
+
+    /// The first sheet of what was cut off at this card of that sheet.
+    pub(super) fn continued(&self, sheet: &Sheet, item: usize) -> Option<usize> {
+        // On its own sheet the root is not cut off.
+        let is_root = sheet.root.as_ref() == Some(&self.items[item].node.id);
+        self.branches[item].filter(|_| !is_root)
+    }
+
+    /// The children of a node in order, or the roots.
+    fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        let (first, end) = match parent {
+            None => (0, self.items.len()),
+            Some(parent) => (parent + 1, parent + 1 + self.items[parent].below),
+        };
+        let next = move |child: usize| Some(child).filter(|child| *child < end);
+        std::iter::successors(next(first), move |child| next(child + 1 + self.items[*child].below))
+    }
+
+    /// How many cards a child takes: one where the branch below it may be cut off, otherwise all of the branch.
+    fn weight(&self, item: usize, least: usize) -> usize {
+        let below = self.items[item].below;
+        if below >= least { 1 } else { 1 + below }
+    }
+
+    fn weight_of_family(&self, parent: Option<usize>, least: usize) -> usize {
+        self.children(parent).map(|child| self.weight(child, least)).sum()
+    }
+
+    /// Makes the sheet, or the sheets, of one branch, and names the branches that are cut off them.
+    fn cut(
+        &mut self,
+        root: Option<usize>,
+        up: Option<usize>,
+        limit: usize,
+        branches: &mut VecDeque<(Option<usize>, Option<usize>)>,
+    ) {
+        let room = limit - usize::from(root.is_some());
+        let fits = |least: &usize| self.weight_of_family(root, *least) <= room;
+        let least = LEAST_BRANCHES.into_iter().find(fits).unwrap_or(LEAST_BRANCH);
+        let families = self.spread(root, room, least);
+        let parts = families.len();
+        let branch = root.filter(|_| up.is_some());
+        if let Some(branch) = branch {
+            self.branches[branch] = Some(self.sheets.len());
+        }
+        for (part, family) in families.into_iter().enumerate() {
+            let number = self.sheets.len();
+            let (mut cards, cuts) = self.fill(&family, room, least);
+            for card in &cards {
+                self.homes[*card] = number;
+            }
+            let all: usize = family.iter().map(|child| 1 + self.items[*child].below).sum();
+            let hidden = all - cards.len();
+            cards.extend(root);
+            cards.sort_unstable();
+            branches.extend(cuts.into_iter().map(|cut| (Some(cut), Some(number))));
+            let root = branch.map(|root| self.items[root].node.id.clone());
+            let shown = cards.len();
+            self.sheets.push(Sheet { root, part: (part + 1, parts), up, shown, hidden, cards });
+        }
+    }
+
+    /// The children of a node, spread evenly over as many sheets as they need.
+    fn spread(&self, parent: Option<usize>, room: usize, least: usize) -> Vec<Vec<usize>> {
+        let whole = self.weight_of_family(parent, least);
+        let most = whole.div_ceil(whole.div_ceil(room).max(1));
+        let mut families = vec![Vec::new()];
+        let mut used = 0;
+        for child in self.children(parent) {
+            let weight = self.weight(child, least);
+            match families.last_mut() {
+                Some(family) if family.is_empty() || used + weight <= most => family.push(child),
+                _ => {
+                    families.push(vec![child]);
+                    used = 0;
+                }
+            }
+            used += weight;
+        }
+        families
+    }
+
+    /// The cards of a sheet with this family on it, but for the root, and those at which branches are cut off.
+    fn fill(&self, family: &[usize], room: usize, least: usize) -> (Vec<usize>, Vec<usize>) {
+        let mut cards = Vec::new();
+        let mut open = BinaryHeap::new();
+        let mut show = |child: usize, least: usize, open: &mut BinaryHeap<_>| {
+            if self.items[child].below >= least {
+                cards.push(child);
+                open.push(Reverse((!self.items[child].on_path, self.items[child].depth, child)));
+            } else {
+                cards.extend(child..=child + self.items[child].below);
+            }
+        };
+        let mut left = room;
+        for child in family {
+            left = left.saturating_sub(self.weight(*child, least));
+            show(*child, least, &mut open);
+        }
+        let mut cuts = Vec::new();
+        while let Some(Reverse((_, _, item))) = open.pop() {
+            // Once a sheet is half full, no small branches are cut off for what is further down.
+            let [first, rest @ ..] = LEAST_BRANCHES;
+            let leasts = [first].into_iter().chain(rest.into_iter().filter(|_| left > room / 2));
+            let fitting = leasts
+                .map(|least| (least, self.weight_of_family(Some(item), least)))
+                .find(|(_, weight)| *weight <= left);
+            match fitting {
+                None => cuts.push(item),
+                Some((least, weight)) => {
+                    left -= weight;
+                    self.children(Some(item)).for_each(|child| show(child, least, &mut open));
+                }
+            }
+        }
+        cuts.sort_unstable();
+        (cards, cuts)
+    }
+}
+
+/// All nodes in preorder.
+fn items<'i>(investigation: &'i Investigation, terms: &Terms<'_>) -> Vec<Item<'i>> {
+    let mut items: Vec<Item<'i>> = Vec::new();
+    let mut stack: Vec<(&'i Node, Option<usize>)> =
+        investigation.roots().map(|node| (node.as_ref(), None)).collect();
+    stack.reverse();
+    while let Some((node, parent)) = stack.pop() {
+        let at = items.len();
+        let role = node.state().map(|state| terms.role(state));
+        let verified =
+            (role == Some(Role::Solution)).then(|| !terms.verified_by(investigation, node).is_empty());
+        let depth = parent.map_or(0, |parent| items[parent].depth + 1);
+        items.push(Item { node, parent, depth, below: 0, role, verified, on_path: false });
+        let first = stack.len();
+        stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
+        stack[first..].reverse();
+    }
+    for at in (0..items.len()).rev() {
+        let on_path = items[at].on_path || items[at].verified == Some(true);
+        items[at].on_path = on_path;
+        if let Some(parent) = items[at].parent {
+            items[parent].below += items[at].below + 1;
+            items[parent].on_path |= on_path;
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::graph::samples;
+
+    fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Sheets<'i> {
+        let sheets = Sheets::new(investigation, &samples::terms(investigation), Some(limit));
+        check(&sheets, limit);
+        sheets
+    }
+
+    /// Everything that sheets promise.
+    fn check(sheets: &Sheets<'_>, limit: usize) {
+        let mut times = vec![0; sheets.items.len()];
+        for (number, sheet) in sheets.sheets().iter().enumerate() {
+            assert!(sheet.shown <= limit, "{} cards", sheet.shown);
+            assert_eq!(sheet.shown, sheet.cards.len());
+            assert!(sheet.cards.is_sorted());
+            let root = sheet.root.as_ref().map(|_| sheet.cards[0]);
+            for card in &sheet.cards {
+                let parent = sheets.items[*card].parent;
+                if Some(*card) == root {
+                    assert_eq!(sheets.items[*card].node.id, *sheet.root.as_ref().unwrap());
+                    assert!(sheets.items[*card].below >= LEAST_BRANCH);
+                    continue;
+                }
+                if parent.is_none() && sheet.part.0 > 1 && sheets.children(None).count() == 1 {
+                    continue;
+                }
+                times[*card] += 1;
+                assert_eq!(sheets.homes[*card], number);
+                assert!(parent.is_none_or(|parent| sheet.cards.contains(&parent)));
+                // Where a card's children are not shown, there is a way to them.
+                let shown = sheets.children(Some(*card)).filter(|child| sheet.cards.contains(child)).count();
+                if parent.is_none() && sheet.part.1 > 1 {
+                    continue;
+                }
+                let children = sheets.children(Some(*card)).count();
+                match sheets.continued(sheet, *card) {
+                    None => assert_eq!(shown, children),
+                    Some(next) => {
+                        assert_eq!(shown, 0);
+                        assert_eq!(sheets.sheets()[next].root.as_ref(), Some(&sheets.items[*card].node.id));
+                        assert_eq!(sheets.sheets()[next].up, Some(number));
+                    }
+                }
+            }
+        }
+        assert!(times.iter().all(|times| *times == 1), "each node stands once below its parent");
+    }
+
+    #[test]
+    fn what_fits_is_one_sheet() {
+        let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
+        let sheets = cut(&tree, 150);
+        assert_eq!(sheets.sheets().len(), 1);
+        assert_eq!((sheets.sheets()[0].shown, sheets.sheets()[0].hidden), (150, 0));
+        let none = samples::build(&[]);
+        assert_eq!(cut(&none, 150).sheets().len(), 1);
+    }
+
+    #[test]
+    fn a_large_tree_is_an_overview_and_branches() {
+        let tree = samples::tree(&samples::complete(1000, 3), |_| Some("EXPLORE"));
+        let sheets = cut(&tree, 150);
+        let [overview, branches @ ..] = sheets.sheets() else { panic!() };
+        assert_eq!((overview.shown, overview.hidden), (142, 858));
+        let sizes: Vec<usize> = branches.iter().map(|branch| branch.shown).collect();
+        assert_eq!(sizes, vec![40; 22]);
+        assert_eq!(sheets.neighbours(1), (None, Some(2)));
+        assert_eq!(sheets.neighbours(branches.len()), (Some(branches.len() - 1), None));
+    }
+
+    #[test]
+    fn a_few_middling_branches_stand_beside_each_other() {
+        // A root with five children, each with ten nodes below: no part of them alone would be an overview.
+        let parents: Vec<Option<usize>> = [None]
+            .into_iter()
+            .chain((0..5).flat_map(|branch| [Some(0)].into_iter().chain(vec![Some(1 + branch * 11); 10])))
+            .collect();
+        let tree = samples::tree(&parents, |_| Some("EXPLORE"));
+        let sheets = cut(&tree, 40);
+        let shown: Vec<usize> = sheets.sheets().iter().map(|sheet| sheet.shown).collect();
+        assert_eq!(shown, [36, 11, 11], "all five are on the overview, three of them whole");
+    }
+
+    #[test]
+    fn a_wide_family_is_spread_evenly() {
+        let wide: Vec<Option<usize>> = (0..1001_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
+        let tree = samples::tree(&wide, |_| Some("EXPLORE"));
+        let sheets = cut(&tree, 150);
+        let shown: Vec<usize> = sheets.sheets().iter().map(|sheet| sheet.shown).collect();
+        assert_eq!(shown, [144, 144, 144, 144, 144, 144, 143]);
+        assert_eq!(sheets.sheets()[2].part, (3, 7));
+        let roots = samples::tree(&vec![None; 301], |_| Some("EXPLORE"));
+        assert_eq!(cut(&roots, 150).sheets().len(), 3);
+    }
+
+    #[test]
+    fn a_deep_chain_goes_on_from_sheet_to_sheet() {
+        let chain: Vec<Option<usize>> = (0..5000_usize).map(|node| node.checked_sub(1)).collect();
+        let tree = samples::tree(&chain, |_| Some("EXPLORE"));
+        assert_eq!(cut(&tree, 150).sheets().len(), 34);
+    }
+
+    #[test]
+    fn the_way_to_a_verified_solution_is_on_the_overview() {
+        let mut parents = samples::complete(1000, 3);
+        let deepest = parents.len() - 1;
+        parents.push(Some(deepest));
+        let tree = samples::tree(&parents, |node| match node {
+            node if node == deepest => Some("FOUND"),
+            node if node == deepest + 1 => Some("VERIFY"),
+            _ => Some("EXPLORE"),
+        });
+        let sheets = cut(&tree, 150);
+        let verified: Vec<&NodeId> = sheets.verified().collect();
+        assert_eq!(verified.len(), 1);
+        assert!(sheets.homes().any(|home| home == (verified[0], 0)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn any_tree_can_be_cut(
+            picks in prop::collection::vec(any::<u32>(), 0..400),
+            reach in 1_usize..60,
+            limit in 24_usize..200,
+        ) {
+            let parents: Vec<Option<usize>> = picks
+                .iter()
+                .enumerate()
+                .map(|(node, pick)| match node {
+                    0 => None,
+                    _ if pick % 41 == 0 => None,
+                    node => Some(node - 1 - *pick as usize % reach.min(node)),
+                })
+                .collect();
+            let tree = samples::tree(&parents, |node| Some(if picks[node] % 29 == 1 { "VERIFY" } else { "FOUND" }));
+            cut(&tree, limit);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The head of a picture that stands alone: the investigation's title, and what signs and lines mean.
+
+use std::fmt::Write as _;
+
+use super::{BOLD, MARGIN, SMALL_SIZE, number, sign};
+use crate::graph::text::{clamp_lines, measure, one_line, xml};
+use crate::ruleset::{Role, Ruleset};
+
+/// The least width of a picture with a head.
+pub(super) const LEAST_WIDTH: f64 = 480.0;
+
+const TITLE_SIZE: f64 = 16.0;
+const TITLE_BASE: f64 = 24.0;
+const ROW: f64 = 20.0;
+/// From entry to entry.
+const GAP: f64 = 18.0;
+/// The longest meaning of a state that is shown whole, in em.
+const MEANING: f64 = 36.0;
+
+enum Mark {
+    Sign(Option<Role>),
+    /// A line of an edge: its class, its width and its dashes.
+    Line(&'static str, &'static str, &'static str),
+}
+
+struct Entry {
+    mark: Mark,
+    name: String,
+    meaning: String,
+    x: f64,
+    row: usize,
+}
+
+/// How much of the picture the head takes.
+pub(super) fn height(ruleset: &Ruleset, width: f64) -> f64 {
+    let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
+    TITLE_BASE + ROW * rows as f64 + 10.0
+}
+
+/// Writes the head.
+pub(super) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64) {
+    let title = clamp_lines(title, (width - 2.0 * MARGIN) / TITLE_SIZE / BOLD, 1);
+    let _ = write!(
+        out,
+        "<g class=\"legend\"><text x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"700\">{}</text>",
+        number(MARGIN),
+        number(TITLE_BASE),
+        number(TITLE_SIZE),
+        title.first().map(|title| xml(title)).unwrap_or_default()
+    );
+    let small = number(SMALL_SIZE);
+    for entry in entries(ruleset, width) {
+        let base = TITLE_BASE + ROW * (entry.row + 1) as f64 + 2.0;
+        match entry.mark {
+            Mark::Sign(role) => sign::write(out, role, entry.x + sign::SIZE / 2.0, base - 4.0),
+            Mark::Line(class, width, dashes) => {
+                let _ = write!(
+                    out,
+                    "<path class=\"{class}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\"{dashes} \
+                     d=\"M{} {}h24\"/>",
+                    number(entry.x),
+                    number(base - 4.0)
+                );
+            }
+        }
+        let x = number(entry.x + entry.mark.width());
+        let _ = write!(out, "<text x=\"{x}\" y=\"{}\" font-size=\"{small}\">", number(base));
+        if !entry.name.is_empty() {
+            let _ = write!(out, "<tspan font-weight=\"700\">{}</tspan> ", xml(&entry.name));
+        }
+        let _ = write!(out, "<tspan class=\"card-note\">{}</tspan></text>", xml(&entry.meaning));
+    }
+    out.push_str("</g>\n");
+}
+
+impl Mark {
+    fn width(&self) -> f64 {
+        match self {
+            Mark::Sign(_) => sign::SIZE + 6.0,
+            Mark::Line(..) => 30.0,
+        }
+    }
+}
+
+/// The entries, in rows that are no wider than the picture.
+fn entries(ruleset: &Ruleset, width: f64) -> Vec<Entry> {
+    let states = ruleset.states.iter().map(|state| {
+        let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();
+        (Mark::Sign(Some(state.role)), state.name.to_string(), meaning.unwrap_or_default())
+    });
+    let others = [
+        (Mark::Sign(None), "proposed".to_owned(), "Not yet explored".to_owned()),
+        (Mark::Line("edge on-path", "3", ""), String::new(), "the way to a verified answer".to_owned()),
+        (
+            Mark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),
+            String::new(),
+            "to a dead end, or a proposal".to_owned(),
+        ),
+    ];
+    let (mut x, mut row) = (MARGIN, 0);
+    states
+        .chain(others)
+        .map(|(mark, name, meaning)| {
+            let texts = (measure(&name) * BOLD + measure(&meaning)) * SMALL_SIZE;
+            let taken = mark.width() + texts + GAP;
+            if x > MARGIN && x + taken > width {
+                x = MARGIN;
+                row += 1;
+            }
+            let entry = Entry { mark, name, meaning, x, row };
+            x += taken;
+            entry
+        })
+        .collect()
+}

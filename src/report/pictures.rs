@@ -1,0 +1,281 @@
+//! The pictures of one investigation: which there are, where they lie and how they lead to each other.
+//!
+//! `graph.html` has the whole graph, or its overview; each branch that was cut off there has a page and a file of its
+//! own in `graph/`, named after its root. `graph.svg` is always the whole.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Serialize;
+
+use super::model::Report;
+use super::templates::SafeHtml;
+use crate::domain::{Investigation, NodeId};
+use crate::graph::{self, Sheets, SvgOptions};
+use crate::ruleset::{Role, Ruleset, Terms};
+
+/// Cards that fit a picture.
+const FITS_A_PICTURE: usize = 150;
+/// Cards that fit the picture on the first page, which is no place for a wall.
+const FITS_A_PAGE: usize = 40;
+/// Ways to verified answers that are offered above a picture.
+const MOST_ANSWERS: usize = 6;
+
+/// A picture on a page.
+#[derive(Serialize)]
+pub(super) struct Drawing {
+    svg: SafeHtml,
+    /// How wide it is at its own size, in CSS pixels: as much as it must have to be read, and the rest.
+    readable_width: f64,
+    further_width: f64,
+    /// How many nodes have cards, and how many more lie further down.
+    shown: usize,
+    hidden: usize,
+}
+
+/// The page of a picture: the whole graph, its overview, or a branch.
+#[derive(Serialize)]
+pub(super) struct PicturePage {
+    drawing: Drawing,
+    /// The branch's root; absent for the whole.
+    root: Option<Place>,
+    /// Which part of how many; absent where there is one.
+    part: Option<(usize, usize)>,
+    /// The way from the whole graph to the picture that this one was cut off.
+    above: Vec<Place>,
+    before: Option<Place>,
+    after: Option<Place>,
+    /// Where the verified answers are.
+    answers: Vec<Place>,
+    more_answers: usize,
+    /// The picture as a file, in the investigation's folder.
+    file: String,
+    /// The signs of the roles, by class.
+    signs: BTreeMap<&'static str, SafeHtml>,
+    /// A script that says on which page a node is; absent where all are on this one.
+    places: Option<&'static str>,
+}
+
+/// A card on one of the pictures.
+#[derive(Clone, Debug, Serialize)]
+struct Place {
+    label: String,
+    title: String,
+    /// In the investigation's folder.
+    href: String,
+}
+
+/// All pictures of an investigation.
+pub(super) struct Pictures {
+    /// For the first page; absent where there is nothing to draw.
+    pub(super) in_short: Option<Drawing>,
+    /// The pages, by path: the first is `graph.html`.
+    pub(super) pages: Vec<(String, PicturePage)>,
+    /// The files, by path.
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    /// Where each node's card is, relative to the investigation's folder.
+    places: HashMap<NodeId, String>,
+}
+
+impl Pictures {
+    pub(super) fn of(
+        report: &Report,
+        investigation: &Investigation,
+        ruleset: &Ruleset,
+    ) -> Result<Pictures, serde_json::Error> {
+        let terms = Terms::new(ruleset, investigation.meta());
+        let href = |id: &NodeId| report.href(id);
+        let sheets = Sheets::new(investigation, &terms, Some(FITS_A_PICTURE));
+        let names: Vec<String> = sheets.sheets().iter().map(|sheet| name(sheet, report)).collect();
+        let places: HashMap<NodeId, String> =
+            sheets.homes().map(|(id, sheet)| (id.clone(), format!("{}#{id}", page(&names, sheet)))).collect();
+
+        let whole = Sheets::new(investigation, &terms, None);
+        let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
+        let mut files =
+            vec![("graph.svg".to_owned(), graph::svg(&whole, 0, &standalone).markup.into_bytes())];
+        if investigation.nodes().next().is_none() {
+            return Ok(Pictures { in_short: None, pages: Vec::new(), files, places });
+        }
+        let split = sheets.sheets().len() > 1;
+        if split {
+            let inner = |id: &NodeId| format!("../{}", report.href(id));
+            let beside = |sheet: usize, id: &NodeId| format!("{}.svg#{id}", names[sheet]);
+            let options = SvgOptions {
+                href: Some(&inner),
+                sheet_href: Some(&beside),
+                id_prefix: Some(""),
+                standalone: Some(ruleset),
+            };
+            for (number, name) in names.iter().enumerate() {
+                let markup = graph::svg(&sheets, number, &options).markup;
+                files.push((format!("graph/{name}.svg"), markup.into_bytes()));
+            }
+            files.push((PLACES.to_owned(), script(&sheets, &names)?));
+        }
+        let pages = Pages { report, sheets: &sheets, names: &names, places: &places };
+        let pages = (0..names.len()).map(|number| (page(&names, number), pages.page(number))).collect();
+        Ok(Pictures { in_short: Some(in_short(investigation, &terms, &href, &places)), pages, files, places })
+    }
+}
+
+impl Pictures {
+    /// Where a node's card is.
+    pub(super) fn on_graph(&self, id: &str) -> &str {
+        let id = id.parse::<NodeId>().ok();
+        id.and_then(|id| self.places.get(&id)).map_or("graph.html", String::as_str)
+    }
+}
+
+/// Says on which page each node's card is, for a link into `graph.html` that names one which isn't there.
+const PLACES: &str = "graph/places.js";
+
+struct Pages<'a, 'i> {
+    report: &'a Report,
+    sheets: &'a Sheets<'i>,
+    names: &'a [String],
+    places: &'a HashMap<NodeId, String>,
+}
+
+impl Pages<'_, '_> {
+    fn page(&self, number: usize) -> PicturePage {
+        let sheet = &self.sheets.sheets()[number];
+        let root = if number == 0 { "" } else { "../" };
+        let href = |id: &NodeId| format!("{root}{}", self.report.href(id));
+        let sheet_href = |sheet: usize, id: &NodeId| format!("{root}{}#{id}", page(self.names, sheet));
+        let options = SvgOptions {
+            href: Some(&href),
+            sheet_href: Some(&sheet_href),
+            id_prefix: Some(""),
+            standalone: None,
+        };
+        let drawing = Drawing::of(&graph::svg(self.sheets, number, &options), sheet.shown, sheet.hidden);
+        let (before, after) = self.sheets.neighbours(number);
+        let split = self.names.len() > 1;
+        let answers = self.sheets.verified().count();
+        PicturePage {
+            drawing,
+            root: sheet.root.as_ref().map(|id| self.place(id)),
+            part: (sheet.part.1 > 1).then_some(sheet.part),
+            above: self.above(number),
+            before: before.map(|sheet| self.sheet(sheet)),
+            after: after.map(|sheet| self.sheet(sheet)),
+            answers: self.sheets.verified().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
+            more_answers: answers.saturating_sub(MOST_ANSWERS),
+            file: if split { format!("graph/{}.svg", self.names[number]) } else { "graph.svg".to_owned() },
+            signs: signs(),
+            places: split.then_some(PLACES),
+        }
+    }
+
+    /// A node's card, where it stands below its parent.
+    fn place(&self, id: &NodeId) -> Place {
+        let href = self.places.get(id).cloned().unwrap_or_default();
+        Place { label: id.to_string(), title: self.title(id), href }
+    }
+
+    /// A picture.
+    fn sheet(&self, number: usize) -> Place {
+        let sheet = &self.sheets.sheets()[number];
+        let (label, title) = match &sheet.root {
+            None => ("Whole graph".to_owned(), String::new()),
+            Some(id) => (id.to_string(), self.title(id)),
+        };
+        let label = match sheet.part {
+            (_, 1) => label,
+            (part, of) => format!("{label}, part {part} of {of}"),
+        };
+        Place { label, title, href: page(self.names, number) }
+    }
+
+    /// The pictures from the whole graph down to the one that this one was cut off.
+    fn above(&self, number: usize) -> Vec<Place> {
+        let up = |number: &usize| self.sheets.sheets().get(*number).and_then(|sheet| sheet.up);
+        let mut above: Vec<Place> =
+            std::iter::successors(up(&number), up).map(|number| self.sheet(number)).collect();
+        above.reverse();
+        above
+    }
+
+    fn title(&self, id: &NodeId) -> String {
+        self.sheets.title(id).unwrap_or_default().to_owned()
+    }
+}
+
+impl Drawing {
+    fn of(svg: &graph::Svg, shown: usize, hidden: usize) -> Drawing {
+        let readable_width = svg.readable_width();
+        Drawing {
+            svg: SafeHtml::drawing(svg),
+            readable_width,
+            further_width: svg.width - readable_width,
+            shown,
+            hidden,
+        }
+    }
+}
+
+/// The picture on the first page; what it leaves out is on the pages of the large ones.
+fn in_short(
+    investigation: &Investigation,
+    terms: &Terms<'_>,
+    href: &dyn Fn(&NodeId) -> String,
+    places: &HashMap<NodeId, String>,
+) -> Drawing {
+    let sheets = Sheets::new(investigation, terms, Some(FITS_A_PAGE));
+    let sheet_href = |_, id: &NodeId| places.get(id).cloned().unwrap_or_default();
+    let options = SvgOptions { href: Some(href), sheet_href: Some(&sheet_href), ..SvgOptions::default() };
+    let (shown, hidden) = sheets.sheets().first().map_or((0, 0), |sheet| (sheet.shown, sheet.hidden));
+    Drawing::of(&graph::svg(&sheets, 0, &options), shown, hidden)
+}
+
+/// The name of a sheet's files: unlike ids it may hold a second dot, so that no two are the same.
+fn name(sheet: &graph::Sheet, report: &Report) -> String {
+    let stem = match &sheet.root {
+        None => "overview".to_owned(),
+        // As the node's page is named, which no other letter case collides with.
+        Some(root) => {
+            let href = report.href(root);
+            href.trim_start_matches("nodes/").trim_end_matches(".html").to_owned()
+        }
+    };
+    match sheet.part.0 {
+        1 => stem,
+        part => format!("{stem}.{part}"),
+    }
+}
+
+/// The path of a sheet's page.
+fn page(names: &[String], sheet: usize) -> String {
+    match names.get(sheet) {
+        Some(name) if sheet > 0 => format!("graph/{name}.html"),
+        _ => "graph.html".to_owned(),
+    }
+}
+
+/// The pages with the ids of the nodes on each.
+fn script(sheets: &Sheets<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Error> {
+    let mut places: Vec<(String, Vec<&str>)> =
+        (0..names.len()).map(|sheet| (page(names, sheet), Vec::new())).collect();
+    for (id, sheet) in sheets.homes() {
+        places[sheet].1.push(id.as_str());
+    }
+    // Ids and paths hold no letter that means anything in a script.
+    Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())
+}
+
+fn signs() -> BTreeMap<&'static str, SafeHtml> {
+    let roles = [
+        Role::Open,
+        Role::AwaitingConfirmation,
+        Role::Solution,
+        Role::Confirmation,
+        Role::Theory,
+        Role::Exhausted,
+        Role::DeadEnd,
+    ];
+    roles
+        .into_iter()
+        .map(|role| (graph::role_class(role), SafeHtml::drawing(&graph::sign(Some(role)))))
+        .chain([("proposed", SafeHtml::drawing(&graph::sign(None)))])
+        .collect()
+}
