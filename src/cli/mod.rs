@@ -272,7 +272,7 @@ fn render(
                 None => store.load(&folder)?,
             };
             let history = store.history(&snapshot)?;
-            inputs.push(Input { snapshot, history });
+            inputs.push(Input { snapshot, history, rev: rev.map(str::to_owned) });
         }
     }
     progress.show("rendering");

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::history::History;
+use super::history::HistoryPage;
 use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
 
 use super::templates::{SafeHtml, Shared, Templates};
-use super::{Input, ReportError, json};
+use super::{Input, ReportError, json, search};
 use crate::domain::{Investigation, NodeId};
 use crate::graph::{self, SvgOptions};
 use crate::ruleset::schema::{End, VERSION};
@@ -21,6 +21,8 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
 
 /// Cards of a graph that fit the first page.
 const FITS_A_PAGE: usize = 150;
+/// Nodes that stand whole in the print.
+const MOST_PRINTED: usize = 1_000;
 
 /// The whole site, as a map of relative path to bytes. Pure, and the same for the same input.
 ///
@@ -104,8 +106,32 @@ struct OverviewContent<'a> {
 #[derive(Serialize)]
 struct GraphContent<'a> {
     graph: &'a Option<Drawing>,
+    states: &'a [StateCount],
+}
+
+#[derive(Serialize)]
+struct TreeContent<'a> {
     outline: &'a [OutlineRow],
     states: &'a [StateCount],
+}
+
+#[derive(Serialize)]
+struct PrintContent<'a> {
+    overview: &'a Overview,
+    graph: &'a Option<Drawing>,
+    outline: &'a [OutlineRow],
+    nodes: Vec<PrintNode<'a>>,
+    references: &'a References,
+    judged: &'a Judged,
+    /// How many nodes stand in it by their title alone.
+    in_short: usize,
+}
+
+/// A node in the print: all of it, or its title alone.
+#[derive(Serialize)]
+struct PrintNode<'a> {
+    whole: bool,
+    node: &'a NodeView,
 }
 
 #[derive(Serialize)]
@@ -120,7 +146,7 @@ struct ReferencesContent<'a> {
 
 #[derive(Serialize)]
 struct HistoryContent<'a> {
-    history: &'a History,
+    history: HistoryPage<'a>,
 }
 
 #[derive(Serialize)]
@@ -191,12 +217,16 @@ fn pages(
     let description = report.header.query_excerpt.as_str();
     let overview = Content::Overview(OverviewContent { overview: &report.overview, graph: &in_short });
     put("index.html", render("overview.html", Page { description, ..page("overview", title) }, overview)?);
-    let graph = GraphContent { graph: &whole, outline: &report.outline, states: &report.judged.states };
+    let tree = Content::Tree(TreeContent { outline: &report.outline, states: &report.judged.states });
+    put("tree.html", render("tree.html", page("tree", "Tree"), tree)?);
+    let graph = GraphContent { graph: &whole, states: &report.judged.states };
     put("graph.html", render("graph.html", page("graph", "Graph"), Content::Graph(graph))?);
     let references = Content::References(ReferencesContent { references: &report.references });
     put("references.html", render("references.html", page("references", "References"), references)?);
-    let history = Content::History(HistoryContent { history: &report.history });
-    put("history.html", render("history.html", page("history", "History"), history)?);
+    for (file, history) in report.history.pages() {
+        let content = Content::History(HistoryContent { history });
+        put(&file, render("history.html", page("history", "History"), content)?);
+    }
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
     put("judged.html", render("judged.html", page("judged", "How it was judged"), judged)?);
     for node in &report.nodes {
@@ -210,6 +240,9 @@ fn pages(
         };
         put(&node.card.href, render("node.html", page, Content::Node(NodeContent { node }))?);
     }
+    let print = Content::Print(print(&report, &in_short));
+    put("print.html", render("print.html", page("print", "The whole investigation"), print)?);
+    put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?);
     put("graph.svg", file.markup.into_bytes());
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
@@ -220,12 +253,41 @@ fn pages(
     Ok(report.header)
 }
 
+/// The investigation as one document. A very large one has there what the answers rest on, and the rest by title.
+fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a> {
+    let all = report.nodes.len() <= MOST_PRINTED;
+    let mut kept: BTreeSet<&str> = BTreeSet::new();
+    if !all {
+        let answers = report.nodes.iter().filter(|node| node.card.verified.is_some());
+        for node in answers {
+            let rests_on = [&node.path, &node.verified_by].into_iter().flatten().chain([&node.card]);
+            kept.extend(rests_on.map(|card| card.id.as_str()).take(MOST_PRINTED.saturating_sub(kept.len())));
+        }
+    }
+    let nodes: Vec<PrintNode<'_>> = report
+        .nodes
+        .iter()
+        .map(|node| PrintNode { whole: all || kept.contains(node.card.id.as_str()), node })
+        .collect();
+    PrintContent {
+        overview: &report.overview,
+        graph,
+        outline: &report.outline,
+        in_short: nodes.iter().filter(|node| !node.whole).count(),
+        nodes,
+        references: &report.references,
+        judged: &report.judged,
+    }
+}
+
 /// What one of the pages shows.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
     Overview(OverviewContent<'a>),
     Graph(GraphContent<'a>),
+    Tree(TreeContent<'a>),
+    Print(PrintContent<'a>),
     Node(NodeContent<'a>),
     References(ReferencesContent<'a>),
     History(HistoryContent<'a>),

@@ -77,6 +77,8 @@ impl Templates {
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
         environment.set_formatter(print);
+        environment.add_filter("inline", inline);
+        environment.add_filter("plain", |text: &str| plain(text));
         let mut templates = Templates {
             environment,
             assets: BTreeMap::new(),
@@ -241,12 +243,8 @@ fn print(
 }
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
-fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
-    let special = |c: char| {
-        matches!(c, '&' | '<' | '>' | '"' | '\'' | '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-            || (c.is_control() && !matches!(c, '\n' | '\t'))
-    };
+fn escape(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || is_deceptive(c);
     let mut rest = text;
     while let Some(at) = rest.find(special) {
         out.write_str(&rest[..at])?;
@@ -263,6 +261,50 @@ fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
         rest = chars.as_str();
     }
     out.write_str(rest)
+}
+
+/// Whether a character would hide or reorder the text around it.
+pub(super) fn is_deceptive(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// The filter `inline`: a title with what stands in backticks as code, and everything escaped.
+fn inline(text: &str) -> Result<Value, minijinja::Error> {
+    let mut html = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, code, after)) = next_code(rest) {
+        escape(&mut html, before).map_err(minijinja::Error::from)?;
+        html.push_str("<code>");
+        escape(&mut html, code).map_err(minijinja::Error::from)?;
+        html.push_str("</code>");
+        rest = after;
+    }
+    escape(&mut html, rest).map_err(minijinja::Error::from)?;
+    Ok(Value::from_safe_string(html))
+}
+
+/// The filter `plain`: a title without its backticks, for places that hold no markup.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, after)) = next_code(rest) {
+        plain.push_str(before);
+        plain.push_str(code);
+        rest = after;
+    }
+    plain + rest
+}
+
+/// The first code in backticks: what stands before it, in it, and after it. As Markdown has it, a run of backticks
+/// ends with one of the same length.
+fn next_code(text: &str) -> Option<(&str, &str, &str)> {
+    let start = text.find('`')?;
+    let length = text[start..].bytes().take_while(|byte| *byte == b'`').count();
+    let inner = start + length;
+    let end = inner + text[inner..].find(&text[start..inner])?;
+    let code = text[inner..end].trim();
+    (!code.is_empty()).then(|| (&text[..start], code, text[end + length..].trim_start_matches('`')))
 }
 
 fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {

@@ -161,7 +161,7 @@ fn an_unfinished_one_says_what_it_needs() {
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
         "Proposed, but not committed:",
-        "No answer has been found.",
+        "No answer has been found yet.",
     ] {
         assert!(page.contains(text), "{text} is missing");
     }
@@ -202,7 +202,12 @@ fn what_strangers_write_stays_text() {
             for evil in ["<script>", "<img", "onerror=alert(1)>", "1234321", "\u{202e}"] {
                 assert!(!page.contains(evil), "{evil} in {path}");
             }
-            assert_eq!(page.matches("<script").count(), 1, "{path}");
+            let scripts = match path.rsplit('/').next() {
+                Some("index.html") if !page.contains("page-overview") => 1,
+                Some("tree.html") => 3,
+                _ => 2,
+            };
+            assert_eq!(page.matches("<script").count(), scripts, "{path}");
         }
     }
 }
@@ -890,5 +895,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
             faults: Vec::new(),
         },
         history,
+        rev: None,
     }
 }
