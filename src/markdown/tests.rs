@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, excerpt, references,
+    HtmlOptions, Mention, MentionKind, excerpt, lists_references, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
     to_html,
 };
