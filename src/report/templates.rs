@@ -297,14 +297,28 @@ fn plain(text: &str) -> String {
 }
 
 /// The first code in backticks: what stands before it, in it, and after it. As Markdown has it, a run of backticks
-/// ends with one of the same length.
+/// ends with one of the same length, and one that does not end is text.
 fn next_code(text: &str) -> Option<(&str, &str, &str)> {
-    let start = text.find('`')?;
+    let mut open = next_run(text, 0);
+    while let Some((start, inner)) = open {
+        let mut close = next_run(text, inner);
+        while let Some((end, after)) = close {
+            let code = text[inner..end].trim();
+            if after - end == inner - start && !code.is_empty() {
+                return Some((&text[..start], code, &text[after..]));
+            }
+            close = next_run(text, after);
+        }
+        open = next_run(text, inner);
+    }
+    None
+}
+
+/// The first run of backticks from a place on: where it begins, and where it ends.
+fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
+    let start = from + text.get(from..)?.find('`')?;
     let length = text[start..].bytes().take_while(|byte| *byte == b'`').count();
-    let inner = start + length;
-    let end = inner + text[inner..].find(&text[start..inner])?;
-    let code = text[inner..end].trim();
-    (!code.is_empty()).then(|| (&text[..start], code, text[end + length..].trim_start_matches('`')))
+    Some((start, start + length))
 }
 
 fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {

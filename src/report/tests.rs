@@ -315,6 +315,201 @@ fn a_template_error_names_file_line_and_reason() {
 }
 
 #[test]
+fn the_data_of_the_templates_is_what_their_guide_says() {
+    let guide = Templates::built_in().find(|(path, _)| path == "README.md").unwrap().1;
+    let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut of = String::new();
+    for line in std::str::from_utf8(guide).unwrap().lines() {
+        if let Some(name) = line.strip_prefix("### ") {
+            of = name.to_owned();
+        } else if let Some(field) = line.strip_prefix("- `").filter(|_| !of.is_empty()) {
+            let field = field.split('`').next().unwrap().to_owned();
+            assert!(documented.entry(of.clone()).or_default().insert(field), "twice in {of}: {line}");
+        }
+    }
+    // Each template prints the names that it is given, as a template of a user's would see them.
+    const KEYS: &str = "{% macro keys(name, value) %}{% if value %}@{{ name }}{% for key in value %} {{ key }}{% endfor %};\
+        {% endif %}{% endmacro %}{{ keys('Site', site) }}{{ keys('Page', page) }}{{ keys('Header', investigation) }}\
+        {{ keys('AsOf', investigation.as_of) }}{{ keys('Time', investigation.started_at) }}";
+    let each = |list: &str, name: &str, inner: &str| {
+        format!("{{% for item in {list} %}}{{{{ keys('{name}', item) }}}}{inner}{{% endfor %}}")
+    };
+    let warning = each("item.warnings", "WarningView", "");
+    let overview = [
+        "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}".to_owned(),
+        each(
+            "overview.solutions",
+            "Solution",
+            "{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}",
+        ),
+        each("overview.dead_ends", "Finding", ""),
+        each("overview.open_ends", "OpenEnd", ""),
+        each("overview.blockers", "Blocker", ""),
+        each("overview.states", "StateCount", ""),
+        each("overview.rounds", "RoundCount", ""),
+        each("overview.warnings", "WarningKind", &warning),
+    ];
+    let node = [
+        "{{ keys('NodeView', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
+        each("node.reclassified", "Change", ""),
+        each("node.references", "NodeReference", ""),
+        each("node.commits", "CommitLink", ""),
+    ];
+    let cited = each("item.cited_by", "Citation", "");
+    let references = [
+        "{{ keys('References', references) }}".to_owned(),
+        each("references.urls + references.paths", "ReferenceView", &cited),
+    ];
+    let line = each("item.lines", "Line", &each("item.parts", "Part", ""));
+    let passages = each("item.difference.passages", "Passage", &line);
+    let changes = each(
+        "item.changes",
+        "TextChange",
+        &format!("{{{{ keys('Difference', item.difference) }}}}{passages}"),
+    );
+    let entry = each("item.happenings", "HappeningView", &changes) + &each("item.trailers", "Trailer", "");
+    let history = ["{{ keys('HistoryPage', history) }}".to_owned(), each("history.entries", "Entry", &entry)];
+    let judged = [
+        "{{ keys('Judged', judged) }}{{ keys('Rules', judged.rules) }}{{ keys('Quality', judged.quality) }}"
+            .to_owned(),
+        each("judged.rules.states", "StateRule", ""),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, parts) in [
+        ("overview.html", overview.concat()),
+        ("node.html", node.concat()),
+        ("references.html", references.concat()),
+        ("history.html", history.concat()),
+        ("judged.html", judged.concat()),
+        ("tree.html", each("outline", "OutlineRow", "")),
+        ("print.html", each("nodes", "PrintNode", "")),
+    ] {
+        std::fs::write(folder.path().join(name), format!("{KEYS}{parts}")).unwrap();
+    }
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for input in [edited(), unfinished()] {
+        let input = Input { rev: Some("HEAD".to_owned()), ..input };
+        for (_, page) in pages(&site(&[input], &with_folder(&folder).unwrap()).unwrap()) {
+            for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {
+                let mut words = line.split(' ').map(str::to_owned);
+                seen.entry(words.next().unwrap()).or_default().extend(words);
+            }
+        }
+    }
+    assert_eq!(seen, documented);
+}
+
+#[test]
+fn an_edit_by_hand_is_shown_as_a_difference() {
+    let page = page(&render(&[edited()]), "history.html");
+    for text in
+        ["Edited by hand", "<summary>Findings", "<mark>", "class=\"line removed\"", "Wrote findings, "]
+    {
+        assert!(page.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn a_long_history_has_pages_and_every_commit_is_found_on_its_own() {
+    let mut input = sample();
+    let first = input.history.last().unwrap().clone();
+    for number in 0..450_u32 {
+        let commit = format!("{number:040x}").parse().unwrap();
+        input.history.push(HistoryEntry { commit, happenings: Vec::new(), ..first.clone() });
+    }
+    // The oldest of all is on the last page.
+    let number = input.history.len();
+    let oldest = input.history.remove(number - 451);
+    input.history.push(oldest);
+    let files = render(&[input]);
+    assert!(page(&files, "history.html").contains("href=\"history-2.html\""));
+    assert!(page(&files, "history-2.html").contains("Page 2 of 3"));
+    assert!(!files.contains_key("history-4.html"));
+    assert!(page(&files, "nodes/R1.A.html").contains("href=\"../history.html#c-"));
+}
+
+#[test]
+fn a_report_of_an_earlier_commit_says_so_on_every_page() {
+    let input = Input { rev: Some("v1~2".to_owned()), ..sample() };
+    for (path, page) in pages(&render(&[input])) {
+        assert!(page.contains("A later state may exist.") && page.contains("v1~2"), "{path}");
+    }
+    assert!(pages(&render(&[sample()])).iter().all(|(_, page)| !page.contains("A later state may exist.")));
+}
+
+#[test]
+fn one_that_ended_without_an_answer_says_so() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let end = Conclusion { ended_at: time(9), agent_id: None, conclusion: None };
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
+    let page = page(&render(&[input]), "index.html");
+    assert!(page.contains("Ended without an answer") && page.contains("No answer has been found."), "{page}");
+}
+
+#[test]
+fn the_data_of_the_search_is_a_script_that_holds_no_markup() {
+    let files = render(&[all_texts("</script><b>`x`</b> & \u{202e}\u{2028}é")]);
+    let script = page(&files, "search-data.js");
+    for evil in ['<', '>', '&', '\u{202e}', '\u{2028}'] {
+        assert!(!script.contains(evil), "{evil:?}");
+    }
+    let json = script.strip_prefix("totSearch(").and_then(|text| text.strip_suffix(");\n")).unwrap();
+    let data: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(data["cut"], 0);
+    let node = &data["nodes"][0];
+    assert!(node[1].as_str().unwrap().starts_with("</script><b>"), "{node}");
+    assert!(files.contains_key(node[2].as_str().unwrap()), "{node}");
+    assert!(data["states"][node[3].as_u64().unwrap() as usize].is_array());
+}
+
+#[test]
+fn code_in_a_title_is_code_and_the_rest_is_text() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let nodes = [("R1.A", "Use `BEGIN <IMMEDIATE>` & wait"), ("R1.B", "``` opens nothing, and `` `two` ``")]
+        .map(|(id, title)| Arc::new(node(id, "EXPLORE", title, "")));
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, nodes, None).0);
+    let files = render(&[input]);
+    let page = |path| self::page(&files, path);
+    assert!(page("nodes/R1.A.html").contains("Use <code>BEGIN &lt;IMMEDIATE&gt;</code> &amp; wait</h1>"));
+    assert!(page("nodes/R1.A.html").contains("<title>R1.A Use BEGIN &lt;IMMEDIATE&gt; &amp; wait – "));
+    assert!(
+        page("nodes/R1.B.html").contains("``` opens nothing, and <code>`two`</code></h1>"),
+        "{}",
+        page("nodes/R1.B.html")
+    );
+}
+
+#[test]
+fn references_that_the_findings_list_are_not_listed_again() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let list = "So.\n\n## References\n\n- https://a.example/own\n- https://a.example/shared";
+    let nodes = [("R1.A", list), ("R1.B", "See https://a.example/shared and https://a.example/other")]
+        .map(|(id, findings)| Arc::new(node(id, "EXPLORE", "T", findings)));
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, nodes, None).0);
+    let files = render(&[input]);
+    let listed = page(&files, "nodes/R1.A.html");
+    assert_eq!(listed.matches("href=\"https://a.example/own\"").count(), 1);
+    assert!(
+        listed.contains("Cited by other nodes too") && listed.contains("../references.html#ref-2"),
+        "{listed}"
+    );
+    let bare = page(&files, "nodes/R1.B.html");
+    assert!(bare.contains("<h2 id=\"references\">References</h2>"));
+    assert_eq!(bare.matches("href=\"https://a.example/other\"").count(), 2);
+}
+
+#[test]
+fn what_a_verified_answer_cites_comes_first() {
+    let page = page(&render(&[sample()]), "references.html");
+    let first = page.find("class=\"verified\"").expect("one is marked");
+    let plain = page.find("<li id=\"ref-").unwrap();
+    assert!(page[plain..first].len() < 60, "the first of the list is the marked one");
+}
+
+#[test]
 fn no_built_in_template_switches_escaping_off() {
     for (path, bytes) in Templates::built_in().filter(|(path, _)| path.ends_with(".html")) {
         let text = std::str::from_utf8(bytes).unwrap();
@@ -793,6 +988,25 @@ fn unfinished() -> Input {
         ),
     ];
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
+}
+
+/// The sample, with a text changed by hand afterwards.
+fn edited() -> Input {
+    let mut input = sample();
+    let id: NodeId = "R2.A1".parse().unwrap();
+    let mut node = Node::clone(input.snapshot.investigation.node(&id).unwrap());
+    if let Some(classification) = &mut node.classification {
+        classification.findings = classification.findings.replace("94 %", "49 %");
+        classification.evidence = Some("Counted again.".to_owned());
+    }
+    let entry = HistoryEntry {
+        commit: "00112233445566778899aabbccddeeff00112233".parse().unwrap(),
+        happenings: vec![Happening::Edited(Arc::new(node))],
+        paths: vec!["nodes/R2/R2.A1.yaml".to_owned(), "notes.txt".to_owned()],
+        ..input.history[0].clone()
+    };
+    input.history.insert(0, entry);
+    input
 }
 
 fn empty() -> Input {
