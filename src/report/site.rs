@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::history::HistoryPage;
-use super::model::{Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::model::{Card, Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
 
 use super::templates::{SafeHtml, Shared, Templates};
 use super::{Input, ReportError, json, search};
@@ -127,11 +127,12 @@ struct PrintContent<'a> {
     in_short: usize,
 }
 
-/// A node in the print: all of it, or its title alone.
+/// A node in the print.
 #[derive(Serialize)]
 struct PrintNode<'a> {
-    whole: bool,
-    node: &'a NodeView,
+    card: &'a Card,
+    /// All of it; absent where its title stands alone.
+    node: Option<&'a NodeView>,
 }
 
 #[derive(Serialize)]
@@ -267,13 +268,16 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a>
     let nodes: Vec<PrintNode<'_>> = report
         .nodes
         .iter()
-        .map(|node| PrintNode { whole: all || kept.contains(node.card.id.as_str()), node })
+        .map(|node| {
+            let whole = all || kept.contains(node.card.id.as_str());
+            PrintNode { card: &node.card, node: whole.then_some(node) }
+        })
         .collect();
     PrintContent {
         overview: &report.overview,
         graph,
         outline: &report.outline,
-        in_short: nodes.iter().filter(|node| !node.whole).count(),
+        in_short: nodes.iter().filter(|node| node.node.is_none()).count(),
         nodes,
         references: &report.references,
         judged: &report.judged,

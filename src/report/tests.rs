@@ -531,6 +531,54 @@ fn the_style_sheet_has_the_colours_of_the_graph() {
 }
 
 #[test]
+fn the_colours_can_be_told_apart_in_both_schemes() {
+    let style = page(&render(&[empty()]), "assets/style.css");
+    let dark_at = style.find("@media (prefers-color-scheme: dark)").unwrap();
+    let colour = |name: &str, dark: bool| {
+        let from = if dark { dark_at } else { 0 };
+        let line =
+            style[from..].split(&format!("--{name}: #")).nth(1).unwrap_or_else(|| panic!("no --{name}"));
+        u32::from_str_radix(&line[..6], 16).unwrap()
+    };
+    // As WCAG 2.2 computes it.
+    let luminance = |colour: u32| {
+        let part = |shift: u32| {
+            let value = f64::from((colour >> shift) & 0xff) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+    };
+    let contrast = |a: u32, b: u32| {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    };
+    let roles = ["open", "awaitingConfirmation", "solution", "confirmation", "theory", "deadEnd"];
+    let texts: Vec<(String, Vec<&str>, f64)> = roles
+        .map(|role| (format!("role-{role}"), vec!["page"], 4.5))
+        .into_iter()
+        .chain([
+            ("text".to_owned(), vec!["page", "panel", "mark", "accent-soft", "graph-card"], 7.0),
+            ("quiet".to_owned(), vec!["page", "panel", "accent-soft", "graph-card", "graph-card-muted"], 4.5),
+            ("accent".to_owned(), vec!["page", "panel", "accent-soft"], 4.5),
+            ("warn".to_owned(), vec!["page", "warn-soft"], 4.5),
+            ("fault".to_owned(), vec!["page", "fault-soft"], 4.5),
+            ("good".to_owned(), vec!["page", "good-soft"], 4.5),
+            // The edge of a field, and a bar that only repeats what a word says.
+            ("field".to_owned(), vec!["page", "panel"], 3.0),
+            ("role-exhausted".to_owned(), vec!["page"], 3.0),
+        ])
+        .collect();
+    for dark in [false, true] {
+        for (name, grounds, least) in &texts {
+            for ground in grounds {
+                let ratio = contrast(colour(name, dark), colour(ground, dark));
+                assert!(ratio >= *least, "{name} on {ground}, dark: {dark}: {ratio:.2} of {least}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_site_is_written_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("deep/site");
