@@ -4,8 +4,7 @@
 (() => {
   // A field above each long list that hides what does not hold the words.
   const filter = (list) => {
-    const isTree = list.classList.contains("tree");
-    const items = isTree ? [...list.querySelectorAll("li")] : [...list.children];
+    const items = [...list.children];
     if (items.length < 8) return;
     const field = document.createElement("input");
     field.type = "search";
@@ -20,7 +19,6 @@
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));
       let shown = 0;
-      // The text of a parent holds that of its children, so it stays while anything below it fits.
       for (const item of items) {
         item.hidden = !fits(item);
         shown += item.hidden ? 0 : 1;

@@ -241,7 +241,9 @@ impl Source {
             }
         };
         let history = store.history(&snapshot)?;
-        Ok((Input { snapshot, history }, comparison))
+        // The newest commit by its name needs no word on every page that another one was asked for.
+        let rev = rev.filter(|rev| *rev != "HEAD").cloned();
+        Ok((Input { snapshot, history, rev }, comparison))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{parse, reference::is_references, text::fold};
 /// that with its `…` it has at most `max_chars` characters.
 ///
 /// A heading is followed by a colon. Code blocks, tables, footnotes, rules, and what stands from a References heading
-/// on are left out (a text that has nothing else gives these); raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
+/// on are left out (a text that has nothing else gives these); between two sentences a `…` stands for a block or table; raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
     let source = parse::normalise(markdown);
     let (events, _) = parse::events(&source);
@@ -17,6 +17,13 @@ pub fn excerpt(markdown: &str, max_chars: usize) -> String {
         words = plain(&events, max_chars, Extent::All);
     }
     cut(words, max_chars)
+}
+
+/// All of a text without its markup, on one line: for a search. Cut as an [`excerpt`] is.
+pub fn plain_text(markdown: &str, max_chars: usize) -> String {
+    let source = parse::normalise(markdown);
+    let (events, _) = parse::events(&source);
+    cut(plain(&events, max_chars, Extent::All), max_chars)
 }
 
 /// What of a text is kept.
@@ -31,6 +38,8 @@ enum Extent {
 fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
+    // Something was left out here: what follows is no continuation of what stands.
+    let mut gap = false;
     for (event, _) in events {
         // Four bytes a character at most, and some to see that there is more. White space is folded later, and a
         // text that is mostly white space gives a short excerpt.
@@ -42,15 +51,23 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
                 block = true;
                 text.push(' ');
             }
-            Event::End(TagEnd::CodeBlock | TagEnd::Table) => block = false,
+            Event::End(TagEnd::CodeBlock | TagEnd::Table) => {
+                block = false;
+                gap = extent == Extent::Prose;
+            }
             Event::Start(Tag::FootnoteDefinition(_)) => footnotes += 1,
             Event::End(TagEnd::FootnoteDefinition) => footnotes = footnotes.saturating_sub(1),
             _ if (block && extent == Extent::Prose) || footnotes > 0 => {}
+            // A heading begins anew anyway.
             Event::Start(Tag::Heading { .. }) => {
+                gap = false;
                 text.push(' ');
                 heading = text.len();
             }
             Event::Text(piece) | Event::Code(piece) | Event::Html(piece) | Event::InlineHtml(piece) => {
+                if std::mem::take(&mut gap) && !text.trim_end().is_empty() {
+                    text.push_str("… ");
+                }
                 text.push_str(piece);
             }
             Event::SoftBreak | Event::HardBreak => text.push(' '),

@@ -283,7 +283,7 @@ impl Writer {
                 }
                 self.elements += 3;
                 self.out.push_str(
-                    "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">\n<table>\n",
+                    "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n",
                 );
                 self.table = Some(Table {
                     alignments: alignments.clone(),
@@ -327,6 +327,7 @@ impl Writer {
             Open::Nothing => {}
             Open::Separated => self.out.push('\n'),
             Open::Block(element) => {
+                let element = if element == "th" { self.end_heading_cell() } else { element };
                 let _ = writeln!(self.out, "</{element}>");
                 if element == "tr"
                     && let Some(table) = &mut self.table
@@ -475,6 +476,17 @@ impl Writer {
         } else {
             self.block_unbounded("td", class)
         }
+    }
+
+    /// The corner of a table is often empty: a heading of nothing, which a screen reader would announce.
+    fn end_heading_cell(&mut self) -> &'static str {
+        const SCOPE: &str = "<th scope=\"col\"";
+        let start = self.out.rfind(SCOPE).filter(|start| {
+            self.out[*start..].find('>').is_some_and(|end| start + end + 1 == self.out.len())
+        });
+        let Some(start) = start else { return "th" };
+        self.out.replace_range(start..start + SCOPE.len(), "<td");
+        "td"
     }
 
     fn end_table(&mut self) {

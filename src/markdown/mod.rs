@@ -36,7 +36,7 @@ mod sanitize;
 mod tests;
 mod text;
 
-pub use excerpt::excerpt;
+pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, to_html};
-pub use reference::{Mention, MentionKind, references};
+pub use reference::{Mention, MentionKind, lists_references, references};
 pub use text::is_hidden;

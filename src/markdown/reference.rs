@@ -46,6 +46,33 @@ pub enum MentionKind {
     Path,
 }
 
+/// Whether a text has a section headed "References" or "Reference", which [`references`] reads paths from.
+pub fn lists_references(markdown: &str) -> bool {
+    // Most texts without one don't hold the word at all.
+    let word = b"reference";
+    if !markdown.as_bytes().windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word)) {
+        return false;
+    }
+    let source = parse::normalise(markdown);
+    let (events, _) = parse::events(&source);
+    let mut heading: Option<String> = None;
+    for (event, _) in &events {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) if heading.take().is_some_and(|text| is_references(&text)) => {
+                return true;
+            }
+            Event::Text(piece) | Event::Code(piece) => {
+                if let Some(text) = &mut heading {
+                    text.push_str(piece);
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 /// The sources that one finding cites, in order of first mention; each target, with its line, once. Of several
 /// titles the first stays.
 ///

@@ -100,7 +100,7 @@ pub(super) fn is_ours(element: &str, attribute: &str, value: &str) -> bool {
         "class" if element == "code" => value.strip_prefix("language-").is_some_and(is_language),
         "class" => CLASSES.iter().any(|(tag, classes)| *tag == element && classes.contains(&value)),
         "id" => ["-fn-", "-fnref-", "-h-"].iter().any(|part| value.contains(part)),
-        "role" => matches!(value, "region" | "note"),
+        "role" => matches!(value, "group" | "note"),
         "tabindex" => value == "0",
         "scope" => value == "col",
         "type" => value == "checkbox",

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, excerpt, references,
+    HtmlOptions, Mention, MentionKind, excerpt, lists_references, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
     to_html,
 };
@@ -608,8 +608,14 @@ fn honest_text_looks_as_it_should() {
         ),
         (
             "|a|b|\n|-:|-|\n|1|2|",
-            "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">\n<table>\n<thead>\n\
+            "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n<thead>\n\
              <tr><th scope=\"col\" class=\"align-right\">a</th>\n<th scope=\"col\">b</th>\n</tr>\n</thead>\n<tbody>\n\
+             <tr><td class=\"align-right\">1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>\n</div>\n",
+        ),
+        (
+            "||b|\n|-:|-|\n|1|2|",
+            "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">\n<table>\n<thead>\n\
+             <tr><td class=\"align-right\"></td>\n<th scope=\"col\">b</th>\n</tr>\n</thead>\n<tbody>\n\
              <tr><td class=\"align-right\">1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>\n</div>\n",
         ),
         (
@@ -781,7 +787,10 @@ fn excerpts() {
         ("It holds.\n\n## References\n\n- src/a.rs", 80, "It holds."),
         ("## References\n\n- src/a.rs", 80, "References: src/a.rs"),
         ("[text](https://a.example) ![alt](x)", 80, "text alt"),
-        ("Text\n\n```\ncode\n```\n\nmore[^1]\n\n[^1]: note", 80, "Text more"),
+        ("Text\n\n```\ncode\n```\n\nmore[^1]\n\n[^1]: note", 80, "Text … more"),
+        ("Ten runs:\n\n|a|b|\n|-|-|\n|c|d|\n\nSo it holds.", 80, "Ten runs: … So it holds."),
+        ("Text\n\n```\ncode\n```\n\n## Then\n\nmore", 80, "Text Then: more"),
+        ("|a|b|\n|-|-|\n|c|d|\n\nSo it holds.", 80, "So it holds."),
         ("```\nonly  code\n```", 80, "only code"),
         ("Vec<T> & `a<b`", 80, "Vec<T> & a<b"),
         ("one two three", 13, "one two three"),
@@ -796,6 +805,27 @@ fn excerpts() {
         ("", 10, ""),
     ] {
         assert_eq!(excerpt(markdown, max), text, "{markdown}");
+    }
+}
+
+#[test]
+fn all_of_a_text_can_be_searched() {
+    let text =
+        plain_text("## Runs\n\n|a|b|\n|-|-|\n|c|d|\n\n```\ncode\n```\n\n## References\n\n- src/a.rs", 200);
+    assert_eq!(text, "Runs: a b c d code References: src/a.rs");
+    assert_eq!(plain_text("one two three", 8), "one two…");
+}
+
+#[test]
+fn a_list_of_references_is_a_section_of_that_name() {
+    for (text, lists) in [
+        ("So.\n\n## References\n\n- src/a.rs", true),
+        ("So.\n\nReference:\n---\n- src/a.rs", true),
+        ("See the references in src/a.rs.", false),
+        ("```\n## References\n```", false),
+        ("## References to it\n\n- src/a.rs", false),
+    ] {
+        assert_eq!(lists_references(text), lists, "{text}");
     }
 }
 

@@ -144,7 +144,7 @@ pub(super) struct Field {
 pub(super) fn view(input: &Input, report: &Report, comparison: &Comparison) -> CompareView {
     let before = &comparison.before;
     let after = &input.snapshot;
-    let earlier = Report::of(&Input { snapshot: before.clone(), history: Vec::new() });
+    let earlier = Report::of(&Input { snapshot: before.clone(), history: Vec::new(), rev: None });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));
     let [from, to] = &comparison.names;

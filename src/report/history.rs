@@ -1,23 +1,47 @@
 //! The commits for people: what each changed, and where the changed nodes are.
+//!
+//! What stood in a node before a commit is what the commit before it left: the entries are read from the oldest on,
+//! and no file is read again.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::Input;
+use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
 use crate::store::HistoryEntry;
 
 /// Digits of a commit's id on a page.
 pub(super) const SHORT: usize = 10;
+/// Commits on one page.
+const PER_PAGE: usize = 200;
+/// Names of other files that a commit changed.
+const MOST_FILES: usize = 12;
 
 /// All commits, newest first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(super) struct History {
-    pub entries: Vec<Entry>,
-    #[serde(skip)]
+    entries: Vec<Entry>,
     by_node: HashMap<NodeId, Vec<usize>>,
+}
+
+/// One page of the timeline.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct HistoryPage<'a> {
+    /// Newest first.
+    pub entries: &'a [Entry],
+    /// Of all pages together.
+    pub commit_count: usize,
+    /// From 1, which has the newest.
+    pub number: usize,
+    pub page_count: usize,
+    /// The pages beside it; absent at the ends.
+    pub newer: Option<String>,
+    pub older: Option<String>,
 }
 
 /// One commit.
@@ -33,6 +57,9 @@ pub(super) struct Entry {
     pub tags: Vec<String>,
     pub is_merge: bool,
     pub happenings: Vec<HappeningView>,
+    /// Other files that it changed, the user's own among them: some names, and how many more there are.
+    pub files: Vec<String>,
+    pub more_files: usize,
     pub faults: Vec<String>,
 }
 
@@ -62,6 +89,18 @@ pub(super) struct HappeningView {
     /// Who or what did it, and why.
     pub by: Option<String>,
     pub reason: Option<String>,
+    /// Texts that were written for the first time: `findings, 12 lines`.
+    pub wrote: Vec<String>,
+    /// Texts that stood before and were changed.
+    pub changes: Vec<TextChange>,
+}
+
+/// A text of a node that a commit changed.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TextChange {
+    /// `Findings`, `Title`, …
+    pub field: &'static str,
+    pub difference: Difference,
 }
 
 /// A commit that touched a node.
@@ -87,17 +126,48 @@ pub(super) fn view(input: &Input, cards: &Cards<'_>) -> History {
             }
         }
     }
-    History { entries: input.history.iter().map(|entry| commit(entry, cards)).collect(), by_node }
+    let mut known: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
+    let mut entries: Vec<Entry> =
+        input.history.iter().rev().map(|entry| commit(entry, cards, &mut known)).collect();
+    entries.reverse();
+    History { entries, by_node }
+}
+
+/// The file of a page of the timeline, from 1.
+fn page_file(number: usize) -> String {
+    if number == 1 { "history.html".to_owned() } else { format!("history-{number}.html") }
 }
 
 impl History {
+    /// The commit that was read; `None` where none was.
+    pub(super) fn newest(&self) -> Option<&Entry> {
+        self.entries.first()
+    }
+
+    /// The pages of the timeline, each with its file; one at least.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
+        let page_count = self.entries.len().div_ceil(PER_PAGE).max(1);
+        (1..=page_count).map(move |number| {
+            let page = HistoryPage {
+                entries: self.entries.chunks(PER_PAGE).nth(number - 1).unwrap_or_default(),
+                commit_count: self.entries.len(),
+                number,
+                page_count,
+                newer: (number > 1).then(|| page_file(number - 1)),
+                older: (number < page_count).then(|| page_file(number + 1)),
+            };
+            (page_file(number), page)
+        })
+    }
+
     /// The commits that touched a node, newest first.
     pub(super) fn of_node(&self, id: &NodeId) -> Vec<CommitLink> {
-        let entries = self.by_node.get(id).into_iter().flatten().filter_map(|at| self.entries.get(*at));
+        let entries = self.by_node.get(id).into_iter().flatten();
         entries
-            .map(|entry| CommitLink {
+            .filter_map(|at| Some((page_file(at / PER_PAGE + 1), self.entries.get(*at)?)))
+            .map(|(file, entry)| CommitLink {
                 short: entry.short.clone(),
-                href: format!("history.html#c-{}", entry.short),
+                href: format!("{file}#c-{}", entry.short),
                 subject: entry.subject.clone(),
                 at: entry.at.clone(),
                 author: entry.author.clone(),
@@ -113,7 +183,7 @@ impl History {
 }
 
 /// The node that something happened to.
-pub(super) fn node_of(happening: &Happening) -> Option<&Node> {
+pub(super) fn node_of(happening: &Happening) -> Option<&Arc<Node>> {
     match happening {
         Happening::Proposed(node)
         | Happening::Withdrawn(node)
@@ -140,8 +210,24 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     }
 }
 
-fn commit(entry: &HistoryEntry, cards: &Cards<'_>) -> Entry {
+fn commit<'h>(
+    entry: &'h HistoryEntry,
+    cards: &Cards<'_>,
+    known: &mut HashMap<&'h NodeId, &'h Arc<Node>>,
+) -> Entry {
     let commit = entry.commit.to_string();
+    let happenings: Vec<HappeningView> =
+        entry.happenings.iter().map(|happening| view_of(happening, cards, known)).collect();
+    for happening in &entry.happenings {
+        match (happening, node_of(happening)) {
+            (Happening::Withdrawn(node) | Happening::Removed(node), _) => known.remove(&node.id),
+            (_, Some(node)) => known.insert(&node.id, node),
+            (_, None) => None,
+        };
+    }
+    let mut files = other_files(entry);
+    let more_files = files.len().saturating_sub(MOST_FILES);
+    files.truncate(MOST_FILES);
     let trailer = |(key, value): (&str, &str)| Trailer { key: key.to_owned(), value: value.to_owned() };
     Entry {
         short: commit.chars().take(SHORT).collect(),
@@ -156,14 +242,75 @@ fn commit(entry: &HistoryEntry, cards: &Cards<'_>) -> Entry {
         author: entry.author_name.clone(),
         tags: entry.tags.clone(),
         is_merge: entry.parents.len() > 1,
-        happenings: entry.happenings.iter().map(|happening| view_of(happening, cards)).collect(),
+        happenings,
+        files,
+        more_files,
         faults: entry.faults.iter().map(ToString::to_string).collect(),
     }
 }
 
-fn view_of(happening: &Happening, cards: &Cards<'_>) -> HappeningView {
+/// What a commit changed beside the nodes. A start and an end write files of their own, which their verbs stand for.
+fn other_files(entry: &HistoryEntry) -> Vec<String> {
+    let whole = |happening: &Happening| node_of(happening).is_none();
+    if entry.happenings.iter().any(whole) {
+        return Vec::new();
+    }
+    entry.paths.iter().filter(|path| !path.starts_with("nodes/")).cloned().collect()
+}
+
+/// The texts of a node that people read, by name.
+fn texts(node: &Node) -> Vec<(&'static str, Cow<'_, str>)> {
+    let mut texts =
+        vec![("Title", Cow::from(&node.title)), ("What was planned", Cow::from(&node.planned_action))];
+    if let Some(parent) = &node.parent {
+        texts.push(("Parent", Cow::from(parent.as_str())));
+    }
+    let Some(classification) = &node.classification else { return texts };
+    let lines = |lines: Vec<String>| Cow::from(lines.join("\n"));
+    let warnings = classification.warnings.iter().map(|w| format!("{} {}", w.code, w.message)).collect();
+    let changes = classification.reclassified.iter().map(|change| {
+        let reason = change.reason.as_deref().unwrap_or_default();
+        format!("{} to {}, {} {reason}", change.from, change.to, change.at)
+    });
+    texts.extend([
+        ("Findings", Cow::from(&classification.findings)),
+        ("State", Cow::from(classification.state.as_str())),
+        ("Asked for", Cow::from(classification.requested_state.as_ref().map_or("", StateName::as_str))),
+        ("Agent", Cow::from(classification.agent_id.as_deref().unwrap_or_default())),
+        ("Evidence", Cow::from(classification.evidence.as_deref().unwrap_or_default())),
+        ("How it was verified", Cow::from(classification.verification_method.as_deref().unwrap_or_default())),
+        ("Alternatives considered", lines(classification.alternatives_considered.clone())),
+        ("Warnings", lines(warnings)),
+        ("Changes of state", lines(changes.collect())),
+    ]);
+    texts
+}
+
+/// What of a node's texts was changed, and what was written for the first time.
+fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>) {
+    let (mut changes, mut wrote) = (Vec::new(), Vec::new());
+    let earlier = before.map(texts).unwrap_or_default();
+    for (field, now) in texts(after) {
+        let then = earlier.iter().find(|(name, _)| *name == field).map_or("", |(_, text)| text.as_ref());
+        if then == now {
+            continue;
+        }
+        if !then.trim().is_empty() {
+            changes.push(TextChange { field, difference: difference(then, &now) });
+        } else if matches!(field, "Findings" | "Evidence" | "How it was verified" | "Alternatives considered")
+        {
+            let lines = now.lines().count();
+            let name = field.to_lowercase();
+            wrote.push(format!("{name}, {lines} {}", if lines == 1 { "line" } else { "lines" }));
+        }
+    }
+    (changes, wrote)
+}
+
+fn view_of(happening: &Happening, cards: &Cards<'_>, known: &HashMap<&NodeId, &Arc<Node>>) -> HappeningView {
     let (verb, class) = verb_of(happening);
     let node = node_of(happening);
+    let before = node.and_then(|node| known.get(&node.id)).map(|node| node.as_ref());
     let state = |state: &StateName| Some(cards.state(state));
     let mut view = HappeningView {
         verb,
@@ -176,7 +323,12 @@ fn view_of(happening: &Happening, cards: &Cards<'_>) -> HappeningView {
         requested: None,
         by: None,
         reason: None,
+        wrote: Vec::new(),
+        changes: Vec::new(),
     };
+    if let Happening::Proposed(node) | Happening::Committed(node) | Happening::Edited(node) = happening {
+        (view.changes, view.wrote) = compare(before, node);
+    }
     match happening {
         Happening::Committed(node) => {
             if let Some(classification) = &node.classification {

@@ -2,7 +2,8 @@
 //!
 //! # How
 //!
-//! 1. `model` turns each [`Input`] into typed data for the pages; `references` what it cites, `history` what its commits did, `json` what `investigation.json` holds.
+//! 1. `model` turns each [`Input`] into typed data for the pages; `references` what it cites, `history` what its commits did, `json` what
+//!    `investigation.json` holds, `search` what a search looks through.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
 //!    folder of the user's that replaces some of its files.
 //! 3. [`build`] puts the pages together: a map of relative path to bytes. Up to here everything is pure. With several
@@ -28,6 +29,7 @@ mod json;
 mod model;
 mod pictures;
 mod references;
+mod search;
 pub mod serve;
 mod site;
 mod sites;
@@ -56,6 +58,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// The commits that led there, newest first.
     pub history: Vec<HistoryEntry>,
+    /// The revision, where another one than the newest was asked for; every page says so then.
+    pub rev: Option<String>,
 }
 
 /// What a site is made of.

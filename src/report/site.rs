@@ -6,14 +6,13 @@ use serde::Serialize;
 
 use super::compare::{self, CompareView, Comparison};
 use super::feed;
-use super::history::History;
-use super::model::{Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::history::HistoryPage;
+use super::model::{Card, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::pictures::{Drawing, PicturePage, Pictures};
 use super::sites::{Entry, SitesView};
 use super::structured::Head;
-
-use super::pictures::{Drawing, PicturePage, Pictures};
 use super::templates::{Shared, Templates};
-use super::{Contents, Input, Progress, ReportError, json};
+use super::{Contents, Input, Progress, ReportError, json, search};
 use crate::domain::Investigation;
 use crate::graph;
 use crate::ruleset::schema::{End, VERSION};
@@ -26,6 +25,8 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
 
 /// The script that only served pages have.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
+/// Nodes that stand whole in the print.
+const MOST_PRINTED: usize = 1_000;
 
 /// The whole site of investigations that could all be read. See [`build`].
 ///
@@ -146,8 +147,33 @@ struct OverviewContent<'a> {
 #[derive(Serialize)]
 struct GraphContent<'a> {
     graph: Option<&'a PicturePage>,
+    states: &'a [StateCount],
+}
+
+#[derive(Serialize)]
+struct TreeContent<'a> {
     outline: &'a [OutlineRow],
     states: &'a [StateCount],
+}
+
+#[derive(Serialize)]
+struct PrintContent<'a> {
+    overview: &'a Overview,
+    graph: &'a Option<Drawing>,
+    outline: &'a [OutlineRow],
+    nodes: Vec<PrintNode<'a>>,
+    references: &'a References,
+    judged: &'a Judged,
+    /// How many nodes stand in it by their title alone.
+    in_short: usize,
+}
+
+/// A node in the print.
+#[derive(Serialize)]
+struct PrintNode<'a> {
+    card: &'a Card,
+    /// All of it; absent where its title stands alone.
+    node: Option<&'a NodeView>,
 }
 
 #[derive(Serialize)]
@@ -164,7 +190,7 @@ struct ReferencesContent<'a> {
 
 #[derive(Serialize)]
 struct HistoryContent<'a> {
-    history: &'a History,
+    history: HistoryPage<'a>,
 }
 
 #[derive(Serialize)]
@@ -207,41 +233,48 @@ fn pages(
     let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
     let mut put = |path: &str, bytes: Vec<u8>| files.insert(format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
-    let render = |template: &str, page: Page<'_>, content: Content<'_>| {
+    let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
             Content::Overview(_) => Head::overview(&report, base, folder),
             Content::Node(content) => Head::node(&report.header, content.node, base, folder),
-            _ => Head::plain(&report.header, base, &format!("{folder}{}.html", page.kind)),
+            _ => Head::plain(&report.header, base, &format!("{folder}{path}")),
         };
         templates.render(template, &InvestigationPage { site, page, head, investigation: &header, content })
     };
+    let mut add = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
+        render(path, template, page, content).map(|html| drop(put(path, html)))
+    };
     let description = report.header.query_excerpt.as_str();
-    let overview =
-        Content::Overview(OverviewContent { overview: &report.overview, graph: &pictures.in_short });
-    put("index.html", render("overview.html", Page { description, ..page("overview", title) }, overview)?);
+    let states = report.judged.states.as_slice();
+    let outline = report.outline.as_slice();
+    let overview = OverviewContent { overview: &report.overview, graph: &pictures.in_short };
+    let first = Page { description, ..page("overview", title) };
+    add("index.html", "overview.html", first, Content::Overview(overview))?;
+    let tree = Content::Tree(TreeContent { outline, states });
+    add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
             "graph.html" => page("graph", "Graph"),
             _ => Page { root: "../", site_root: &deep_site_root, ..page("graph", "Graph") },
         };
-        let graph =
-            GraphContent { graph: Some(picture), outline: &report.outline, states: &report.judged.states };
-        put(path, render("graph.html", page, Content::Graph(graph))?);
+        add(path, "graph.html", page, Content::Graph(GraphContent { graph: Some(picture), states }))?;
     }
     if pictures.pages.is_empty() {
-        let graph = GraphContent { graph: None, outline: &report.outline, states: &report.judged.states };
-        put("graph.html", render("graph.html", page("graph", "Graph"), Content::Graph(graph))?);
+        let graph = Content::Graph(GraphContent { graph: None, states });
+        add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
     let references = Content::References(ReferencesContent { references: &report.references });
-    put("references.html", render("references.html", page("references", "References"), references)?);
-    let history = Content::History(HistoryContent { history: &report.history });
-    put("history.html", render("history.html", page("history", "History"), history)?);
+    add("references.html", "references.html", page("references", "References"), references)?;
+    for (path, history) in report.history.pages() {
+        let history = Content::History(HistoryContent { history });
+        add(&path, "history.html", page("history", "History"), history)?;
+    }
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
-    put("judged.html", render("judged.html", page("judged", "How it was judged"), judged)?);
+    add("judged.html", "judged.html", page("judged", "How it was judged"), judged)?;
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison);
         let content = Content::Compare(CompareContent { compare: &compare });
-        put("compare.html", render("compare.html", page("compare", "What changed"), content)?);
+        add("compare.html", "compare.html", page("compare", "What changed"), content)?;
     }
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());
@@ -254,11 +287,14 @@ fn pages(
             description: &node.card.excerpt,
         };
         let on_graph = pictures.on_graph(&node.card.id);
-        put(&node.card.href, render("node.html", page, Content::Node(NodeContent { node, on_graph }))?);
+        add(&node.card.href, "node.html", page, Content::Node(NodeContent { node, on_graph }))?;
     }
+    let print = Content::Print(print(&report, &pictures.in_short));
+    add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in pictures.files {
         put(&path, bytes);
     }
+    put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?);
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?);
@@ -269,12 +305,44 @@ fn pages(
     Ok(Entry::of(input, &report, folder))
 }
 
+/// The investigation as one document. A very large one has there what the answers rest on, and the rest by title.
+fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a> {
+    let all = report.nodes.len() <= MOST_PRINTED;
+    let mut kept: BTreeSet<&str> = BTreeSet::new();
+    if !all {
+        let answers = report.nodes.iter().filter(|node| node.card.verified.is_some());
+        for node in answers {
+            let rests_on = [&node.path, &node.verified_by].into_iter().flatten().chain([&node.card]);
+            kept.extend(rests_on.map(|card| card.id.as_str()).take(MOST_PRINTED.saturating_sub(kept.len())));
+        }
+    }
+    let nodes: Vec<PrintNode<'_>> = report
+        .nodes
+        .iter()
+        .map(|node| {
+            let whole = all || kept.contains(node.card.id.as_str());
+            PrintNode { card: &node.card, node: whole.then_some(node) }
+        })
+        .collect();
+    PrintContent {
+        overview: &report.overview,
+        graph,
+        outline: &report.outline,
+        in_short: nodes.iter().filter(|node| node.node.is_none()).count(),
+        nodes,
+        references: &report.references,
+        judged: &report.judged,
+    }
+}
+
 /// What one of the pages shows.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
     Overview(OverviewContent<'a>),
     Graph(GraphContent<'a>),
+    Tree(TreeContent<'a>),
+    Print(PrintContent<'a>),
     Node(NodeContent<'a>),
     References(ReferencesContent<'a>),
     History(HistoryContent<'a>),

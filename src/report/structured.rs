@@ -88,7 +88,7 @@ fn investigation(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Value
     data.insert("creativeWorkStatus".into(), if header.ended { "Ended" } else { "Unfinished" }.into());
     data.insert("version".into(), header.head.clone().into());
     data.insert("dateCreated".into(), header.started_at.iso.clone().into());
-    put(&mut data, "dateModified", report.history.entries.first().map(|entry| entry.at.iso.as_str()));
+    put(&mut data, "dateModified", report.history.newest().map(|entry| entry.at.iso.as_str()));
     put(&mut data, "url", base.map(|base| base.of(&format!("{folder}index.html"))));
     if let Some(base) = base {
         let mut file = object("MediaObject");

@@ -76,6 +76,8 @@ impl Templates {
             SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
         environment.set_syntax(syntax.unwrap_or_default());
         environment.set_formatter(print);
+        environment.add_filter("inline", inline);
+        environment.add_filter("plain", |text: &str| plain(text));
         let mut templates =
             Templates { environment, assets: BTreeMap::new(), replaced, options: options.clone() };
         for (path, bytes) in files {
@@ -256,7 +258,7 @@ fn print(
 }
 
 /// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
-fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
+fn escape(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
     let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || markdown::is_hidden(c);
     let mut rest = text;
     while let Some(at) = rest.find(special) {
@@ -274,6 +276,58 @@ fn escape(out: &mut minijinja::Output<'_>, text: &str) -> fmt::Result {
         rest = chars.as_str();
     }
     out.write_str(rest)
+}
+
+/// The filter `inline`: a title with what stands in backticks as code, and everything escaped.
+fn inline(text: &str) -> Result<Value, minijinja::Error> {
+    let mut html = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, code, after)) = next_code(rest) {
+        escape(&mut html, before).map_err(minijinja::Error::from)?;
+        html.push_str("<code>");
+        escape(&mut html, code).map_err(minijinja::Error::from)?;
+        html.push_str("</code>");
+        rest = after;
+    }
+    escape(&mut html, rest).map_err(minijinja::Error::from)?;
+    Ok(Value::from_safe_string(html))
+}
+
+/// The filter `plain`: a title without its backticks, for places that hold no markup.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code, after)) = next_code(rest) {
+        plain.push_str(before);
+        plain.push_str(code);
+        rest = after;
+    }
+    plain + rest
+}
+
+/// The first code in backticks: what stands before it, in it, and after it. As Markdown has it, a run of backticks
+/// ends with one of the same length, and one that does not end is text.
+fn next_code(text: &str) -> Option<(&str, &str, &str)> {
+    let mut open = next_run(text, 0);
+    while let Some((start, inner)) = open {
+        let mut close = next_run(text, inner);
+        while let Some((end, after)) = close {
+            let code = text[inner..end].trim();
+            if after - end == inner - start && !code.is_empty() {
+                return Some((&text[..start], code, &text[after..]));
+            }
+            close = next_run(text, after);
+        }
+        open = next_run(text, inner);
+    }
+    None
+}
+
+/// The first run of backticks from a place on: where it begins, and where it ends.
+fn next_run(text: &str, from: usize) -> Option<(usize, usize)> {
+    let start = from + text.get(from..)?.find('`')?;
+    let length = text[start..].bytes().take_while(|byte| *byte == b'`').count();
+    Some((start, start + length))
 }
 
 fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8])>) {

@@ -13,7 +13,7 @@ use crate::domain::{
     Timestamp, Warning,
 };
 use crate::ruleset::builtin;
-use crate::store::{CommitId, Fault};
+use crate::store::{CommitId, Fault, Relation};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -205,7 +205,7 @@ fn an_unfinished_one_says_what_it_needs() {
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
         "Proposed, but not committed:",
-        "No answer has been found.",
+        "No answer has been found yet.",
     ] {
         assert!(page.contains(text), "{text} is missing");
     }
@@ -359,6 +359,244 @@ fn a_template_error_names_file_line_and_reason() {
 }
 
 #[test]
+fn the_data_of_the_templates_is_what_their_guide_says() {
+    let guide = Templates::built_in().find(|(path, _)| path == "README.md").unwrap().1;
+    let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut of = String::new();
+    for line in std::str::from_utf8(guide).unwrap().lines() {
+        if let Some(name) = line.strip_prefix("### ") {
+            of = name.to_owned();
+        } else if let Some(field) = line.strip_prefix("- `").filter(|_| !of.is_empty()) {
+            let field = field.split('`').next().unwrap().to_owned();
+            assert!(documented.entry(of.clone()).or_default().insert(field), "twice in {of}: {line}");
+        }
+    }
+    // Each template prints the names that it is given, as a template of a user's would see them.
+    const KEYS: &str = "{% macro keys(name, value) %}{% if value %}@{{ name }}{% for key in value %} {{ key }}{% endfor %};\
+        {% endif %}{% endmacro %}{{ keys('Site', site) }}{{ keys('Page', page) }}{{ keys('Head', head) }}{% if investigation is defined %}\
+        {{ keys('Header', investigation) }}{{ keys('AsOf', investigation.as_of) }}\
+        {{ keys('Time', investigation.started_at) }}{% endif %}";
+    let each = |list: &str, name: &str, inner: &str| {
+        format!("{{% for item in {list} %}}{{{{ keys('{name}', item) }}}}{inner}{{% endfor %}}")
+    };
+    let warning = each("item.warnings", "WarningView", "");
+    let overview = [
+        "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}".to_owned(),
+        each(
+            "overview.solutions",
+            "Solution",
+            "{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}",
+        ),
+        each("overview.dead_ends", "Finding", ""),
+        each("overview.open_ends", "OpenEnd", ""),
+        each("overview.blockers", "Blocker", ""),
+        each("overview.states", "StateCount", ""),
+        each("overview.rounds", "RoundCount", ""),
+        each("overview.warnings", "WarningKind", &warning),
+    ];
+    let node = [
+        "{{ keys('NodeView', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
+        each("node.reclassified", "Change", ""),
+        each("node.references", "NodeReference", ""),
+        each("node.commits", "CommitLink", ""),
+    ];
+    let cited = each("item.cited_by", "Citation", "");
+    let references = [
+        "{{ keys('References', references) }}".to_owned(),
+        each("references.urls + references.paths", "ReferenceView", &cited),
+    ];
+    let line = each("item.lines", "Line", &each("item.parts", "Part", ""));
+    let passages = each("item.difference.passages", "Passage", &line);
+    let changes = each(
+        "item.changes",
+        "TextChange",
+        &format!("{{{{ keys('Difference', item.difference) }}}}{passages}"),
+    );
+    let entry = each("item.happenings", "HappeningView", &changes) + &each("item.trailers", "Trailer", "");
+    let history = ["{{ keys('HistoryPage', history) }}".to_owned(), each("history.entries", "Entry", &entry)];
+    let judged = [
+        "{{ keys('Judged', judged) }}{{ keys('Rules', judged.rules) }}{{ keys('Quality', judged.quality) }}"
+            .to_owned(),
+        each("judged.rules.states", "StateRule", ""),
+    ];
+    let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "Place", "")];
+    let sites = [
+        "{{ keys('SitesView', sites) }}{{ keys('Counts', sites.counts) }}".to_owned(),
+        each("sites.investigations", "SiteEntry", ""),
+        each("sites.unreadable", "Unreadable", ""),
+    ];
+    let fields = each("item.fields", "Field", "");
+    let compare = [
+        "{{ keys('CompareView', compare) }}{{ keys('Side', compare.before) }}".to_owned(),
+        each("compare.answers", "AnswerChange", "{{ keys('NodeRef', item.node) }}"),
+        each("compare.committed", "Committed", ""),
+        each("compare.reclassified", "Reclassified", ""),
+        each("compare.changed", "Changed", &fields),
+        each("compare.gone", "Gone", ""),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (name, parts) in [
+        ("graph.html", graph.concat()),
+        ("sites.html", sites.concat()),
+        ("compare.html", compare.concat()),
+        ("overview.html", overview.concat()),
+        ("node.html", node.concat()),
+        ("references.html", references.concat()),
+        ("history.html", history.concat()),
+        ("judged.html", judged.concat()),
+        ("tree.html", each("outline", "OutlineRow", "")),
+        ("print.html", each("nodes", "PrintNode", "")),
+    ] {
+        std::fs::write(folder.path().join(name), format!("{KEYS}{parts}")).unwrap();
+    }
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let templates = with_folder(&folder).unwrap();
+    let unreadable = vec![Unreadable { name: "broken".into(), reason: "it has no commit".into() }];
+    let comparison = |before: &Input| Comparison {
+        before: before.snapshot.clone(),
+        relation: Relation::Diverged,
+        names: ["HEAD~1".to_owned(), "HEAD".to_owned()],
+    };
+    let with_rev = |input: Input| Input { rev: Some("HEAD".to_owned()), ..input };
+    for contents in [
+        Contents {
+            inputs: vec![with_rev(edited())],
+            comparison: Some(comparison(&unfinished())),
+            ..Contents::default()
+        },
+        Contents {
+            inputs: vec![with_rev(unfinished())],
+            comparison: Some(comparison(&edited())),
+            ..Contents::default()
+        },
+        Contents {
+            inputs: vec![sample()],
+            comparison: Some(comparison(&compare::before_a_reclassification())),
+            ..Contents::default()
+        },
+        Contents { inputs: vec![sample()], unreadable, ..Contents::default() },
+    ] {
+        for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
+            for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {
+                let mut words = line.split(' ').map(str::to_owned);
+                seen.entry(words.next().unwrap()).or_default().extend(words);
+            }
+        }
+    }
+    assert_eq!(seen, documented);
+}
+
+#[test]
+fn an_edit_by_hand_is_shown_as_a_difference() {
+    let page = page(&render(&[edited()]), "history.html");
+    for text in
+        ["Edited by hand", "<summary>Findings", "<mark>", "class=\"line removed\"", "Wrote findings, "]
+    {
+        assert!(page.contains(text), "{text} is missing");
+    }
+}
+
+#[test]
+fn a_long_history_has_pages_and_every_commit_is_found_on_its_own() {
+    let mut input = sample();
+    let first = input.history.last().unwrap().clone();
+    for number in 0..450_u32 {
+        let commit = format!("{number:040x}").parse().unwrap();
+        input.history.push(HistoryEntry { commit, happenings: Vec::new(), ..first.clone() });
+    }
+    // The oldest of all is on the last page.
+    let number = input.history.len();
+    let oldest = input.history.remove(number - 451);
+    input.history.push(oldest);
+    let files = render(&[input]);
+    assert!(page(&files, "history.html").contains("href=\"history-2.html\""));
+    assert!(page(&files, "history-2.html").contains("Page 2 of 3"));
+    assert!(!files.contains_key("history-4.html"));
+    assert!(page(&files, "nodes/R1.A.html").contains("href=\"../history.html#c-"));
+}
+
+#[test]
+fn a_report_of_an_earlier_commit_says_so_on_every_page() {
+    let input = Input { rev: Some("v1~2".to_owned()), ..sample() };
+    for (path, page) in pages(&render(&[input])) {
+        assert!(page.contains("A later state may exist.") && page.contains("v1~2"), "{path}");
+    }
+    assert!(pages(&render(&[sample()])).iter().all(|(_, page)| !page.contains("A later state may exist.")));
+}
+
+#[test]
+fn one_that_ended_without_an_answer_says_so() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let end = Conclusion { ended_at: time(9), agent_id: None, conclusion: None };
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
+    let page = page(&render(&[input]), "index.html");
+    assert!(page.contains("Ended without an answer") && page.contains("No answer has been found."), "{page}");
+}
+
+#[test]
+fn the_data_of_the_search_is_a_script_that_holds_no_markup() {
+    let files = render(&[all_texts("</script><b>`x`</b> & \u{202e}\u{2028}é")]);
+    let script = page(&files, "search-data.js");
+    for evil in ['<', '>', '&', '\u{202e}', '\u{2028}'] {
+        assert!(!script.contains(evil), "{evil:?}");
+    }
+    let json = script.strip_prefix("totSearch(").and_then(|text| text.strip_suffix(");\n")).unwrap();
+    let data: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(data["cut"], 0);
+    let node = &data["nodes"][0];
+    assert!(node[1].as_str().unwrap().starts_with("</script><b>"), "{node}");
+    assert!(files.contains_key(node[2].as_str().unwrap()), "{node}");
+    assert!(data["states"][node[3].as_u64().unwrap() as usize].is_array());
+}
+
+#[test]
+fn code_in_a_title_is_code_and_the_rest_is_text() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let nodes = [("R1.A", "Use `BEGIN <IMMEDIATE>` & wait"), ("R1.B", "``` opens nothing, and `` `two` ``")]
+        .map(|(id, title)| Arc::new(node(id, "EXPLORE", title, "")));
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, nodes, None).0);
+    let files = render(&[input]);
+    let page = |path| self::page(&files, path);
+    assert!(page("nodes/R1.A.html").contains("Use <code>BEGIN &lt;IMMEDIATE&gt;</code> &amp; wait</h1>"));
+    assert!(page("nodes/R1.A.html").contains("<title>R1.A Use BEGIN &lt;IMMEDIATE&gt; &amp; wait – "));
+    assert!(
+        page("nodes/R1.B.html").contains("``` opens nothing, and <code>`two`</code></h1>"),
+        "{}",
+        page("nodes/R1.B.html")
+    );
+}
+
+#[test]
+fn references_that_the_findings_list_are_not_listed_again() {
+    let mut input = empty();
+    let meta = input.snapshot.investigation.meta().clone();
+    let list = "So.\n\n## References\n\n- https://a.example/own\n- https://a.example/shared";
+    let nodes = [("R1.A", list), ("R1.B", "See https://a.example/shared and https://a.example/other")]
+        .map(|(id, findings)| Arc::new(node(id, "EXPLORE", "T", findings)));
+    input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, nodes, None).0);
+    let files = render(&[input]);
+    let listed = page(&files, "nodes/R1.A.html");
+    assert_eq!(listed.matches("href=\"https://a.example/own\"").count(), 1);
+    assert!(
+        listed.contains("Cited by other nodes too") && listed.contains("../references.html#ref-2"),
+        "{listed}"
+    );
+    let bare = page(&files, "nodes/R1.B.html");
+    assert!(bare.contains("<h2 id=\"references\">References</h2>"));
+    assert_eq!(bare.matches("href=\"https://a.example/other\"").count(), 2);
+}
+
+#[test]
+fn what_a_verified_answer_cites_comes_first() {
+    let page = page(&render(&[sample()]), "references.html");
+    let first = page.find("class=\"verified\"").expect("one is marked");
+    let plain = page.find("<li id=\"ref-").unwrap();
+    assert!(page[plain..first].len() < 60, "the first of the list is the marked one");
+}
+
+#[test]
 fn no_built_in_template_switches_escaping_off() {
     for (path, bytes) in Templates::built_in().filter(|(path, _)| path.ends_with(".html")) {
         let text = std::str::from_utf8(bytes).unwrap();
@@ -375,6 +613,54 @@ fn the_style_sheet_has_the_colours_of_the_graph() {
         for value in [colour.light, colour.dark] {
             let line = format!("{}: {value};", colour.name);
             assert!(style.contains(&line), "{line} is missing");
+        }
+    }
+}
+
+#[test]
+fn the_colours_can_be_told_apart_in_both_schemes() {
+    let style = page(&render(&[empty()]), "assets/style.css");
+    let dark_at = style.find("@media (prefers-color-scheme: dark)").unwrap();
+    let colour = |name: &str, dark: bool| {
+        let from = if dark { dark_at } else { 0 };
+        let line =
+            style[from..].split(&format!("--{name}: #")).nth(1).unwrap_or_else(|| panic!("no --{name}"));
+        u32::from_str_radix(&line[..6], 16).unwrap()
+    };
+    // As WCAG 2.2 computes it.
+    let luminance = |colour: u32| {
+        let part = |shift: u32| {
+            let value = f64::from((colour >> shift) & 0xff) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+    };
+    let contrast = |a: u32, b: u32| {
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    };
+    let roles = ["open", "awaitingConfirmation", "solution", "confirmation", "theory", "deadEnd"];
+    let texts: Vec<(String, Vec<&str>, f64)> = roles
+        .map(|role| (format!("role-{role}"), vec!["page"], 4.5))
+        .into_iter()
+        .chain([
+            ("text".to_owned(), vec!["page", "panel", "mark", "accent-soft", "graph-card"], 7.0),
+            ("quiet".to_owned(), vec!["page", "panel", "accent-soft", "graph-card", "graph-card-muted"], 4.5),
+            ("accent".to_owned(), vec!["page", "panel", "accent-soft"], 4.5),
+            ("warn".to_owned(), vec!["page", "warn-soft"], 4.5),
+            ("fault".to_owned(), vec!["page", "fault-soft"], 4.5),
+            ("good".to_owned(), vec!["page", "good-soft"], 4.5),
+            // The edge of a field, and a bar that only repeats what a word says.
+            ("field".to_owned(), vec!["page", "panel"], 3.0),
+            ("role-exhausted".to_owned(), vec!["page"], 3.0),
+        ])
+        .collect();
+    for dark in [false, true] {
+        for (name, grounds, least) in &texts {
+            for ground in grounds {
+                let ratio = contrast(colour(name, dark), colour(ground, dark));
+                assert!(ratio >= *least, "{name} on {ground}, dark: {dark}: {ratio:.2} of {least}");
+            }
         }
     }
 }
@@ -839,6 +1125,25 @@ fn unfinished() -> Input {
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
 }
 
+/// The sample, with a text changed by hand afterwards.
+fn edited() -> Input {
+    let mut input = sample();
+    let id: NodeId = "R2.A1".parse().unwrap();
+    let mut node = Node::clone(input.snapshot.investigation.node(&id).unwrap());
+    if let Some(classification) = &mut node.classification {
+        classification.findings = classification.findings.replace("94 %", "49 %");
+        classification.evidence = Some("Counted again.".to_owned());
+    }
+    let entry = HistoryEntry {
+        commit: "00112233445566778899aabbccddeeff00112233".parse().unwrap(),
+        happenings: vec![Happening::Edited(Arc::new(node))],
+        paths: vec!["nodes/R2/R2.A1.yaml".to_owned(), "notes.txt".to_owned()],
+        ..input.history[0].clone()
+    };
+    input.history.insert(0, entry);
+    input
+}
+
 fn empty() -> Input {
     input(meta(5, "Nothing yet", "What is there?"), Vec::new(), None)
 }
@@ -939,5 +1244,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
             faults: Vec::new(),
         },
         history,
+        rev: None,
     }
 }

@@ -87,8 +87,8 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let history = service.store().history(&snapshot)?;
     let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
     let templates = Templates::load(&Options::default()).map_err(|error| failed(&error))?;
-    let site =
-        report::site(&[ReportInput { snapshot, history }], &templates).map_err(|error| failed(&error))?;
+    let site = report::site(&[ReportInput { snapshot, history, rev: None }], &templates)
+        .map_err(|error| failed(&error))?;
     let out = folder.join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;
     drop(lock);

@@ -47,14 +47,20 @@ pub(in crate::report) struct StateView {
 pub(in crate::report) struct Time {
     /// For machines: RFC 3339.
     pub iso: String,
-    /// For people, to the minute.
+    /// For people, to the minute: `2026-11-20 09:15 UTC`.
     pub text: String,
+    /// `2026-11-20`.
+    pub day: String,
+    /// `09:15 UTC`.
+    pub clock: String,
 }
 
 impl Time {
     /// For pages.
     pub(in crate::report) fn of(time: Timestamp) -> Time {
-        Time { iso: time.to_string(), text: time.to_minute() }
+        let text = time.to_minute();
+        let (day, clock) = text.split_once(' ').unwrap_or((&text, ""));
+        Time { iso: time.to_string(), day: day.to_owned(), clock: clock.to_owned(), text }
     }
 }
 

@@ -23,6 +23,8 @@ pub(in crate::report) struct Header {
     /// Whether the question is so long that a page folds it.
     pub query_is_long: bool,
     pub ended: bool,
+    /// Another commit than the newest was asked for: which one, and when it was made.
+    pub as_of: Option<AsOf>,
     pub started_at: Time,
     pub ended_at: Option<Time>,
     pub ended_by: Option<String>,
@@ -45,6 +47,15 @@ pub(in crate::report) struct Header {
     pub has_rules: bool,
 }
 
+/// The earlier state that a report shows.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct AsOf {
+    /// The revision, as it was asked for.
+    pub rev: String,
+    /// When its commit was made; absent where no commit was read.
+    pub at: Option<Time>,
+}
+
 /// The data of an input.
 pub(super) fn header(input: &Input, overview: &Overview) -> Header {
     let snapshot = &input.snapshot;
@@ -61,6 +72,10 @@ pub(super) fn header(input: &Input, overview: &Overview) -> Header {
         query_excerpt: markdown::excerpt(&meta.query, CARD_EXCERPT),
         query_is_long: meta.query.chars().nth(SHORT_QUERY).is_some(),
         ended: conclusion.is_some(),
+        as_of: input
+            .rev
+            .as_ref()
+            .map(|rev| AsOf { rev: rev.clone(), at: input.history.first().map(|entry| Time::of(entry.at)) }),
         started_at: Time::of(meta.started_at),
         ended_at: conclusion.map(|end| Time::of(end.ended_at)),
         ended_by: conclusion.and_then(|end| end.agent_id.clone()),

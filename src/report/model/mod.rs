@@ -63,22 +63,16 @@ impl Report {
         let references = cited::collect(investigation);
         let cards = Cards::new(investigation, terms, &references);
         let history = history::view(input, &cards);
-        let nodes = cards.node_views(&references, &history);
+        let (cited_page, places) = cards.references(&references);
+        let nodes = cards.node_views(&references, &places, &history);
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len());
-        let views = |is_url| {
-            references
-                .iter()
-                .filter(|reference| reference.is_url == is_url)
-                .map(|reference| cards.reference(reference))
-                .collect()
-        };
         Report {
             header: header::header(input, &overview),
             nodes,
             outline: cards.outline(),
-            references: References { urls: views(true), paths: views(false) },
+            references: cited_page,
             judged: Judged {
                 rules: file.zip(terms).map(|(file, terms)| cards.rules(terms, &file.text)),
                 quality: terms.map(|terms| quality(investigation, &terms)),

@@ -7,6 +7,7 @@ use super::judged::WarningView;
 use super::{Reference, list, some_markdown};
 use crate::domain::{Author, Node, Reclassification};
 use crate::format::layout;
+use crate::markdown;
 use crate::report::history::{CommitLink, History};
 use crate::report::templates::SafeHtml;
 
@@ -37,7 +38,10 @@ pub(in crate::report) struct NodeView {
     pub verified_by: Vec<Card>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
+    /// What it cites; where the findings have a list of their own, only what other nodes cite too.
     pub references: Vec<NodeReference>,
+    /// Whether the findings have a list of their own.
+    pub lists_references: bool,
     pub commits: Vec<CommitLink>,
     /// Its file in the repository.
     pub file: String,
@@ -62,7 +66,7 @@ pub(in crate::report) struct Change {
     /// The child that brought it about.
     pub child: Option<Card>,
     pub child_id: Option<String>,
-    pub reason: Option<String>,
+    pub reason: Option<SafeHtml>,
     pub evidence: Option<SafeHtml>,
     pub verification_method: Option<SafeHtml>,
     pub alternatives: Vec<SafeHtml>,
@@ -75,12 +79,19 @@ pub(in crate::report) struct NodeReference {
     pub is_url: bool,
     pub title: Option<String>,
     pub lines: Vec<u32>,
+    /// Its place on the page of references.
+    pub href: String,
     /// How many other nodes cite it.
     pub others: usize,
 }
 
 impl<'a> Cards<'a> {
-    pub(super) fn node_views(&self, references: &[Reference], history: &History) -> Vec<NodeView> {
+    pub(super) fn node_views(
+        &self,
+        references: &[Reference],
+        places: &[usize],
+        history: &History,
+    ) -> Vec<NodeView> {
         let order = self.investigation.preorder();
         let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
         order
@@ -89,9 +100,14 @@ impl<'a> Cards<'a> {
             .filter_map(|(at, node)| {
                 let card = self.card(node)?;
                 let classification = node.classification.as_ref();
-                let text = |text: Option<&String>, prefix| some_markdown(text.map(String::as_str), prefix, 3);
+                // Unique beyond the page: the print has all nodes on one.
+                let prefix = |what| format!("{what}-{}", node.id);
+                let text =
+                    |text: Option<&String>, what| some_markdown(text.map(String::as_str), &prefix(what), 3);
                 let mut path = self.in_order(self.investigation.path(&node.id).iter().map(|node| &node.id));
                 path.pop();
+                let lists_references =
+                    classification.is_some_and(|c| markdown::lists_references(&c.findings));
                 Some(NodeView {
                     parent: path.last().cloned(),
                     path,
@@ -113,7 +129,7 @@ impl<'a> Cards<'a> {
                         "verification",
                     ),
                     alternatives: classification
-                        .map_or_else(Vec::new, |c| list(&c.alternatives_considered, "alternative")),
+                        .map_or_else(Vec::new, |c| list(&c.alternatives_considered, &prefix("alternative"))),
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
                     verified_by: if card.verified == Some(true) {
@@ -122,13 +138,16 @@ impl<'a> Cards<'a> {
                         Vec::new()
                     },
                     owes: self.open_end(node),
+                    lists_references,
                     references: self
                         .cited
                         .get(&node.id)
                         .into_iter()
                         .flatten()
-                        .filter_map(|at| references.get(*at))
-                        .map(|reference| NodeReference {
+                        .filter_map(|at| Some((references.get(*at)?, places.get(*at)?)))
+                        .filter(|(reference, _)| !lists_references || reference.cited_by.len() > 1)
+                        .map(|(reference, place)| NodeReference {
+                            href: format!("references.html#ref-{place}"),
                             target: reference.target.clone(),
                             is_url: reference.is_url,
                             title: reference.title.clone().filter(|title| *title != reference.target),
@@ -171,8 +190,8 @@ impl<'a> Cards<'a> {
                 Author::Child(child) => (None, Some(child)),
                 Author::Unknown => (None, None),
             };
-            let text =
-                |text: &Option<String>, what| some_markdown(text.as_deref(), &format!("{what}-{at}"), 4);
+            let prefix = |what| format!("{what}-{at}-{}", node.id);
+            let text = |text: &Option<String>, what| some_markdown(text.as_deref(), &prefix(what), 4);
             Change {
                 card: card.clone(),
                 from: self.state(&change.from),
@@ -181,10 +200,10 @@ impl<'a> Cards<'a> {
                 agent,
                 child: child.and_then(|child| self.get(child).cloned()),
                 child_id: child.map(ToString::to_string),
-                reason: change.reason.clone().filter(|reason| !reason.trim().is_empty()),
+                reason: text(&change.reason, "reason"),
                 evidence: text(&change.evidence, "change-evidence"),
                 verification_method: text(&change.verification_method, "change-verification"),
-                alternatives: list(&change.alternatives_considered, &format!("change-{at}-alternative")),
+                alternatives: list(&change.alternatives_considered, &prefix("change-alternative")),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()

@@ -123,7 +123,13 @@ impl<'a> Cards<'a> {
         let dead_ends = self.findings(Role::DeadEnd);
         let theories = self.findings(Role::Theory);
         Overview {
-            verdict: verdict(self.terms.is_some(), method_verifies, &solutions, theories.len()),
+            verdict: verdict(
+                self.terms.is_some(),
+                conclusion.is_some(),
+                method_verifies,
+                &solutions,
+                theories.len(),
+            ),
             context: some_markdown(meta.context.as_deref(), "context", 3),
             conclusion: some_markdown(conclusion.and_then(|end| end.conclusion.as_deref()), "conclusion", 3),
             solutions,
@@ -151,17 +157,27 @@ impl<'a> Cards<'a> {
     }
 }
 
-fn verdict(has_rules: bool, method_verifies: bool, solutions: &[Solution], theories: usize) -> String {
+fn verdict(
+    has_rules: bool,
+    ended: bool,
+    method_verifies: bool,
+    solutions: &[Solution],
+    theories: usize,
+) -> String {
     let answers = solutions.len();
     let verified = solutions.iter().filter(|solution| solution.verified).count();
     if !has_rules {
         return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
     }
     match (answers, verified) {
-        (0, _) if theories > 0 => {
-            format!("No answer; {theories} {}.", plural(theories, "theory", "theories"))
+        (0, _) => {
+            let yet = if ended { "" } else { " yet" };
+            match theories {
+                0 => format!("No answer has been found{yet}."),
+                1 => format!("No answer{yet}; one theory that could not be tested."),
+                _ => format!("No answer{yet}; {theories} theories that could not be tested."),
+            }
         }
-        (0, _) => "No answer has been found.".to_owned(),
         _ if !method_verifies => {
             format!(
                 "{answers} {}. This method does not verify answers.",

@@ -1,7 +1,6 @@
 //! The page of what lies between two commits.
 
 use super::*;
-use crate::store::Relation;
 
 /// The page of what lies between two states of one investigation.
 fn compared(before: &Input, after: &Input, relation: Relation) -> String {
@@ -36,6 +35,14 @@ fn only(id: &'static str, change: impl Fn(&mut Node)) -> impl FnMut(Node) -> Opt
         }
         Some(node)
     }
+}
+
+/// The sample, as it was before its last reclassification.
+pub(super) fn before_a_reclassification() -> Input {
+    let last_one_undone = only("R2.A3", |node| {
+        node.classification.as_mut().unwrap().reclassified.pop();
+    });
+    with_nodes(&sample(), last_one_undone)
 }
 
 fn section<'p>(page: &'p str, id: &str) -> &'p str {
@@ -87,12 +94,7 @@ fn what_was_added_committed_and_withdrawn_is_said() {
 
 #[test]
 fn a_reclassification_is_told_with_its_reason_and_not_as_an_edit() {
-    let before = with_nodes(
-        &sample(),
-        only("R2.A3", |node| {
-            node.classification.as_mut().unwrap().reclassified.pop();
-        }),
-    );
+    let before = before_a_reclassification();
     let page = compared(&before, &sample(), Relation::Forward);
     let reclassified = section(&page, "reclassified");
     assert!(reclassified.contains("The trace shows a second path"), "{reclassified}");

@@ -25,7 +25,7 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
         "data-state=\"ended verified answered\"",
         "data-state=\"open unanswered\"",
         "2 answers, 1 of them verified. 9 ruled out.",
-        "No answer has been found.",
+        "No answer has been found yet.",
         "2 nodes in 2 rounds, 1 proposed · single-root",
         "What is there?",
         "<form class=\"finder\" role=\"search\" hidden>",

@@ -73,7 +73,7 @@ fn input(path: PathBuf) -> Input {
     let store = Store::new(path.parent().unwrap());
     let snapshot = store.load(&path).unwrap();
     let history = store.history(&snapshot).unwrap();
-    Input { snapshot, history }
+    Input { snapshot, history, rev: None }
 }
 
 fn render(inputs: &[Input]) -> BTreeMap<String, Vec<u8>> {

@@ -58,3 +58,26 @@ fn what_is_no_investigation_is_named() {
         assert!(!sandbox.path("site").exists());
     }
 }
+
+#[test]
+fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+    let repository = session.repository();
+    std::fs::write(repository.join("nodes/R2/R2.A1.yaml"), "version: 1\nid: [not, an, id]\n").unwrap();
+    sandbox.git(&repository, &["commit", "-q", "-am", "Break a node"]);
+    let out = sandbox.path("site");
+    let output = sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&out).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = |path: &str| std::fs::read_to_string(out.join(path)).unwrap();
+    assert!(!out.join("nodes/R2.A1.html").exists());
+    assert!(out.join("nodes/R2.A2.html").exists() && out.join("nodes/R1.A.html").exists());
+    for path in ["index.html", "tree.html", "print.html"] {
+        assert!(page(path).contains("nodes/R2/R2.A1.yaml"), "{path} names the fault");
+        assert!(page(path).contains("R2.A2"), "{path} shows the rest");
+    }
+    // What it was is in the history still.
+    assert!(page("history.html").contains("R2.A1"));
+}

@@ -1,0 +1,222 @@
+// The search of an investigation: a field in the head of each page. Its data is a script beside the pages, loaded
+// when the field is first used. Only adds: without this file there is no field.
+"use strict";
+
+(() => {
+  const root = document.currentScript?.dataset.root ?? "";
+  const bar = document.querySelector(".masthead .wrap");
+  if (!bar) return;
+  // Results that are listed at once.
+  const PAGE = 20;
+  const AROUND = 90;
+
+  const make = (name, properties = {}, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key in element) element[key] = value;
+      else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  };
+
+  const field = make("input", {
+    type: "search", className: "search-field", placeholder: "Search the nodes", autocomplete: "off",
+    "aria-label": "Search the nodes", "aria-controls": "search-results",
+  });
+  const form = make("form", { className: "search" }, field);
+  form.setAttribute("role", "search");
+  const status = make("p", { className: "search-status" });
+  status.setAttribute("role", "status");
+  const states = make("div", { className: "toggles" });
+  states.setAttribute("role", "group");
+  states.setAttribute("aria-label", "Only these states");
+  const list = make("ol", { className: "search-results", id: "search-results" });
+  const more = make("button", { type: "button", className: "plain-button", hidden: true });
+  const slash = make("input", { type: "checkbox" });
+  const keys = make("label", { className: "search-keys" }, slash, " The key / leads here");
+  const panel = make("section", { className: "search-panel", hidden: true }, status, states, list, more, keys);
+  panel.setAttribute("aria-label", "Search");
+  bar.append(form);
+  bar.parentElement.append(panel);
+
+  // Data: loaded once; the script calls back.
+  let data = null;
+  let failed = false;
+  let loading = false;
+  const load = () => {
+    if (data || loading) return;
+    loading = true;
+    window.totSearch = (given) => { data = given; search(); };
+    const script = make("script", { src: `${root}search-data.js` });
+    script.addEventListener("error", () => { failed = true; search(); });
+    document.head.append(script);
+  };
+
+  let wanted = new Set();
+  let found = [];
+  let listed = 0;
+
+  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&");
+
+  // All words must be somewhere in a node; its id counts most, then its title.
+  const match = (words) => {
+    const patterns = words.map((word) => new RegExp(escaped(word), "iu"));
+    const results = [];
+    for (const [id, title, href, state, verified, text] of data.nodes) {
+      let score = 0;
+      for (const pattern of patterns) {
+        const here = (pattern.test(id) ? 8 : 0) + (pattern.test(title) ? 4 : 0) + (pattern.test(text) ? 1 : 0);
+        if (here === 0) { score = 0; break; }
+        score += here;
+      }
+      if (score > 0) results.push({ id, title, href, state, verified, text, score });
+    }
+    // The sort is stable: among equals the order of reading stays.
+    return results.sort((a, b) => b.score - a.score);
+  };
+
+  // Text with the words marked; only ever as text.
+  const marked = (text, pattern) => {
+    const parts = [];
+    let last = 0;
+    for (const hit of text.matchAll(pattern)) {
+      if (hit.index > last) parts.push(text.slice(last, hit.index));
+      parts.push(make("mark", { textContent: hit[0] }));
+      last = hit.index + hit[0].length;
+    }
+    parts.push(text.slice(last));
+    return parts;
+  };
+  const excerpt = (text, pattern) => {
+    const place = Math.max(text.search(pattern), 0);
+    let start = Math.max(place - AROUND, 0);
+    let end = Math.min(place + 2 * AROUND, text.length);
+    // From a word on; a text without spaces is cut where it is.
+    const space = start > 0 ? text.indexOf(" ", start) : -1;
+    if (space >= 0 && space < place) start = space + 1;
+    if (end < text.length) end = Math.max(text.lastIndexOf(" ", end), place);
+    return (start > 0 ? "… " : "") + text.slice(start, end) + (end < text.length ? " …" : "");
+  };
+
+  const chip = (state) => {
+    const [name, role, meaning] = data.states[state];
+    return make("span", { className: `chip ${role}`, textContent: name, title: meaning });
+  };
+  const row = (result, words) => {
+    const pattern = new RegExp(words.map(escaped).join("|"), "giu");
+    const link = make("a", { className: `node-link ${data.states[result.state][1]}`, href: root + result.href },
+      make("span", { className: "node-id" }, ...marked(result.id, pattern)), " ",
+      make("bdi", {}, ...marked(result.title, pattern)));
+    const head = make("p", {}, link, " ", chip(result.state));
+    if (result.verified) head.append(" ", make("span", { className: "sure yes", textContent: "✓ Verified" }));
+    const text = make("p", { className: "search-text", dir: "auto" }, ...marked(excerpt(result.text, pattern), pattern));
+    return make("li", {}, head, text);
+  };
+
+  const words = () => field.value.normalize("NFC").split(/\s+/u).filter(Boolean).slice(0, 12);
+  const filtered = () => found.filter((result) => wanted.size === 0 || wanted.has(result.state));
+  const listMore = () => {
+    const results = filtered();
+    const rows = results.slice(listed, listed + PAGE).map((result) => row(result, words()));
+    list.append(...rows);
+    listed += rows.length;
+    more.hidden = listed >= results.length;
+    more.textContent = `${results.length - listed} more`;
+    return rows[0];
+  };
+  const showStates = () => {
+    const counts = new Map();
+    found.forEach(({ state }) => counts.set(state, (counts.get(state) ?? 0) + 1));
+    wanted = new Set([...wanted].filter((state) => counts.has(state)));
+    states.replaceChildren(...[...counts].sort(([a], [b]) => a - b).map(([state, count]) => {
+      const [name, role] = data.states[state];
+      const button = make("button", { type: "button", className: `toggle ${role}` },
+        name, " ", make("span", { className: "count", textContent: String(count) }));
+      button.setAttribute("aria-pressed", String(wanted.has(state)));
+      button.addEventListener("click", () => {
+        if (!wanted.delete(state)) wanted.add(state);
+        button.setAttribute("aria-pressed", String(wanted.has(state)));
+        show();
+      });
+      return button;
+    }));
+    states.hidden = counts.size < 2;
+  };
+  const show = () => {
+    list.replaceChildren();
+    listed = 0;
+    const number = filtered().length;
+    const all = number === 1 ? "1 node" : `${number} nodes`;
+    status.textContent = number === 0 ? "No node has these words." : `${all} found.`;
+    if (data.cut > 0) status.textContent += ` Of long findings, the first ${data.cut} characters were searched.`;
+    listMore();
+  };
+  const close = () => { panel.hidden = true; };
+  const search = () => {
+    const given = words();
+    panel.hidden = given.length === 0;
+    if (given.length === 0) return;
+    if (failed || !data) {
+      status.textContent = failed ? "The data of the search can’t be loaded." : "Loading …";
+      more.hidden = true;
+      return;
+    }
+    found = match(given);
+    showStates();
+    show();
+  };
+
+  let timer = 0;
+  field.addEventListener("focus", load);
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    // A moment's rest, so that a screen reader is not talked over at each letter.
+    timer = setTimeout(search, 120);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    search();
+    list.querySelector("a")?.focus();
+  });
+  more.addEventListener("click", () => listMore()?.querySelector("a")?.focus());
+
+  // Keys: down from the field into the results, up and down among them, Escape back.
+  const links = () => [...list.querySelectorAll("a")];
+  bar.parentElement.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !panel.hidden) {
+      close();
+      field.focus();
+      event.preventDefault();
+      return;
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const all = links();
+    const place = all.indexOf(document.activeElement);
+    if (!step || panel.hidden || (document.activeElement !== field && place < 0)) return;
+    const next = place + step;
+    if (next < 0) field.focus();
+    else all[next]?.focus();
+    event.preventDefault();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!bar.parentElement.contains(event.target)) close();
+  });
+  field.addEventListener("focus", () => { if (words().length > 0) search(); });
+
+  // The key `/`, which a reader may switch off: some speak to their machine, and some type without meaning to.
+  const setting = "tot-search-slash";
+  const stored = () => { try { return localStorage.getItem(setting); } catch { return null; } };
+  slash.checked = stored() !== "off";
+  slash.addEventListener("change", () => {
+    try { localStorage.setItem(setting, slash.checked ? "on" : "off"); } catch { /* for this page only */ }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey || !slash.checked) return;
+    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
+})();
