@@ -3,6 +3,7 @@
 
 mod check;
 mod ruleset;
+mod serving;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand};
 use ruleset::{Folder, RulesetArguments};
+use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server, Service};
@@ -47,13 +49,14 @@ struct DemoArguments {
     dir: Option<PathBuf>,
 }
 
-/// The MCP server of Tree of Thoughts, over stdio.
+/// The MCP server of Tree of Thoughts, over stdio or HTTP.
 ///
 /// Agents start investigations, propose nodes, commit findings and end with an answer; each investigation is a git
-/// repository in the root folder, each writing call one commit. Standard output carries the protocol only; notes go to
-/// standard error. It ends, with status 0, when its input ends or at SIGTERM, after the calls in flight.
+/// repository in the root folder, each writing call one commit. Over stdio, standard output carries the protocol only;
+/// the log goes to standard error. The server ends, with status 0, when its input ends or at SIGTERM or Ctrl-C, after the
+/// calls in flight.
 #[derive(Parser)]
-#[command(name = "tot-mcp", version)]
+#[command(name = "tot-mcp", version, after_long_help = serving::EXAMPLES)]
 struct McpCommand {
     #[command(flatten)]
     arguments: McpArguments,
@@ -64,7 +67,10 @@ struct McpArguments {
     /// The folder of the investigations; made with the first one
     #[arg(long, value_name = "DIR", default_value = "investigations")]
     root: PathBuf,
-    /// No investigation may be started with fewer rounds than this
+    /// Offer only the tools that read, and write nothing: no commit, no lock, no recovery
+    #[arg(long)]
+    read_only: bool,
+    /// The least rounds of new investigations: raises a ruleset's own number, and a start that asks for fewer is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
     /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
@@ -76,6 +82,10 @@ struct McpArguments {
     /// it, git's settings decide (core.fsync), and a killed process loses nothing either
     #[arg(long)]
     durable: bool,
+    #[command(flatten)]
+    log: LogArguments,
+    #[command(flatten)]
+    http: HttpArguments,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -174,15 +184,24 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
+    let log = arguments.log.log();
+    let http = arguments.http.options(&log)?;
+    log.take_panics();
     let world = arguments.clock_file.map_or(World::Machine, World::File);
     let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
     let service = Service::new(arguments.root, world, arguments.min_rounds)
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
-        .rejecting_secrets(arguments.reject_secrets);
+        .rejecting_secrets(arguments.reject_secrets)
+        .reading_only(arguments.read_only);
     let service = Arc::new(service);
-    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service));
-    Ok(mcp::serve_stdio(server)?)
+    let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
+        .with_log(log)
+        .reading_only(arguments.read_only);
+    match http {
+        Some(options) => Ok(mcp::serve_http(server, options)?),
+        None => Ok(mcp::serve_stdio(server)?),
+    }
 }
 
 fn run_demo(arguments: &DemoArguments) -> Outcome {

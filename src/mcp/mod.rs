@@ -1,6 +1,7 @@
 //! The edge to the agents: the MCP server. The only user of rmcp.
 //!
-//! A request's way: [`stdio`] reads a line and keeps account of what is owed an answer; rmcp reads the protocol;
+//! A request's way: [`stdio`] reads a line, or [`mod@http`] a request from the net, and keeps account of what is owed an
+//! answer; rmcp reads the protocol;
 //! [`server`] finds the tool; [`forgiving`] makes of the arguments what the tool's schema, made by [`schema`], means; the
 //! tool's function answers; the answer goes back as `structuredContent` and text.
 //!
@@ -9,6 +10,9 @@
 
 pub mod bounded;
 pub mod forgiving;
+pub mod http;
+mod lanes;
+pub mod log;
 pub mod schema;
 pub mod server;
 pub mod service;
@@ -16,6 +20,7 @@ pub mod stdio;
 pub mod tools;
 pub mod wire;
 
+pub use http::serve_http;
 pub use server::{About, Answer, Reply, Server, Tool};
 pub use service::Service;
 pub use stdio::{ServeError, serve_stdio};

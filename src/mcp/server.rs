@@ -9,8 +9,9 @@
 //! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
 //! requests that are none: an unknown tool or method, params that are not an object.
 //!
-//! Limits: calls run side by side and in no order, so a tool must be safe to run beside itself. A panic's message goes
-//! to stderr only, by the panic hook; a build with `panic = "abort"` would end here.
+//! Limits: calls run side by side and in no order, but for those that write to one investigation ([`super::lanes`]);
+//! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
+//! goes on. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 //!
 //! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
 //! adds or strips `resultType`; this module adds the order of the tools, the cache hints, and params that rmcp can't
@@ -19,6 +20,7 @@
 use std::{
     borrow::Cow,
     sync::{Arc, LazyLock},
+    time::{Duration, Instant},
 };
 
 use rmcp::{
@@ -38,6 +40,8 @@ use tokio::sync::watch;
 use super::{
     bounded::{LIMIT, bounded},
     forgiving::{self, Misfit},
+    lanes::Lanes,
+    log::{self, Log},
     schema,
 };
 
@@ -46,13 +50,39 @@ pub struct Server {
     instructions: String,
     tools: Vec<Tool>,
     busy: Busy,
+    lanes: Lanes,
+    log: Log,
+    read_only: bool,
 }
 
 impl Server {
     /// A server with these tools, listed in this order. The instructions are what an agent reads first; clients cut
     /// them at [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
-        Server { instructions: instructions.into(), tools, busy: Busy::default() }
+        Server {
+            instructions: instructions.into(),
+            tools,
+            busy: Busy::default(),
+            lanes: Lanes::default(),
+            log: Log::default(),
+            read_only: false,
+        }
+    }
+
+    /// The server with another log.
+    pub fn with_log(self, log: Log) -> Server {
+        Server { log, ..self }
+    }
+
+    /// The server with or without the tools that write: they are not listed then, and a call of one is answered by
+    /// `READ_ONLY`.
+    pub fn reading_only(self, read_only: bool) -> Server {
+        Server { read_only, ..self }
+    }
+
+    /// Where it tells what it does.
+    pub(super) fn log(&self) -> &Log {
+        &self.log
     }
 
     /// What a client could stumble over: names, texts and schemas. Empty when nothing; for tests.
@@ -92,9 +122,18 @@ impl Server {
 
     async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
+            self.log.warn("a call of a tool that there is not");
             return Err(self.unknown_tool(name));
         };
-        let reply = self.busy.run(tool, arguments).await;
+        let (since, named) = (Instant::now(), log::short(&arguments));
+        let reply = if self.is_offered(tool) { self.run(tool, arguments).await } else { read_only(name) };
+        self.log.call(&log::Call {
+            tool: name,
+            session: named.or_else(|| log::short(&reply.content)),
+            reply: &reply.content,
+            rejected: reply.rejected,
+            time: since.elapsed(),
+        });
         Ok(if reply.rejected {
             CallToolResult::structured_error(reply.content)
         } else {
@@ -102,8 +141,34 @@ impl Server {
         })
     }
 
+    async fn run(&self, tool: &Tool, arguments: Value) -> Reply {
+        // A task of its own: it outlives a request that is dropped, and the patience with it.
+        let mark = self.busy.mark();
+        let (tool, lanes) = (tool.clone(), self.lanes.clone());
+        let call = tokio::spawn(async move {
+            let lane = if tool.about.read_only { None } else { lanes.enter(&arguments).await };
+            let run = tokio::task::spawn_blocking(move || {
+                let _held = (mark, lane);
+                tool.answer(arguments)
+            });
+            run.await.unwrap_or_else(|_| internal_error("the tool panicked"))
+        });
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(reply) => reply.unwrap_or_else(|_| internal_error("the call was lost")),
+            Err(_) => timed_out(),
+        }
+    }
+
+    fn is_offered(&self, tool: &Tool) -> bool {
+        tool.about.read_only || !self.read_only
+    }
+
+    fn offered(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(|tool| self.is_offered(tool))
+    }
+
     fn unknown_tool(&self, name: &str) -> ErrorData {
-        let known: Vec<&str> = self.tools.iter().map(|tool| tool.about.name).collect();
+        let known: Vec<&str> = self.offered().map(|tool| tool.about.name).collect();
         let hint = forgiving::nearest(known.iter().copied(), name)
             .map(|name| format!(" Did you mean `{name}`?"))
             .unwrap_or_default();
@@ -112,6 +177,10 @@ impl Server {
         ErrorData::invalid_params(message, None)
     }
 }
+
+/// How long a call may take before it is answered without its outcome: less than the minute after which clients built
+/// on the official TypeScript SDK give up, who would then know nothing.
+pub const PATIENCE: Duration = Duration::from_secs(50);
 
 /// How long the instructions may be: clients cut what is beyond.
 pub const MAX_INSTRUCTIONS: usize = 2048;
@@ -291,11 +360,27 @@ fn internal_error(what: &str) -> Reply {
     rejection(message, vec![error("INTERNAL_ERROR", what, Some("Call tot_status to see what was written."))])
 }
 
+fn timed_out() -> Reply {
+    let message = format!(
+        "The call takes longer than {} seconds and goes on. Look at tot_status for what it did before you call again.",
+        PATIENCE.as_secs()
+    );
+    rejection(&message, vec![error("TIMED_OUT", &message, Some("Call tot_status to see what was written."))])
+}
+
+fn read_only(name: &str) -> Reply {
+    let what =
+        format!("`{name}` writes, and this server only reads: its operator started it with --read-only.");
+    let suggestion =
+        "Use tot_status, tot_next and the other tools that are listed, or a server without --read-only.";
+    rejection("Nothing was done: this server only reads.", vec![error("READ_ONLY", &what, Some(suggestion))])
+}
+
 fn object(schema: &Value) -> JsonObject {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// Runs calls on blocking threads, and counts those that haven't ended.
+/// Counts the calls that haven't ended.
 #[derive(Clone)]
 pub(super) struct Busy(watch::Sender<usize>);
 
@@ -306,18 +391,10 @@ impl Default for Busy {
 }
 
 impl Busy {
-    async fn run(&self, tool: &Tool, arguments: Value) -> Reply {
-        // Counted here and let go of on the thread: the count outlives a request that is dropped meanwhile.
-        let mark = Mark::new(self.0.clone());
-        let tool = tool.clone();
-        let run = tokio::task::spawn_blocking(move || {
-            let _mark = mark;
-            tool.answer(arguments)
-        });
-        match run.await {
-            Ok(reply) => reply,
-            Err(_) => internal_error("the tool panicked"),
-        }
+    /// Counts one call, until the mark is dropped.
+    pub(super) fn mark(&self) -> Mark {
+        self.0.send_modify(|running| *running += 1);
+        Mark(self.0.clone())
     }
 
     /// Whether no call is running.
@@ -332,14 +409,8 @@ impl Busy {
     }
 }
 
-struct Mark(watch::Sender<usize>);
-
-impl Mark {
-    fn new(running: watch::Sender<usize>) -> Mark {
-        running.send_modify(|running| *running += 1);
-        Mark(running)
-    }
-}
+/// One call that hasn't ended.
+pub(super) struct Mark(watch::Sender<usize>);
 
 impl Drop for Mark {
     fn drop(&mut self) {
@@ -375,7 +446,7 @@ impl ServerHandler for Server {
         if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
         }
-        let mut result = ListToolsResult::with_all_items(self.tools.iter().map(Tool::listed).collect());
+        let mut result = ListToolsResult::with_all_items(self.offered().map(Tool::listed).collect());
         if is_stateless(&context) {
             // The same for everyone: nothing of a user's is in it.
             result.ttl_ms = Some(TOOLS_FRESH_MS);

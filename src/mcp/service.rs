@@ -104,6 +104,11 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
+    /// The service with a store that is only read, if so: not even what a killed writer left is put right.
+    pub fn reading_only(self, read_only: bool) -> Self {
+        Service { store: self.store.reading_only(read_only), ..self }
+    }
+
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
@@ -350,7 +355,8 @@ impl From<FindError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        Diagnostic::new("STORE_ERROR", sentence(&error)).into()
+        let code = if matches!(error, StoreError::ReadOnly) { "READ_ONLY" } else { "STORE_ERROR" };
+        Diagnostic::new(code, sentence(&error)).into()
     }
 }
 
