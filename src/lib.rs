@@ -24,8 +24,8 @@
 //! # Invariants
 //!
 //! - `domain`, `ruleset`, `decide`, `format` and `graph` are pure: no file, no clock, no git, no protocol.
-//! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, the YAML crate in `yaml`,
-//!   pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`.
+//! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, hyper in `mcp::http`, the YAML crate
+//!   in `yaml`, pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`.
 //! - Time and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 2026-11-21T09:15:02.114Z info  tot_commit 5e8b41c7 ok 3.1 ms commit 8d2f0a1b93
-//! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected DUPLICATE_ID 0.4 ms
+//! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected PARENT_NOT_FOUND 0.4 ms
 //! ```
 //!
 //! Guarantees: no text of an investigation, no argument of a call and no token is ever in it: of a call it tells the

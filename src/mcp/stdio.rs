@@ -416,6 +416,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
+/// The id of the request that the text is, without reading all of it.
+pub(super) fn id_of(text: &[u8]) -> Option<RequestId> {
+    let mut envelope = Envelope::default();
+    envelope.read(text);
+    envelope.id.filter(|_| envelope.method)
+}
+
 /// The message that the text is, none if it is an unknown notification.
 pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let fault = match serde_json::from_slice(text) {

@@ -44,6 +44,8 @@ fn each_library_stands_behind_one_wall() {
         ("gix::", "src/store/git"),
         ("sha1::", "src/store/git"),
         ("rmcp::", "src/mcp/"),
+        ("hyper::", "src/mcp/http/"),
+        ("hyper_util::", "src/mcp/http/"),
         ("serde_yaml::", "src/yaml.rs"),
         ("pulldown_cmark::", "src/markdown/"),
         ("ammonia::", "src/markdown/"),

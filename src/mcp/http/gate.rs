@@ -1,8 +1,9 @@
 //! What a request must get past before rmcp sees it, and the account of those under way.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -15,14 +16,15 @@ use hyper::header::{
     HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::local::LocalSessionManager};
 use tokio::sync::watch;
 
 use super::super::log::{Level, Log};
 use super::super::server::{Busy, Mark, Server};
-use super::super::stdio::parse;
+use super::super::stdio::{id_of, parse};
 use super::rate::{Client, Rates};
-use super::{HEALTH, Options, PATH, SLOW};
+use super::{HEALTH, Options, PATH, PATIENCE, SLOW};
 
 type Answer = Response<Counted>;
 type Service = StreamableHttpService<Arc<Server>, LocalSessionManager>;
@@ -39,6 +41,8 @@ pub(super) struct Gate {
     rates: Option<Rates>,
     log: Log,
     under_way: Busy,
+    /// The requests under way in sessions.
+    ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
     stopping: watch::Sender<bool>,
 }
 
@@ -56,14 +60,16 @@ impl Gate {
             options,
             log,
             under_way: Busy::default(),
+            ids: Arc::default(),
             stopping: watch::Sender::new(false),
         }
     }
 
-    /// Takes nothing more in, and waits until what was taken in is answered to the last byte.
-    pub(super) async fn stop(&self) {
+    /// Takes nothing more in, and waits until what was taken in is answered to the last byte. An answer that no tool is
+    /// at work on and that doesn't come all the same, say to a client that reads slowly, is not waited for long.
+    pub(super) async fn stop(&self, tools: &Busy) {
         self.stopping.send_replace(true);
-        self.under_way.idle().await;
+        while tokio::time::timeout(PATIENCE, self.under_way.idle()).await.is_err() && !tools.is_idle() {}
     }
 
     /// The answer to a request.
@@ -135,6 +141,7 @@ impl Gate {
         let mark = (!listens).then(|| self.under_way.mark());
         // Between the first look and the mark, the end may have come.
         self.refuse_when_stopping()?;
+        let id = self.claim(&parts.headers, &body)?;
         let text = body.clone();
         let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
         if answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
@@ -145,7 +152,21 @@ impl Gate {
         if answer.status() == StatusCode::FORBIDDEN {
             self.log.warn(format_args!("403 to {from}: by a host name that --allowed-host doesn't give"));
         }
-        Ok(answer.map(|body| Counted { body, _mark: mark }))
+        Ok(answer.map(|body| Counted { body, _mark: mark, _id: id }))
+    }
+
+    /// Takes the id of a request for its own, until it is answered. Of two with the same one at the same time, rmcp would
+    /// answer one, and leave the other one open for ever.
+    fn claim(&self, headers: &HeaderMap, text: &[u8]) -> Result<Option<Claim>, Refusal> {
+        let Some(session) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(None) };
+        let Some(id) = id_of(text) else { return Ok(None) };
+        let of = (session.to_owned(), id);
+        let is_free = self.ids.lock().unwrap_or_else(PoisonError::into_inner).insert(of.clone());
+        if !is_free {
+            let why = format!("a request with the id {} is under way in this session", of.1);
+            return Err(Refusal::new(StatusCode::CONFLICT, why));
+        }
+        Ok(Some(Claim { ids: Arc::clone(&self.ids), of }))
     }
 
     fn health(&self, method: &Method) -> Result<Answer, Refusal> {
@@ -294,7 +315,8 @@ fn preflight() -> Answer {
 }
 
 fn plain(status: StatusCode, kind: &'static str, text: String) -> Answer {
-    let mut answer = Response::new(Counted { body: Full::new(Bytes::from(text)).boxed(), _mark: None });
+    let mut answer =
+        Response::new(Counted { body: Full::new(Bytes::from(text)).boxed(), _mark: None, _id: None });
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     answer
@@ -304,6 +326,19 @@ fn plain(status: StatusCode, kind: &'static str, text: String) -> Answer {
 pub(super) struct Counted {
     body: BoxBody<Bytes, std::convert::Infallible>,
     _mark: Option<Mark>,
+    _id: Option<Claim>,
+}
+
+/// The id of a request under way; free again when this is dropped.
+struct Claim {
+    ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
+    of: (String, RequestId),
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.of);
+    }
 }
 
 impl Body for Counted {

@@ -108,7 +108,7 @@ pub enum HttpError {
 /// connection may lie idle.
 const SLOW: Duration = Duration::from_secs(30);
 
-/// How long the end waits for connections on which no call is under way.
+/// How long the end waits for answers that no tool is at work on, and then for connections.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many connections may be open beyond those of sessions that listen for notices.
@@ -221,7 +221,7 @@ async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>)
     }
 
     drop(listener);
-    gate.stop().await;
+    gate.stop(&busy).await;
     // Calls whose client went away are owed no answer, but what they write shall be whole.
     busy.idle().await;
     // Only now: it ends the sessions, and with them the streams that wait for notices.
