@@ -490,7 +490,8 @@ impl ServerHandler for Server {
             let message = "the params of `tools/call` are `name`, a string, and `arguments`, an object";
             return Err(ErrorData::invalid_params(message, None));
         }
-        if METHODS.contains(&method) {
+        let is_gone = is_stateless(&context) && REMOVED.contains(&method);
+        if METHODS.contains(&method) && !is_gone {
             return Err(ErrorData::invalid_params(format!("the params of `{method}` don't fit"), None));
         }
         let shown: String = method.chars().take(80).collect();
@@ -515,6 +516,10 @@ const METHODS: [&str; 14] = [
     "subscriptions/listen",
     "tools/list",
 ];
+
+/// Those of them that the stateless protocol doesn't have.
+const REMOVED: [&str; 5] =
+    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// Whether the request is of the stateless protocol. ISO dates: the order of the text is that of time.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {

@@ -13,7 +13,7 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE,
-    HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    HOST, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rmcp::model::RequestId;
@@ -118,6 +118,7 @@ impl Gate {
         self.count(from, request.headers()).await?;
         if let Some(origin) = request.headers().get(ORIGIN)
             && !self.allows(origin)
+            && !is_same(origin, request.headers())
         {
             let why = "web pages of this origin may not use this server (--allowed-origin lets one in)";
             return Err(Refusal::new(StatusCode::FORBIDDEN, why));
@@ -143,7 +144,12 @@ impl Gate {
         self.refuse_when_stopping()?;
         let id = self.claim(&parts.headers, &body)?;
         let text = body.clone();
-        let answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
+        let is_end = parts.method == Method::DELETE;
+        let mut answer = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
+        if is_end && answer.status() == StatusCode::ACCEPTED {
+            // Of 202, which rmcp says, the official Python client tells its user as of a failure.
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
         if answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
             && let Some(answer) = not_understood(&text)
         {
@@ -276,6 +282,16 @@ impl From<Refusal> for Answer {
         answer.headers_mut().extend(refusal.headers);
         answer
     }
+}
+
+/// Whether the page comes from this very server, by a name that rmcp looks at next.
+fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.strip_prefix("http://"))
+        .is_some_and(|name| host == Some(name))
 }
 
 fn unauthorized(headers: &HeaderMap) -> Refusal {

@@ -134,6 +134,10 @@ fn web_pages_and_other_host_names_are_kept_out() {
     {
         assert_eq!(status("origin", origin), 403, "{origin}");
     }
+    let own = format!("http://{}", server.host());
+    assert_eq!(status("origin", &own), 200, "the server's own");
+    let rebound = [("host", "evil.example"), ("origin", "http://evil.example")];
+    assert_eq!(server.post(&rebound, &initialize()).status, 403);
     // A page of an origin that is let in can also read the answers.
     let origin = ("origin", "https://app.example");
     let asked = [origin, ("access-control-request-method", "POST")];
@@ -172,7 +176,7 @@ fn sessions_are_bounded_and_end() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, "60"));
     assert_eq!(one.call("tot_status", json!({"sessionId": "absent"}))["status"], "REJECTED");
     let ended = server.request("DELETE", "/mcp", &[("mcp-session-id", one.session.as_str())], "");
-    assert!(ended.status < 300, "{}", ended.status);
+    assert_eq!(ended.status, 204, "what official clients take for success");
     server.client(&[]);
     let gone = one.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     assert_eq!(gone.status, 404, "the client is told to begin another session");
