@@ -9,7 +9,7 @@
 //! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
 //! requests that are none: an unknown tool or method, params that are not an object.
 //!
-//! Limits: calls run side by side and in no order, but for those that write to one investigation ([`super::lanes`]);
+//! Limits: calls run side by side and in no order, but for those that write to one investigation (`lanes`);
 //! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
 //! goes on. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 //!

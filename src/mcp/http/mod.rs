@@ -1,7 +1,7 @@
 //! The server over HTTP, for several clients at once: the protocol's Streamable HTTP at [`PATH`].
 //!
 //! 1. [`serve_http`] listens, takes connections in, and ends them at a signal.
-//! 2. [`gate`] judges each request before its content is looked at: path, rate, origin, token, number of sessions, size.
+//! 2. `gate` judges each request before its content is looked at: path, rate, origin, token, number of sessions, size.
 //! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which it makes with `initialize` and which ends by
 //!    `DELETE` or after [`Options::idle`]; from 2026-07-28 on each request stands for itself.
 //! 4. The tools are those of [`Server`], on threads of their own.
