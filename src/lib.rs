@@ -26,8 +26,8 @@
 //! # Invariants
 //!
 //! - `domain`, `ruleset`, `decide`, `format`, `graph` and `setup` are pure: no file, no clock, no git, no protocol.
-//! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, the YAML crate in `yaml`,
-//!   pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`,
+//! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, hyper in `mcp::http`, the YAML crate
+//!   in `yaml`, pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`,
 //!   similar in `report::difference`, axum in `report::serve`, jsonc-parser and toml_edit in `setup`.
 //! - Time and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.

@@ -5,6 +5,7 @@ mod check;
 mod report;
 mod ruleset;
 mod serve;
+mod serving;
 mod setup;
 
 use std::cell::Cell;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use ruleset::{Folder, RulesetArguments};
+use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server, Service};
@@ -54,13 +56,14 @@ struct DemoArguments {
     dir: Option<PathBuf>,
 }
 
-/// The MCP server of Tree of Thoughts, over stdio.
+/// The MCP server of Tree of Thoughts, over stdio or HTTP.
 ///
 /// Agents start investigations, propose nodes, commit findings and end with an answer; each investigation is a git
-/// repository in the root folder, each writing call one commit. Standard output carries the protocol only; notes go to
-/// standard error. It ends, with status 0, when its input ends or at SIGTERM, after the calls in flight.
+/// repository in the root folder, each writing call one commit. Over stdio, standard output carries the protocol only;
+/// the log goes to standard error. The server ends, with status 0, when its input ends or at SIGTERM or Ctrl-C, after the
+/// calls in flight.
 #[derive(Parser)]
-#[command(name = "tot-mcp", version)]
+#[command(name = "tot-mcp", version, after_long_help = serving::EXAMPLES)]
 struct McpCommand {
     #[command(flatten)]
     arguments: McpArguments,
@@ -74,7 +77,10 @@ struct McpArguments {
     /// The folder that tot_report writes sites to; `site` in the root where it is absent
     #[arg(long, value_name = "DIR")]
     site: Option<PathBuf>,
-    /// No investigation may be started with fewer rounds than this
+    /// Offer only the tools that read, and write nothing: no commit, no lock, no recovery, no site
+    #[arg(long)]
+    read_only: bool,
+    /// The least rounds of new investigations: raises a ruleset's own number, and a start that asks for fewer is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
     /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
@@ -86,6 +92,10 @@ struct McpArguments {
     /// it, git's settings decide (core.fsync), and a killed process loses nothing either
     #[arg(long)]
     durable: bool,
+    #[command(flatten)]
+    log: LogArguments,
+    #[command(flatten)]
+    http: HttpArguments,
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
@@ -156,20 +166,29 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
+    let log = arguments.log.log();
+    let http = arguments.http.options(&log)?;
+    log.take_panics();
     let world = arguments.clock_file.map_or(World::Machine, World::File);
     let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
     let service = Service::new(arguments.root, world, arguments.min_rounds)
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
-        .rejecting_secrets(arguments.reject_secrets);
+        .rejecting_secrets(arguments.reject_secrets)
+        .reading_only(arguments.read_only);
     let service = match arguments.site {
         Some(site) => service.with_site(site),
         None => service,
     };
     let service = Arc::new(service);
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
-        .serving(Arc::clone(&service));
-    Ok(mcp::serve_stdio(server)?)
+        .serving(Arc::clone(&service))
+        .with_log(log)
+        .reading_only(arguments.read_only);
+    match http {
+        Some(options) => Ok(mcp::serve_http(server, options)?),
+        None => Ok(mcp::serve_stdio(server)?),
+    }
 }
 
 fn run_demo(arguments: &DemoArguments) -> Outcome {

@@ -27,13 +27,14 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::address::Address;
 use super::changes::{Changed, Missed};
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
-use super::server::{Server, Tool};
+use super::server::{Server, Tool, Unanswered};
 use super::service::{Refusal, Service};
 
 /// How many resources one client may subscribe to.
@@ -49,6 +50,8 @@ const TOOLS_FRESH_MS: u64 = 3_600_000;
 pub(super) struct Heard {
     addresses: Mutex<BTreeSet<String>>,
     followed: AtomicBool,
+    /// Closes with the connection.
+    connected: watch::Sender<()>,
 }
 
 impl Heard {
@@ -80,8 +83,13 @@ impl Server {
         let Some(service) = self.service.clone() else {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this server has tools only", None));
         };
-        let done = self.busy.run(move || work(&service)).await;
-        done.ok_or_else(|| ErrorData::internal_error("the server broke down over this request", None))
+        self.work(None, move || work(&service)).await.map_err(|unanswered| {
+            let why = match unanswered {
+                Unanswered::Panicked => "the server broke down over this request",
+                Unanswered::TimedOut => "this request takes too long",
+            };
+            ErrorData::internal_error(why, None)
+        })
     }
 
     /// Tells a client of the older protocol of changes, for as long as it is connected.
@@ -91,16 +99,20 @@ impl Server {
             return;
         }
         let mut listener = service.listen();
-        let heard = Arc::clone(&self.heard);
+        // Weak, so that what a connection holds goes with it.
+        let heard = Arc::downgrade(&self.heard);
+        let mut connected = self.heard.connected.subscribe();
         let closing = self.closing.clone();
         tokio::spawn(async move {
             loop {
                 let change = tokio::select! {
                     () = closing.begun() => return,
+                    _ = connected.changed() => return,
                     change = listener.next() => change,
                 };
                 let Some(change) = change.filter(|_| !peer.is_transport_closed()) else { return };
-                for address in touched(&heard.all(), &change) {
+                let Some(addresses) = heard.upgrade().map(|heard| heard.all()) else { return };
+                for address in touched(&addresses, &change) {
                     let updated = ResourceUpdatedNotificationParam::new(address);
                     if peer.notify_resource_updated(updated).await.is_err() {
                         return;
@@ -161,7 +173,7 @@ impl ServerHandler for Server {
                 .enable_resources_list_changed()
                 .build(),
         };
-        ServerConfig::new(capabilities).with_server_info(me).with_instructions(self.instructions.clone())
+        ServerConfig::new(capabilities).with_server_info(me).with_instructions(&*self.instructions)
     }
 
     /// Up to the newest revision that this server was tested with, whatever a later rmcp knows.
@@ -184,7 +196,7 @@ impl ServerHandler for Server {
         if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
         }
-        let mut result = ListToolsResult::with_all_items(self.tools.iter().map(Tool::listed).collect());
+        let mut result = ListToolsResult::with_all_items(self.offered().map(Tool::listed).collect());
         if is_stateless(&context) {
             // The same for everyone: nothing of a user's is in it.
             result.ttl_ms = Some(TOOLS_FRESH_MS);
@@ -311,6 +323,9 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(no_such_method("resources/subscribe"));
+        }
         if Address::parse(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(
                 "there is no such resource",
@@ -324,8 +339,11 @@ impl ServerHandler for Server {
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(no_such_method("resources/unsubscribe"));
+        }
         self.heard.remove(&request.uri);
         Ok(())
     }
@@ -411,11 +429,11 @@ impl ServerHandler for Server {
             let message = "the params of `tools/call` are `name`, a string, and `arguments`, an object";
             return Err(ErrorData::invalid_params(message, None));
         }
-        if METHODS.contains(&method) {
+        let is_gone = is_stateless(&context) && REMOVED.contains(&method);
+        if METHODS.contains(&method) && !is_gone {
             return Err(ErrorData::invalid_params(format!("the params of `{method}` don't fit"), None));
         }
-        let shown: String = method.chars().take(80).collect();
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None))
+        Err(no_such_method(method))
     }
 }
 
@@ -436,6 +454,15 @@ const METHODS: [&str; 14] = [
     "subscriptions/listen",
     "tools/list",
 ];
+
+/// Those of them that the stateless protocol doesn't have.
+const REMOVED: [&str; 5] =
+    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+fn no_such_method(method: &str) -> ErrorData {
+    let shown: String = method.chars().take(80).collect();
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{shown}`"), None)
+}
 
 /// Whether the request is of the stateless protocol. ISO dates: the order of the text is that of time.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {

@@ -1,10 +1,11 @@
 //! The edge to the agents: the MCP server. The only user of rmcp.
 //!
-//! A request's way: [`stdio`] reads a line and keeps account of what is owed an answer; rmcp reads the protocol and asks
-//! the `handler`. A call of a tool goes to [`server`], which finds the tool; [`forgiving`] makes of the arguments what the
-//! tool's schema, made by [`schema`], means; the tool's function answers by [`wire`]; [`bounded`] cuts what is too long;
-//! the answer goes back as `structuredContent` and text. [`resources`], [`prompts`] and [`complete`] answer the other
-//! requests. What a call has written, [`service`] tells by [`changes`] to those who listen.
+//! A request's way: [`stdio`] reads a line, or [`mod@http`] a request from the net, and keeps account of what is owed an
+//! answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`], which finds the tool;
+//! [`forgiving`] makes of the arguments what the tool's schema, made by [`schema`], means; the tool's function answers by
+//! [`wire`]; [`bounded`] cuts what is too long; the answer goes back as `structuredContent` and text. [`resources`],
+//! [`prompts`] and [`complete`] answer the other requests. What a call has written, [`service`] tells by [`changes`] to
+//! those who listen; what the server does, [`log`] tells its operator.
 //!
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for what is no request; a call that
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
@@ -15,6 +16,9 @@ pub mod changes;
 pub mod complete;
 pub mod forgiving;
 mod handler;
+pub mod http;
+mod lanes;
+pub mod log;
 pub mod prompts;
 pub mod resources;
 pub mod schema;
@@ -24,6 +28,7 @@ pub mod stdio;
 pub mod tools;
 pub mod wire;
 
+pub use http::serve_http;
 pub use server::{About, Answer, Reply, Server, Tool};
 pub use service::Service;
 pub use stdio::{ServeError, serve_stdio};

@@ -9,10 +9,12 @@
 //! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
 //! requests that are none: an unknown tool or method, params that are not an object.
 //!
-//! Limits: calls run side by side and in no order, so a tool must be safe to run beside itself. A panic's message goes
-//! to stderr only, by the panic hook; a build with `panic = "abort"` would end here.
+//! Limits: calls run side by side and in no order, but for those that write to one investigation (`lanes`);
+//! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
+//! goes on. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use rmcp::{
     ErrorData,
@@ -27,18 +29,24 @@ use super::{
     bounded::{LIMIT, bounded},
     forgiving::{self, Misfit},
     handler::Heard,
+    lanes::{Lane, Lanes},
+    log::{self, Log},
     schema,
     service::Service,
 };
 
 /// The server: what it says of itself, its tools, and the service whose investigations are its resources.
+#[derive(Clone)]
 pub struct Server {
-    pub(super) instructions: String,
-    pub(super) tools: Vec<Tool>,
+    pub(super) instructions: Arc<str>,
+    tools: Arc<[Tool]>,
     pub(super) service: Option<Arc<Service>>,
     pub(super) heard: Arc<Heard>,
-    pub(super) busy: Busy,
     pub(super) closing: Closing,
+    busy: Busy,
+    lanes: Lanes,
+    log: Log,
+    read_only: bool,
 }
 
 impl Server {
@@ -46,18 +54,42 @@ impl Server {
     /// them at [`MAX_INSTRUCTIONS`] characters.
     pub fn new(instructions: impl Into<String>, tools: Vec<Tool>) -> Server {
         Server {
-            instructions: instructions.into(),
-            tools,
+            instructions: instructions.into().into(),
+            tools: tools.into(),
             service: None,
             heard: Arc::default(),
-            busy: Busy::default(),
             closing: Closing::default(),
+            busy: Busy::default(),
+            lanes: Lanes::default(),
+            log: Log::default(),
+            read_only: false,
         }
     }
 
     /// The same, with the investigations of the service as resources, and the prompts and completions that go with them.
     pub fn serving(self, service: Arc<Service>) -> Server {
         Server { service: Some(service), ..self }
+    }
+
+    /// The server with another log.
+    pub fn with_log(self, log: Log) -> Server {
+        Server { log, ..self }
+    }
+
+    /// The server with or without the tools that write: they are not listed then, and a call of one is answered by
+    /// `READ_ONLY`.
+    pub fn reading_only(self, read_only: bool) -> Server {
+        Server { read_only, ..self }
+    }
+
+    /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
+    pub(super) fn connected(&self) -> Server {
+        Server { heard: Arc::default(), ..self.clone() }
+    }
+
+    /// Where it tells what it does.
+    pub(super) fn log(&self) -> &Log {
+        &self.log
     }
 
     /// What a client could stumble over: names, texts and schemas. Empty when nothing; for tests.
@@ -102,13 +134,19 @@ impl Server {
 
     pub(super) async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
+            self.log.warn("a call of a tool that there is not");
             return Err(self.unknown_tool(name));
         };
-        let work = {
-            let tool = tool.clone();
-            move || tool.answer(arguments)
-        };
-        let reply = self.busy.run(work).await.unwrap_or_else(|| internal_error("the tool panicked"));
+        let (since, named) = (Instant::now(), log::short(&arguments));
+        let reply =
+            if self.is_offered(tool) { self.run(tool.clone(), arguments).await } else { read_only(name) };
+        self.log.call(&log::Call {
+            tool: name,
+            session: named.or_else(|| log::short(&reply.content)),
+            reply: &reply.content,
+            rejected: reply.rejected,
+            time: since.elapsed(),
+        });
         Ok(if reply.rejected {
             CallToolResult::structured_error(reply.content)
         } else {
@@ -116,8 +154,51 @@ impl Server {
         })
     }
 
+    async fn run(&self, tool: Tool, arguments: Value) -> Reply {
+        let lane = if tool.about.read_only { None } else { self.lanes.of(&arguments) };
+        match self.work(lane, move || tool.answer(arguments)).await {
+            Ok(reply) => reply,
+            Err(Unanswered::Panicked) => internal_error("the tool panicked"),
+            Err(Unanswered::TimedOut) => timed_out(),
+        }
+    }
+
+    /// Does work that blocks, on a thread, when its lane is free. It goes on to its end, whatever becomes of the request.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        lane: Option<Arc<Lane>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        // A task of its own: it outlives a request that is dropped, and the patience with it.
+        let mark = self.busy.mark();
+        let call = tokio::spawn(async move {
+            let turn = match lane {
+                Some(lane) => Some(lane.lock_owned().await),
+                None => None,
+            };
+            let run = tokio::task::spawn_blocking(move || {
+                let _held = (mark, turn);
+                work()
+            });
+            run.await.map_err(|_| Unanswered::Panicked)
+        });
+        match tokio::time::timeout(PATIENCE, call).await {
+            Ok(outcome) => outcome.unwrap_or(Err(Unanswered::Panicked)),
+            Err(_) => Err(Unanswered::TimedOut),
+        }
+    }
+
+    fn is_offered(&self, tool: &Tool) -> bool {
+        tool.about.read_only || !self.read_only
+    }
+
+    /// The tools that this server has for its clients.
+    pub(super) fn offered(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(|tool| self.is_offered(tool))
+    }
+
     fn unknown_tool(&self, name: &str) -> ErrorData {
-        let known: Vec<&str> = self.tools.iter().map(|tool| tool.about.name).collect();
+        let known: Vec<&str> = self.offered().map(|tool| tool.about.name).collect();
         let hint = forgiving::nearest(known.iter().copied(), name)
             .map(|name| format!(" Did you mean `{name}`?"))
             .unwrap_or_default();
@@ -126,6 +207,16 @@ impl Server {
         ErrorData::invalid_params(message, None)
     }
 }
+
+/// Why work has no outcome to answer with.
+pub(super) enum Unanswered {
+    Panicked,
+    TimedOut,
+}
+
+/// How long a call may take before it is answered without its outcome: less than the minute after which clients built
+/// on the official TypeScript SDK give up, who would then know nothing.
+pub const PATIENCE: Duration = Duration::from_secs(50);
 
 /// How long the instructions may be: clients cut what is beyond.
 pub const MAX_INSTRUCTIONS: usize = 2048;
@@ -302,11 +393,27 @@ fn internal_error(what: &str) -> Reply {
     rejection(message, vec![error("INTERNAL_ERROR", what, Some("Call tot_status to see what was written."))])
 }
 
+fn timed_out() -> Reply {
+    let message = format!(
+        "The call takes longer than {} seconds and goes on. Look at tot_status for what it did before you call again.",
+        PATIENCE.as_secs()
+    );
+    rejection(&message, vec![error("TIMED_OUT", &message, Some("Call tot_status to see what was written."))])
+}
+
+fn read_only(name: &str) -> Reply {
+    let what =
+        format!("`{name}` writes, and this server only reads: its operator started it with --read-only.");
+    let suggestion =
+        "Use tot_status, tot_next and the other tools that are listed, or a server without --read-only.";
+    rejection("Nothing was done: this server only reads.", vec![error("READ_ONLY", &what, Some(suggestion))])
+}
+
 fn object(schema: &Value) -> JsonObject {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// Runs calls on blocking threads, and counts those that haven't ended.
+/// Counts the calls that haven't ended.
 #[derive(Clone)]
 pub(super) struct Busy(watch::Sender<usize>);
 
@@ -317,18 +424,10 @@ impl Default for Busy {
 }
 
 impl Busy {
-    /// Does work that blocks; `None` when it panics.
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        // Counted here and let go of on the thread: the count outlives a request that is dropped meanwhile.
-        let mark = Mark::new(self.0.clone());
-        let run = tokio::task::spawn_blocking(move || {
-            let _mark = mark;
-            work()
-        });
-        run.await.ok()
+    /// Counts one call, until the mark is dropped.
+    pub(super) fn mark(&self) -> Mark {
+        self.0.send_modify(|running| *running += 1);
+        Mark(self.0.clone())
     }
 
     /// Whether no call is running.
@@ -343,14 +442,8 @@ impl Busy {
     }
 }
 
-struct Mark(watch::Sender<usize>);
-
-impl Mark {
-    fn new(running: watch::Sender<usize>) -> Mark {
-        running.send_modify(|running| *running += 1);
-        Mark(running)
-    }
-}
+/// One call that hasn't ended.
+pub(super) struct Mark(watch::Sender<usize>);
 
 impl Drop for Mark {
     fn drop(&mut self) {

@@ -111,6 +111,11 @@ impl Service {
         Service { store: self.store.with_durability(durability), ..self }
     }
 
+    /// The service with a store that is only read, if so: not even what a killed writer left is put right.
+    pub fn reading_only(self, read_only: bool) -> Self {
+        Service { store: self.store.reading_only(read_only), ..self }
+    }
+
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
@@ -407,6 +412,7 @@ impl From<StoreError> for Refusal {
         let code = match error {
             StoreError::InProgress { .. } => "OPERATION_IN_PROGRESS",
             StoreError::NotAnInvestigation { .. } => "INVALID_INVESTIGATION",
+            StoreError::ReadOnly => "READ_ONLY",
             _ => "STORE_ERROR",
         };
         Diagnostic::new(code, sentence(&error)).into()

@@ -32,16 +32,20 @@ use tokio::{
     sync::{Mutex, watch},
 };
 
-use super::server::{Busy, Closing, Server};
+use super::{
+    log::Log,
+    server::{Busy, Closing, Server},
+};
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // One thread for the protocol starts fastest; the tools have threads of their own.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
+    let log = server.log().clone();
     let outcome = runtime.block_on(async {
         let (input, output) = rmcp::transport::stdio_pipes();
-        let signals = signals();
+        let signals = signals(&log);
         tokio::select! {
             outcome = serve(server, input, output, arrived(signals.clone(), 1)) => outcome,
             () = arrived(signals, 2) => Err(ServeError::Interrupted),
@@ -49,6 +53,7 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     });
     // Not by drop: unless stdin is a pipe, one thread is stuck in reading it, and would be waited for.
     runtime.shutdown_background();
+    log.flush();
     outcome
 }
 
@@ -65,7 +70,7 @@ where
 {
     let (stopping, stopped) = watch::channel(false);
     let busy = server.busy();
-    let wire = Wire::new(input, output, stopped, busy.clone(), server.closing());
+    let wire = Wire::new(input, output, stopped, &server);
     let serving = async {
         match server.serve(wire).await {
             Ok(running) => match running.waiting().await {
@@ -110,7 +115,7 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Counts the signals that ask for an end.
-fn signals() -> watch::Receiver<u32> {
+pub(super) fn signals(log: &Log) -> watch::Receiver<u32> {
     let (count, signals) = watch::channel(0);
     let add = move |count: &watch::Sender<u32>| count.send_modify(|count| *count += 1);
     #[cfg(unix)]
@@ -127,10 +132,14 @@ fn signals() -> watch::Receiver<u32> {
                     });
                 }
                 // Then the signal ends the process as it would any other.
-                Err(fault) => note(&format!("cannot listen for signal {}: {fault}", kind.as_raw_value())),
+                Err(fault) => {
+                    log.warn(format_args!("cannot listen for signal {}: {fault}", kind.as_raw_value()));
+                }
             }
         }
     }
+    #[cfg(not(unix))]
+    let _ = log;
     #[cfg(not(unix))]
     tokio::spawn(async move {
         while tokio::signal::ctrl_c().await.is_ok() {
@@ -140,15 +149,11 @@ fn signals() -> watch::Receiver<u32> {
     signals
 }
 
-async fn arrived(mut signals: watch::Receiver<u32>, times: u32) {
+/// Waits until that many signals have arrived.
+pub(super) async fn arrived(mut signals: watch::Receiver<u32>, times: u32) {
     if signals.wait_for(|count| *count >= times).await.is_err() {
         std::future::pending::<()>().await;
     }
-}
-
-/// A line for the log.
-fn note(what: &str) {
-    eprintln!("tot-mcp: {what}");
 }
 
 /// rmcp's view of the two streams. It keeps account of what is owed an answer, so that the end of the input, as rmcp
@@ -160,6 +165,7 @@ struct Wire<R, W> {
     stopped: watch::Receiver<bool>,
     busy: Busy,
     closing: Closing,
+    log: Log,
     opened: bool,
     ended: bool,
 }
@@ -187,14 +193,15 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    fn new(input: R, output: W, stopped: watch::Receiver<bool>, busy: Busy, closing: Closing) -> Self {
+    fn new(input: R, output: W, stopped: watch::Receiver<bool>, server: &Server) -> Self {
         Wire {
             lines: Lines { input: BufReader::new(input), line: Vec::new(), too_long: None, limit: MAX_LINE },
             output: Arc::new(Mutex::new(output)),
             owed: watch::Sender::new(Owed::default()),
             stopped,
-            busy,
-            closing,
+            busy: server.busy(),
+            closing: server.closing(),
+            log: server.log().clone(),
             opened: false,
             ended: false,
         }
@@ -227,13 +234,12 @@ where
 
     /// Answers a line that rmcp can't see. Beside the reading, which may be dropped at any time.
     fn refuse(&mut self, refusal: Refusal) {
-        let error = ErrorData::new(refusal.code, refusal.message, None);
-        let send = self.send(ServerJsonRpcMessage::error(error, refusal.id));
-        let owed = self.owed.clone();
+        let send = self.send(refusal.into_message());
+        let (owed, log) = (self.owed.clone(), self.log.clone());
         owed.send_modify(|owed| owed.errors += 1);
         tokio::spawn(async move {
             if let Err(fault) = send.await {
-                note(&format!("cannot answer: {fault}"));
+                log.warn(format_args!("cannot answer: {fault}"));
             }
             owed.send_modify(|owed| owed.errors -= 1);
         });
@@ -301,7 +307,7 @@ where
                 Ok(true) => {}
                 Ok(false) => self.ended = true,
                 Err(fault) => {
-                    note(&format!("cannot read from the client: {fault}"));
+                    self.log.warn(format_args!("cannot read from the client: {fault}"));
                     self.ended = true;
                 }
             }
@@ -311,7 +317,7 @@ where
             match self.lines.take() {
                 Ok(Some(message)) if self.admit(&message) => return Some(message),
                 Ok(_) => {}
-                Err(refusal) if refusal.silent => note(&refusal.message),
+                Err(refusal) if refusal.silent => self.log.warn(refusal.message),
                 Err(refusal) => self.refuse(refusal),
             }
         }
@@ -353,6 +359,13 @@ fn opens(request: &ClientRequest) -> bool {
     }
 }
 
+impl Refusal {
+    /// The answer itself.
+    pub(super) fn into_message(self) -> ServerJsonRpcMessage {
+        ServerJsonRpcMessage::error(ErrorData::new(self.code, self.message, None), self.id)
+    }
+}
+
 /// Reads lines of bounded length.
 struct Lines<R> {
     input: BufReader<R>,
@@ -364,7 +377,7 @@ struct Lines<R> {
 
 /// An error answer to a line that is no message.
 #[derive(Debug)]
-struct Refusal {
+pub(super) struct Refusal {
     id: Option<RequestId>,
     code: ErrorCode,
     message: String,
@@ -410,26 +423,34 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
         let line = std::mem::take(&mut self.line);
         let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
-        if text.is_empty() {
+        if text.is_empty() { Ok(None) } else { parse(text) }
+    }
+}
+
+/// The id of the request that the text is, without reading all of it.
+pub(super) fn id_of(text: &[u8]) -> Option<RequestId> {
+    let mut envelope = Envelope::default();
+    envelope.read(text);
+    envelope.id.filter(|_| envelope.method)
+}
+
+/// The message that the text is, none if it is an unknown notification.
+pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let fault = match serde_json::from_slice(text) {
+        Ok(message) => return Ok(Some(message)),
+        Err(fault) => fault,
+    };
+    let mut envelope = Envelope::default();
+    envelope.read(text);
+    if fault.is_data() {
+        if envelope.is_notification() || envelope.is_response() {
+            // The protocol lets unknown notifications pass; and nobody waits for an answer to either.
             return Ok(None);
         }
-        let fault = match serde_json::from_slice(text) {
-            Ok(message) => return Ok(Some(message)),
-            Err(fault) => fault,
-        };
-        let mut envelope = Envelope::default();
-        envelope.read(text);
-        if fault.is_data() {
-            if envelope.is_notification() || envelope.is_response() {
-                // The protocol lets unknown notifications pass; and nobody waits for an answer to either.
-                return Ok(None);
-            }
-            let refusal =
-                envelope.refusal(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC request".to_owned());
-            return Err(Refusal { silent: false, ..refusal });
-        }
-        Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("this is no JSON: {fault}")))
+        let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC request".to_owned());
+        return Err(Refusal { silent: false, ..refusal });
     }
+    Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("this is no JSON: {fault}")))
 }
 
 /// The outermost fields of a message that can't be parsed, as far as an answer needs them. Reads piece by piece, and

@@ -46,6 +46,7 @@ const HELD: usize = 64;
 pub struct Store {
     root: PathBuf,
     durability: Durability,
+    read_only: bool,
     catalog: catalog::Catalog,
     held: Mutex<Held>,
     seen: list::Seen,
@@ -83,6 +84,9 @@ pub enum StoreError {
         /// How to bring it to an end.
         hint: &'static str,
     },
+    /// The store is only read, by its owner's choice.
+    #[error("this store is only read")]
+    ReadOnly,
     /// No commit goes by that name.
     #[error("{path} has no commit `{rev}`. `git -C {path} log` lists them")]
     UnknownRevision {
@@ -133,6 +137,7 @@ impl Store {
         Store {
             root: root.into(),
             durability: Durability::default(),
+            read_only: false,
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
             seen: list::Seen::default(),
@@ -143,6 +148,11 @@ impl Store {
     /// The store with another answer to what is on the disk before a call that writes returns.
     pub fn with_durability(self, durability: Durability) -> Self {
         Store { durability, ..self }
+    }
+
+    /// The store as one that writes nothing, if so: no commit, no lock, no recovery.
+    pub fn reading_only(self, read_only: bool) -> Self {
+        Store { read_only, ..self }
     }
 
     /// The folder.
@@ -156,6 +166,7 @@ impl Store {
     ///
     /// Whatever git or the file system says; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
+        self.refuse_read_only()?;
         self.ignore_investigations()?;
         turn::sweep_root(&self.root);
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
@@ -241,6 +252,9 @@ impl Store {
     /// Waits until it is the caller's turn to load, decide and write. Nothing depends on it but who waits how long:
     /// without a turn, go on as well.
     pub fn turn(&self, path: &Path) -> Option<Turn> {
+        if self.read_only {
+            return None;
+        }
         let turn = Turn::wait(path)?;
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
             turn::sweep_objects(path);
@@ -251,6 +265,9 @@ impl Store {
     /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
     /// else is at work there. [`Store::commit`] does it by itself; this is for calls that write nothing.
     pub fn settle(&self, path: &Path, turn: Option<&Turn>) {
+        if self.read_only {
+            return;
+        }
         let Ok(git) = self.git(path) else { return };
         if !git.is_unfinished().unwrap_or(false) {
             return;
@@ -293,6 +310,7 @@ impl Store {
         message: &str,
         at: Timestamp,
     ) -> Result<Snapshot, StoreError> {
+        self.refuse_read_only()?;
         let git = self.git(&snapshot.path)?;
         let files: Vec<git::FileChange> = files
             .into_iter()
@@ -323,6 +341,7 @@ impl Store {
     ///
     /// Whatever git or the file system says.
     pub fn tag_end(&self, snapshot: &Snapshot, message: &str, at: Timestamp) -> Result<String, StoreError> {
+        self.refuse_read_only()?;
         let git = self.git(&snapshot.path)?;
         let target = history::last_change(&git, snapshot.head, layout::CONCLUSION)?;
         loop {
@@ -392,6 +411,10 @@ impl Store {
     /// Whatever git says. A file that can't be read is left out: it is a fault of the snapshot.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
         read::sources(&*self.git(&snapshot.path)?, snapshot.head)
+    }
+
+    fn refuse_read_only(&self) -> Result<(), StoreError> {
+        if self.read_only { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 
     fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {

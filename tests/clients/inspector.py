@@ -16,7 +16,6 @@ By hand, from the root of the project (the inspector needs Node 22, which packag
   python3 tests/clients/inspector.py target/debug/tot-mcp target/ci/node/node_modules
 """
 
-import glob
 import json
 import os
 import subprocess
@@ -31,11 +30,9 @@ TOOL_ERROR = 5
 
 class Inspector:
     def __init__(self, server, modules, home, era):
-        node = glob.glob(os.path.join(modules, "node-linux-*", "bin", "node"))
-        assert len(node) == 1, f"one Node is wanted in {modules}, not {node}"
         package = os.path.join(modules, "@modelcontextprotocol", "inspector")
         launcher = os.path.join(package, "clients", "launcher", "build", "index.js")
-        self.command = [node[0], launcher, "--cli", server, "--root", os.path.join(home, "investigations")]
+        self.command = [investigation.node(modules), launcher, "--cli", server, "--root", os.path.join(home, "investigations")]
         self.options = ["--format", "json", "--protocol-era", era]
         # It keeps files of its own in HOME, and gives the server this environment.
         self.environment = investigation.environment(home)

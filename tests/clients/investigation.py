@@ -1,6 +1,9 @@
 """A small but whole investigation, for the clients beside this file: the calls, and what git must say afterwards."""
 
+import contextlib
+import glob
 import os
+import signal
 import subprocess
 
 # (tool, arguments without sessionId, the status that the reply must have, an error code that it must have)
@@ -169,6 +172,13 @@ def check_reply(tool, status, code, reply, is_error):
         assert codes and (code is None or code in codes), told
 
 
+def node(modules):
+    """The Node that the package.json beside this file brings along."""
+    found = glob.glob(os.path.join(modules, "node-linux-*", "bin", "node"))
+    assert len(found) == 1, f"one Node is wanted in {modules}, not {found}"
+    return found[0]
+
+
 def environment(home):
     """The environment of a server that knows nothing of the user: no git configuration, no identity."""
     return {
@@ -201,3 +211,26 @@ def check_repository(repository, home, head):
     assert git("fsck", "--strict", "--no-progress") == "", "git fsck has something to say"
     assert git("tag", "--points-at", "HEAD"), "no tag at the end"
     return commits
+
+
+@contextlib.contextmanager
+def http_server(server, home, token=None, options=()):
+    """A server over HTTP, on a port that the machine chooses; gives its URL. At the end it must stop with success."""
+    command = [server, "--http", "127.0.0.1:0", "--max-rate", "0", "--root", os.path.join(home, "investigations")]
+    given = environment(home)
+    if token:
+        given["TOT_TOKEN"] = token
+    process = subprocess.Popen(
+        [*command, *options], env=given, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        said = process.stderr.readline()
+        assert "http://" in said, f"the server gives no address: {said}"
+        yield said[said.index("http://") :].strip()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0, f"the server ends with {process.returncode}: {said}"
+        assert said == "", f"the server has something to say: {said}"
+    finally:
+        process.kill()
+        process.wait()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The official Python client (PyPI `mcp`) against a real server over stdio.
+"""The official Python client (PyPI `mcp`) against a real server over stdio and over HTTP.
 
   python_client.py path/to/tot-mcp
 
@@ -18,6 +18,7 @@ and for `mcp` 1.x the same with another folder and requirements-1.txt.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import sys
@@ -31,6 +32,8 @@ from pydantic import AnyUrl
 from mcp.client.stdio import stdio_client
 
 import investigation
+
+TOKEN = "a-token-for-the-python-client"
 
 
 async def play(client):
@@ -81,14 +84,14 @@ async def look_around(client, session):
         assert value in found["values"], f"{argument}: {found}"
 
 
-async def by_session(parameters):
+async def by_session(transport):
     """As with `mcp` 1.x: `initialize`, then the calls."""
     heard = []
 
     async def hear(message):
         heard.append(str(message))
 
-    async with stdio_client(parameters) as (read, write), ClientSession(read, write, message_handler=hear) as client:
+    async with transport as (read, write, *_), ClientSession(read, write, message_handler=hear) as client:
         hello = await client.initialize()
         hello = hello.model_dump(mode="json", by_alias=True)
         assert hello["instructions"], "the server gives no instructions"
@@ -98,28 +101,45 @@ async def by_session(parameters):
         return hello["protocolVersion"], played
 
 
-async def by_client(parameters):
+async def by_client(transport):
     """As with `mcp` 2.x: `server/discover`, then the calls."""
     from mcp import Client
 
-    async with Client(parameters) as client:
+    async with Client(transport) as client:
         assert client.instructions, "the server gives no instructions"
         return client.protocol_version, await play(client)
+
+
+async def over_stdio(way, server, home):
+    root = os.path.join(home, "investigations")
+    parameters = StdioServerParameters(command=server, args=["--root", root], env=investigation.environment(home))
+    return await way(stdio_client(parameters))
+
+
+async def over_http(way, server, home):
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with investigation.http_server(server, home, TOKEN) as url:
+        if version("mcp").startswith("1."):
+            from mcp.client.streamable_http import streamablehttp_client
+
+            return await way(streamablehttp_client(url, headers))
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        async with httpx2.AsyncClient(headers=headers, timeout=30) as client:
+            return await way(streamable_http_client(url, http_client=client))
 
 
 def main():
     server = os.path.abspath(sys.argv[1])
     installed = version("mcp")
     ways = [by_session] if installed.startswith("1.") else [by_session, by_client]
-    for way in ways:
+    for way, over in itertools.product(ways, [over_stdio, over_http]):
         with tempfile.TemporaryDirectory() as home:
-            root = os.path.join(home, "investigations")
-            environment = investigation.environment(home)
-            parameters = StdioServerParameters(command=server, args=["--root", root], env=environment)
-            protocol, (repository, head) = asyncio.run(way(parameters))
+            protocol, (repository, head) = asyncio.run(over(way, server, home))
             commits = investigation.check_repository(repository, home, head)
-        calls = len(investigation.CALLS)
-        print(f"PASS mcp {installed} for Python, protocol {protocol}: {calls} calls, {commits} commits")
+        calls, by = len(investigation.CALLS), over.__name__.replace("_", " ")
+        print(f"PASS mcp {installed} for Python {by}, protocol {protocol}: {calls} calls, {commits} commits")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ fn each_library_stands_behind_one_wall() {
         ("gix::", "src/store/git"),
         ("sha1::", "src/store/git"),
         ("rmcp::", "src/mcp/"),
+        ("hyper::", "src/mcp/http/"),
+        ("hyper_util::", "src/mcp/http/"),
         ("serde_yaml::", "src/yaml.rs"),
         ("pulldown_cmark::", "src/markdown/"),
         ("ammonia::", "src/markdown/"),
@@ -180,12 +182,16 @@ fn no_state_of_a_ruleset_is_named_in_code() {
 
 #[test]
 fn every_test_file_is_a_module() {
-    for (path, _) in [files("tests/it", &["rs"]), files("tests/faults", &["rs"])].concat() {
+    for (path, _) in
+        [files("tests/it", &["rs"]), files("tests/faults", &["rs"]), files("tests/load", &["rs"])].concat()
+    {
         let file = path.file_stem().unwrap().to_string_lossy().into_owned();
         let parent = path.parent().unwrap();
         let owner = match file.as_str() {
             "main" | "mod" => continue,
-            _ if parent.ends_with("it") || parent.ends_with("faults") => parent.join("main.rs"),
+            _ if ["it", "faults", "load"].iter().any(|folder| parent.ends_with(folder)) => {
+                parent.join("main.rs")
+            }
             _ => parent.join("mod.rs"),
         };
         let owner = std::fs::read_to_string(&owner).unwrap_or_default();

@@ -1,9 +1,12 @@
 //! The server, over real stdio.
 
 mod budget;
+mod http;
 mod life;
+mod log;
 mod next;
 mod read;
+mod read_only;
 mod report;
 mod resources;
 mod secrets;

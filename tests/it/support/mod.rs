@@ -1,5 +1,6 @@
 //! A world of its own for each test: folders, HOME, git configuration, identity and clock.
 
+pub mod http;
 pub mod table;
 
 use std::cell::Cell;

@@ -1,0 +1,286 @@
+//! The server over HTTP, for several clients at once: the protocol's Streamable HTTP at [`PATH`].
+//!
+//! 1. [`serve_http`] listens, takes connections in, and ends them at a signal.
+//! 2. `gate` judges each request before its content is looked at: path, rate, origin, token, number of sessions, size.
+//! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which it makes with `initialize` and which ends by
+//!    `DELETE` or after [`Options::idle`]; from 2026-07-28 on each request stands for itself.
+//! 4. The tools are those of [`Server`], on threads of their own.
+//!
+//! Guarantees:
+//!
+//! - Beyond loopback nothing is served without a token ([`HttpError::Open`]), and nothing at all to a web page of
+//!   another origin or by another host name than the operator's, whatever a browser is made to send (DNS rebinding).
+//! - Memory is bounded: connections, sessions, the size of a request, and the time that one may take to be sent or
+//!   its answer to be read.
+//! - **A call that was taken in is answered** when SIGTERM, SIGINT or SIGHUP arrives, as over stdio; what comes after is
+//!   refused with 503. A client that goes away ends nothing but its own answer: what its call writes is whole.
+//!
+//! Limits: no TLS and no HTTP/2; both are for a proxy in front. One token for all. Rates are counted per session, or by
+//! the address of the connection where there is none, which behind a proxy is that of the proxy.
+
+mod gate;
+mod rate;
+mod token;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService,
+    session::local::{LocalSessionManager, SessionConfig},
+};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
+
+use super::log::Log;
+use super::server::Server;
+use super::stdio::{arrived, signals};
+use gate::Gate;
+pub use token::{Token, TokenError};
+
+/// Where the protocol is served.
+pub const PATH: &str = "/mcp";
+
+/// Where anybody may ask whether the server is up.
+pub const HEALTH: &str = "/health";
+
+/// How the server is reached, and by whom.
+#[derive(Debug)]
+pub struct Options {
+    /// Where it listens; port 0 lets the machine choose.
+    pub address: SocketAddr,
+    /// What clients must show.
+    pub token: Option<Token>,
+    /// Names, with or without a port, by which clients may call it, beside those of loopback and the address.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may use it, as browsers write them: `https://app.example`.
+    pub origins: Vec<String>,
+    /// The most sessions at once.
+    pub sessions: usize,
+    /// How long a session lives without a request.
+    pub idle: Duration,
+    /// Requests per second that one client may make for long.
+    pub rate: Option<NonZeroU32>,
+    /// The longest request, in bytes.
+    pub body: usize,
+}
+
+/// Why there is no serving over HTTP, or why it ended otherwise than by one signal.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Anybody who reaches the address could read and write.
+    #[error(
+        "{0} can be reached from other machines, and there is no token. Make one with `openssl rand -hex 32 >token && \
+         chmod 600 token` and give `--token-file token`, or put it into the environment as TOT_TOKEN; or listen on \
+         127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// What is no origin.
+    #[error(
+        "`{0}` is no origin: write it as a browser does, scheme, host and port alone, like https://app.example"
+    )]
+    Origin(String),
+    /// The address can't be had.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The runtime could not be made.
+    #[error("cannot start the server")]
+    Start(#[source] io::Error),
+    /// A second signal came while calls were still in flight.
+    #[error("interrupted before all calls were answered")]
+    Interrupted,
+}
+
+/// How long a client may take to send the head of a request, its body, or to take a piece of an answer; and how long a
+/// connection may lie idle.
+const SLOW: Duration = Duration::from_secs(30);
+
+/// How long the end waits for answers that no tool is at work on, and then for connections.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many connections may be open beyond those of sessions that listen for notices.
+const SPARE_CONNECTIONS: usize = 1_000;
+
+/// Open files that are not for connections: repositories, and a few of each call.
+const SPARE_FILES: usize = 600;
+
+/// Serves over HTTP until a signal comes. Blocks.
+///
+/// # Errors
+///
+/// See [`HttpError`].
+pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
+    if !is_loopback(options.address.ip()) && options.token.is_none() {
+        return Err(HttpError::Open(options.address));
+    }
+    if let Some(odd) = options.origins.iter().find(|origin| !is_origin(origin)) {
+        return Err(HttpError::Origin(odd.clone()));
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(HttpError::Start)?;
+    let log = server.log().clone();
+    let outcome = runtime.block_on(async {
+        let signals = signals(&log);
+        tokio::select! {
+            outcome = serve(server, options, arrived(signals.clone(), 1)) => outcome,
+            () = arrived(signals, 2) => Err(HttpError::Interrupted),
+        }
+    });
+    // Not by drop, which would wait for tools that a second signal leaves behind.
+    runtime.shutdown_background();
+    log.flush();
+    outcome
+}
+
+async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>) -> Result<(), HttpError> {
+    let address = options.address;
+    let listen = |source| HttpError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let (log, busy) = (server.log().clone(), server.busy());
+    let places = Semaphore::new(connections(options.sessions, &log));
+
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config = SessionConfig::default();
+    sessions.session_config.keep_alive = Some(options.idle);
+    sessions.session_config.sse_retry = None;
+    let sessions = Arc::new(sessions);
+    let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    if !address.ip().is_unspecified() {
+        hosts.push(address.ip().to_string());
+    }
+    hosts.extend(options.hosts.iter().cloned());
+    let mut config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_json_response(true)
+        .with_sse_retry(None)
+        .with_max_request_body_bytes(options.body);
+    // The gate compares origins exactly; rmcp's own check takes one without a port for any.
+    config = config.disable_allowed_origins();
+    let sessions_end = config.cancellation_token.clone();
+    let closing = server.closing();
+    let service = StreamableHttpService::new(move || Ok(server.connected()), Arc::clone(&sessions), config);
+    let gate = Arc::new(Gate::new(service, sessions, options, log.clone()));
+
+    let places = Arc::new(places);
+    let connections = GracefulShutdown::new();
+    log.listening(&format!("http://{address}{PATH}"));
+    tokio::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut stop => break,
+            accepted = accept(&listener, &places) => accepted,
+        };
+        let (stream, from, place) = match accepted {
+            Ok(accepted) => accepted,
+            Err(fault) => {
+                // No file is free, say: those who have one will end.
+                log.error(format_args!("cannot take a connection in: {fault}"));
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        // Answers are written whole: there is nothing to wait for.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(SLOW));
+        let gate = Arc::clone(&gate);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(SLOW)
+            .max_buf_size(64 * 1024)
+            .serve_connection(
+                TokioIo::new(Box::pin(stream)),
+                service_fn(move |request| {
+                    let gate = Arc::clone(&gate);
+                    async move { Ok::<_, std::convert::Infallible>(gate.answer(from.ip(), request).await) }
+                }),
+            );
+        let connection = connections.watch(connection);
+        let log = log.clone();
+        tokio::spawn(async move {
+            if let Err(fault) = connection.await {
+                log.debug(format_args!("a connection from {} broke: {fault}", from.ip()));
+            }
+            drop(place);
+        });
+    }
+
+    drop(listener);
+    // Subscriptions are requests too, and have no end of their own.
+    closing.begin();
+    gate.stop(&busy).await;
+    // Calls whose client went away are owed no answer, but what they write shall be whole.
+    busy.idle().await;
+    // Only now: it ends the sessions, and with them the streams that wait for notices.
+    sessions_end.cancel();
+    let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
+    Ok(())
+}
+
+type Place = tokio::sync::OwnedSemaphorePermit;
+
+/// The next connection, when there is room for one.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(tokio::net::TcpStream, SocketAddr, Place)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, from) = listener.accept().await?;
+    Ok((stream, from, place))
+}
+
+/// How many connections may be open at once.
+fn connections(sessions: usize, log: &Log) -> usize {
+    let wanted = sessions.saturating_add(SPARE_CONNECTIONS);
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        let files = (wanted + SPARE_FILES) as u64;
+        if limit.current.is_some_and(|current| current < files) {
+            // As far as the machine lets us; servers do so, since the usual 1,024 is for programs that use select().
+            limit.current = Some(limit.maximum.map_or(files, |most| most.min(files)));
+            let _ = setrlimit(Resource::Nofile, limit);
+            limit = getrlimit(Resource::Nofile);
+        }
+        let files = limit.current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
+        let room = files.saturating_sub(SPARE_FILES).max(files / 2);
+        if room < wanted {
+            log.warn(format_args!(
+                "at most {room} connections at once: the limit of open files is {files} (ulimit -n)"
+            ));
+        }
+        wanted.min(room).min(Semaphore::MAX_PERMITS)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = log;
+        wanted.min(Semaphore::MAX_PERMITS)
+    }
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+/// Whether this is how a browser writes an origin.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else { return false };
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]+".contains(&byte);
+    !scheme.is_empty() && !host.is_empty() && scheme.bytes().chain(host.bytes()).all(plain)
+}

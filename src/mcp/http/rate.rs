@@ -1,0 +1,115 @@
+//! How many requests one client may make: a bucket of tokens for each, filled at a steady rate.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Who makes a request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Client {
+    /// A session that there is.
+    Session(String),
+    /// An address; of version 6 the network, of which one machine has as many addresses as it likes.
+    Address(IpAddr),
+}
+
+impl Client {
+    pub(super) fn at(address: IpAddr) -> Client {
+        Client::Address(match address.to_canonical() {
+            IpAddr::V6(address) if !address.is_loopback() => {
+                let [a, b, c, d, ..] = address.segments();
+                IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+            }
+            address => address,
+        })
+    }
+}
+
+/// The buckets.
+#[derive(Debug)]
+pub(super) struct Rates {
+    per_second: f64,
+    buckets: Mutex<HashMap<Client, Bucket>>,
+}
+
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+/// How many seconds' worth of requests a client may make at once.
+const BURST: f64 = 5.0;
+
+impl Rates {
+    pub(super) fn new(per_second: NonZeroU32) -> Rates {
+        Rates { per_second: f64::from(per_second.get()), buckets: Mutex::default() }
+    }
+
+    /// Counts a request, or says how long to wait before the next one is let in.
+    pub(super) fn take(&self, client: Client, now: Instant) -> Result<(), Duration> {
+        let full = self.per_second * BURST;
+        let filled = |bucket: &Bucket| {
+            let since = now.saturating_duration_since(bucket.at).as_secs_f64();
+            (bucket.tokens + since * self.per_second).min(full)
+        };
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        // A full bucket is as good as none; when the table would grow is often enough to look.
+        if buckets.len() == buckets.capacity() {
+            buckets.retain(|_, bucket| filled(bucket) < full);
+        }
+        let bucket = buckets.entry(client).or_insert(Bucket { tokens: full, at: now });
+        *bucket = Bucket { tokens: filled(bucket), at: now };
+        if bucket.tokens < 1.0 {
+            return Err(Duration::from_secs_f64((1.0 - bucket.tokens) / self.per_second));
+        }
+        bucket.tokens -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_let_in_and_then_the_rate() {
+        let rates = Rates::new(NonZeroU32::new(10).unwrap());
+        let client = || Client::Session("one".to_owned());
+        let begin = Instant::now();
+        for _ in 0..50 {
+            assert_eq!(rates.take(client(), begin), Ok(()));
+        }
+        let wait = rates.take(client(), begin).unwrap_err();
+        assert_eq!(wait, Duration::from_millis(100));
+        assert_eq!(rates.take(Client::Session("other".to_owned()), begin), Ok(()), "each has its own");
+        assert_eq!(rates.take(client(), begin + wait), Ok(()));
+        assert!(rates.take(client(), begin + wait).is_err());
+        let later = begin + Duration::from_secs(3600);
+        assert_eq!((0..60).filter(|_| rates.take(client(), later).is_ok()).count(), 50);
+    }
+
+    #[test]
+    fn those_who_went_away_take_no_memory() {
+        let rates = Rates::new(NonZeroU32::new(10).unwrap());
+        let begin = Instant::now();
+        for second in 0..10_000 {
+            let now = begin + Duration::from_secs(second);
+            let _ = rates.take(Client::Session(second.to_string()), now);
+        }
+        assert!(rates.buckets.lock().unwrap().len() < 100);
+    }
+
+    #[test]
+    fn a_network_of_version_6_is_one_client() {
+        let at = |address: &str| Client::at(address.parse().unwrap());
+        assert_eq!(at("2001:db8:1:2:3::4"), at("2001:db8:1:2:ffff::5"));
+        assert_ne!(at("2001:db8:1:2::1"), at("2001:db8:1:3::1"));
+        assert_eq!(at("::ffff:192.0.2.1"), at("192.0.2.1"));
+        assert_ne!(at("192.0.2.2"), at("192.0.2.1"));
+        assert_ne!(at("::1"), at("127.0.0.1"));
+    }
+}

@@ -1,0 +1,126 @@
+//! The secret that clients show: `Authorization: Bearer …`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use subtle::ConstantTimeEq;
+
+/// The secret. It is never printed.
+pub struct Token(String);
+
+/// Why a text is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// The file can't be read.
+    #[error("cannot read the token from {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It can be guessed, or not be sent in a header.
+    #[error(
+        "the token is {0}. Make one with `openssl rand -hex 32`: at least {LEAST} letters, digits or signs, on one line"
+    )]
+    Unfit(&'static str),
+}
+
+/// How short a token may be: 128 bits in hexadecimal digits are twice that, but it may have more kinds of characters.
+const LEAST: usize = 16;
+
+/// How long a token may be; a header has to hold it.
+const MOST: usize = 4096;
+
+impl Token {
+    /// The token in a file, without what stands around it.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be read, or holds no token.
+    pub fn read(path: &Path) -> Result<Token, TokenError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TokenError::Unreadable { path: path.to_owned(), source })?;
+        Token::new(&text)
+    }
+
+    /// A token.
+    ///
+    /// # Errors
+    ///
+    /// It is too short, too long, or holds what no header can.
+    pub fn new(text: &str) -> Result<Token, TokenError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(TokenError::Unfit("empty"));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(TokenError::Unfit("more than one word, or not in ASCII"));
+        }
+        match text.len() {
+            0..LEAST => Err(TokenError::Unfit("too short")),
+            LEAST..=MOST => Ok(Token(text.to_owned())),
+            _ => Err(TokenError::Unfit("too long")),
+        }
+    }
+
+    /// Whether the request shows it. How long that takes doesn't tell how much of it is right.
+    pub(super) fn is_shown(&self, headers: &HeaderMap) -> bool {
+        let mut shown = headers.get_all(AUTHORIZATION).iter();
+        let (Some(one), None) = (shown.next(), shown.next()) else { return false };
+        let Some((scheme, secret)) = one.to_str().ok().and_then(|text| text.split_once(' ')) else {
+            return false;
+        };
+        scheme.eq_ignore_ascii_case("bearer") && bool::from(secret.trim().as_bytes().ct_eq(self.0.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    const SECRET: &str = "0123456789abcdef";
+
+    fn shown(values: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+        }
+        Token::new(SECRET).unwrap().is_shown(&headers)
+    }
+
+    #[test]
+    fn only_the_whole_token_by_the_right_scheme_is_let_in() {
+        assert!(shown(&["Bearer 0123456789abcdef"]));
+        assert!(shown(&["bearer  0123456789abcdef"]));
+        assert!(!shown(&[]));
+        for wrong in
+            ["Bearer 0123456789abcdeF", "Bearer 0123456789abcde", "Basic 0123456789abcdef", SECRET, "Bearer "]
+        {
+            assert!(!shown(&[wrong]), "{wrong}");
+        }
+        assert!(!shown(&["Bearer 0123456789abcdef", "Bearer wrong"]), "two are one too many");
+    }
+
+    #[test]
+    fn a_weak_or_unfit_token_is_refused_and_none_is_printed() {
+        for unfit in ["", " \n", "tiny", "two words of sixteen", "ümlaut-ümlaut-ümlaut"] {
+            let error = Token::new(unfit).unwrap_err().to_string();
+            assert!(error.contains("openssl rand"), "{error}");
+            assert!(unfit.trim().is_empty() || !error.contains(unfit), "{error}");
+        }
+        assert!(Token::new(&"x".repeat(MOST + 1)).is_err());
+        let token = Token::new(&format!("  {SECRET}\n")).unwrap();
+        assert!(!format!("{token:?}").contains(SECRET));
+    }
+}

@@ -1,0 +1,283 @@
+//! What the server says of its own work: lines on stderr, one per call.
+//!
+//! ```text
+//! 2026-11-21T09:15:02.114Z info  tot_commit 5e8b41c7 ok 3.1 ms commit 8d2f0a1b93
+//! 2026-11-21T09:15:04.870Z info  tot_propose 5e8b41c7 rejected PARENT_NOT_FOUND 0.4 ms
+//! ```
+//!
+//! Guarantees: no text of an investigation, no argument of a call and no token is ever in it: of a call it tells the
+//! tool, the end of the investigation's id, the outcome by its codes, how long it took, and the commit. A reader of
+//! stderr that doesn't read holds up nobody: lines are written by a thread of their own, and those that find no room
+//! are dropped and counted.
+//!
+//! Limit: rmcp's own notes are not shown. They hold whole messages.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing.
+    Off,
+    /// What is wrong with the server.
+    Error,
+    /// And what is odd about a client or a request.
+    #[default]
+    Warn,
+    /// And each call.
+    Info,
+    /// And each HTTP request.
+    Debug,
+}
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Where the lines go. A copy writes to the same place.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    level: Level,
+    format: Format,
+    writer: Arc<Writer>,
+}
+
+/// One call of a tool, as it is told of.
+pub(super) struct Call<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Which investigation, see [`short`].
+    pub session: Option<String>,
+    /// The reply.
+    pub reply: &'a Value,
+    /// Whether it is a rejection.
+    pub rejected: bool,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Log {
+    /// A log of that much, in that form.
+    pub fn new(level: Level, format: Format) -> Log {
+        Log { level, format, ..Log::default() }
+    }
+
+    /// Whether lines of that level are written.
+    pub fn tells(&self, level: Level) -> bool {
+        level <= self.level && level != Level::Off
+    }
+
+    /// Something is wrong with the server.
+    pub fn error(&self, what: impl Display) {
+        self.note(Level::Error, &what);
+    }
+
+    /// Something is odd about a client or a request.
+    pub fn warn(&self, what: impl Display) {
+        self.note(Level::Warn, &what);
+    }
+
+    /// One request.
+    pub fn debug(&self, what: impl Display) {
+        self.note(Level::Debug, &what);
+    }
+
+    /// That the server is ready, and where: at every level, since a port that the machine chose is told nowhere else.
+    pub fn listening(&self, url: &str) {
+        self.line(Level::Info, &format!("listening on {url}"), json!({"message": "listening", "url": url}));
+    }
+
+    /// One call.
+    pub(super) fn call(&self, call: &Call) {
+        let codes: Vec<&str> = ["errors", "blockers"]
+            .into_iter()
+            .find_map(|list| call.reply.get(list)?.as_array().filter(|list| !list.is_empty()))
+            .into_iter()
+            .flatten()
+            .filter_map(|error| error.get("code")?.as_str())
+            .take(CODES)
+            .collect();
+        let broken = codes.iter().any(|code| matches!(*code, "INTERNAL_ERROR" | "STORE_ERROR" | "TIMED_OUT"));
+        let level = if call.rejected && broken { Level::Error } else { Level::Info };
+        if !self.tells(level) {
+            return;
+        }
+        let outcome = if call.rejected { "rejected" } else { "ok" };
+        let milliseconds = (call.time.as_secs_f64() * 10_000.0).round() / 10.0;
+        let commit = call.reply.get("commit").and_then(Value::as_str).and_then(|id| id.get(..10));
+        let mut text = call.tool.to_owned();
+        let mut fields = json!({"tool": call.tool});
+        if let Some(session) = &call.session {
+            text.push_str(&format!(" {session}"));
+            fields["session"] = json!(session);
+        }
+        text.push_str(&format!(" {outcome}"));
+        fields["outcome"] = json!(outcome);
+        if call.rejected {
+            text.push_str(&format!(" {}", codes.join(",")));
+            fields["codes"] = json!(codes);
+        }
+        text.push_str(&format!(" {milliseconds:.1} ms"));
+        fields["ms"] = json!(milliseconds);
+        if let Some(commit) = commit {
+            text.push_str(&format!(" commit {commit}"));
+            fields["commit"] = json!(commit);
+        }
+        self.line(level, &text, fields);
+    }
+
+    /// Has panics told of by their place alone: the message may hold a piece of an investigation's text.
+    pub fn take_panics(&self) {
+        let log = self.clone();
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            log.error(format_args!("a bug: panic at {place}"));
+        }));
+    }
+
+    /// Waits until what was told is written, but not long.
+    pub fn flush(&self) {
+        if let Some(lines) = self.writer.lines.get() {
+            let (done, written) = sync_channel(1);
+            if lines.try_send(Message::Flush(done)).is_ok() {
+                // A reader that doesn't read is not waited for.
+                let _ = written.recv_timeout(Duration::from_millis(500));
+            }
+        }
+    }
+
+    fn note(&self, level: Level, what: &dyn Display) {
+        if self.tells(level) {
+            let what = what.to_string();
+            self.line(level, &what, json!({"message": what}));
+        }
+    }
+
+    fn line(&self, level: Level, text: &str, fields: Value) {
+        let time = World::Machine.now().map(|now| now.to_string()).unwrap_or_default();
+        let name = match level {
+            Level::Error => "error",
+            Level::Warn => "warn",
+            Level::Debug => "debug",
+            Level::Off | Level::Info => "info",
+        };
+        let line = match self.format {
+            // One line stays one line, and a terminal gets no commands, whatever is in it.
+            Format::Text => {
+                let text: String =
+                    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+                format!("{time} {name:<5} {text}\n")
+            }
+            Format::Json => {
+                let mut whole = json!({"time": time, "level": name});
+                if let (Some(whole), Value::Object(fields)) = (whole.as_object_mut(), fields) {
+                    whole.extend(fields);
+                }
+                format!("{whole}\n")
+            }
+        };
+        self.writer.write(line);
+    }
+}
+
+/// How many codes of a rejection are told.
+const CODES: usize = 5;
+
+/// How many lines may wait for a slow reader.
+const WAITING: usize = 1024;
+
+/// The end of the id that a call or its reply names: ids begin with the time, so ends differ more. Nothing that is no id.
+pub(super) fn short(fields: &Value) -> Option<String> {
+    let id = fields.get("sessionId")?.as_str()?.trim();
+    let plain = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    (plain && (4..=36).contains(&id.len())).then(|| id[id.len().saturating_sub(8)..].to_ascii_lowercase())
+}
+
+enum Message {
+    Line(String),
+    Flush(SyncSender<()>),
+}
+
+/// The thread that writes; begun with the first line.
+#[derive(Debug, Default)]
+struct Writer {
+    lines: OnceLock<SyncSender<Message>>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Writer {
+    fn write(&self, line: String) {
+        let lines = self.lines.get_or_init(|| {
+            let (sender, lines) = sync_channel(WAITING);
+            let dropped = Arc::clone(&self.dropped);
+            thread::spawn(move || write_all(&lines, &dropped));
+            sender
+        });
+        if lines.try_send(Message::Line(line)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A failure to write is nobody's to mend: whoever read stderr is gone.
+fn write_all(lines: &Receiver<Message>, dropped: &AtomicU64) {
+    let mut stderr = std::io::stderr();
+    for message in lines {
+        match message {
+            Message::Line(line) => {
+                let missing = dropped.swap(0, Ordering::Relaxed);
+                if missing > 0 {
+                    let _ = writeln!(stderr, "({missing} lines were dropped: nobody read them in time)");
+                }
+                let _ = stderr.write_all(line.as_bytes());
+            }
+            Message::Flush(done) => {
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_levels_include_those_before() {
+        let told = |level| {
+            [Level::Error, Level::Warn, Level::Info, Level::Debug]
+                .map(|of| Log::new(level, Format::Text).tells(of))
+        };
+        assert_eq!(told(Level::Off), [false; 4]);
+        assert_eq!(told(Level::Error), [true, false, false, false]);
+        assert_eq!(told(Level::default()), [true, true, false, false]);
+        assert_eq!(told(Level::Debug), [true; 4]);
+        assert!(!Log::new(Level::Off, Format::Text).tells(Level::Off));
+    }
+
+    #[test]
+    fn only_an_id_is_told_of_a_call() {
+        let of = |id: Value| short(&json!({"sessionId": id}));
+        assert_eq!(of(json!("019A3F5C-1D2E-7ABC-8DEF-0123456789AB")), Some("456789ab".to_owned()));
+        assert_eq!(of(json!("89ab")), Some("89ab".to_owned()));
+        for odd in [json!("the password is x"), json!(""), json!(5), json!("aé"), json!("a".repeat(40))] {
+            assert_eq!(of(odd.clone()), None, "{odd}");
+        }
+    }
+}

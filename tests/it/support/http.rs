@@ -1,0 +1,211 @@
+//! A real `tot-mcp` over HTTP, and clients of it that see every byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Sandbox, TOT_MCP};
+
+/// A running server.
+pub struct HttpServer {
+    child: Child,
+    /// Where it says that it listens.
+    pub url: String,
+    stderr: Option<BufReader<ChildStderr>>,
+}
+
+/// What came back.
+pub struct Answer {
+    pub status: u16,
+    pub headers: ureq::http::HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    /// A header's text, empty where it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The message in it, plain or as an event.
+    pub fn message(&self) -> Value {
+        let text = match self.header("content-type") {
+            "text/event-stream" => {
+                self.text.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap()
+            }
+            _ => &self.text,
+        };
+        serde_json::from_str(text).unwrap_or_else(|_| panic!("{} {}", self.status, self.text))
+    }
+}
+
+impl HttpServer {
+    /// On a port that the machine chooses.
+    pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> HttpServer {
+        HttpServer::run(HttpServer::command(sandbox, arguments))
+    }
+
+    /// The command that starts one, to be changed.
+    pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+        let mut command = sandbox.command(TOT_MCP);
+        command.args(["--http", "127.0.0.1:0", "--root"]).arg(sandbox.root()).args(arguments);
+        command
+    }
+
+    pub fn run(mut command: Command) -> HttpServer {
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let url = loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "no address: {said}");
+            said.push_str(&line);
+            if let Some(at) = line.find("http://") {
+                break line[at..].split(['"', '\n']).next().unwrap().to_owned();
+            }
+        };
+        HttpServer { child, url, stderr: Some(stderr) }
+    }
+
+    /// The address without the path.
+    pub fn host(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap().split('/').next().unwrap()
+    }
+
+    /// A bare connection.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    /// Sends a request of any kind to any path.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut request =
+            ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.host()));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .allow_non_standard_methods(true)
+            .build();
+        let agent: ureq::Agent = config.into();
+        let mut response = agent.run(request.body(body.to_owned()).unwrap()).unwrap();
+        Answer {
+            status: response.status().as_u16(),
+            headers: response.headers().clone(),
+            text: response.body_mut().read_to_string().unwrap(),
+        }
+    }
+
+    /// Sends a message as a client does, with more headers.
+    pub fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
+        let usual = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        self.request("POST", "/mcp", &[&usual, headers].concat(), &message.to_string())
+    }
+
+    /// A client of the protocol with sessions.
+    pub fn client<'a>(&'a self, headers: &[(&'a str, &'a str)]) -> Client<'a> {
+        let hello = self.post(headers, &initialize());
+        assert_eq!(hello.status, 200, "{}", hello.text);
+        assert_eq!(hello.message()["result"]["protocolVersion"], "2025-11-25");
+        let client = Client {
+            server: self,
+            session: hello.header("mcp-session-id").to_owned(),
+            headers: headers.to_vec(),
+        };
+        let ready = client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        assert_eq!(ready.status, 202);
+        client
+    }
+
+    /// Asks it to end, as an operator does.
+    #[cfg(unix)]
+    pub fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end, and gives what else it said on stderr. Nothing must be on stdout.
+    pub fn end(&mut self) -> (ExitStatus, String) {
+        let begin = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "it doesn't end");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let (mut said, mut out) = (String::new(), String::new());
+        self.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert_eq!(out, "", "nothing goes to stdout");
+        (status, said)
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that has a session.
+pub struct Client<'a> {
+    server: &'a HttpServer,
+    pub session: String,
+    headers: Vec<(&'a str, &'a str)>,
+}
+
+impl Client<'_> {
+    pub fn send(&self, message: &Value) -> Answer {
+        let own = [("mcp-session-id", self.session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        self.server.post(&[&own, self.headers.as_slice()].concat(), message)
+    }
+
+    /// Calls a tool and gives its structured reply.
+    pub fn call(&self, tool: &str, arguments: Value) -> Value {
+        let answer = self.send(&call(tool, arguments));
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.message()["result"]["structuredContent"].clone()
+    }
+
+    /// Begins an investigation.
+    pub fn start(&self) -> String {
+        let reply = self.call("tot_start", json!({"query": "Why is the sky blue?"}));
+        reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned()
+    }
+
+    /// Sends a request and doesn't wait for the answer, which is on the connection.
+    pub fn begin(&self, message: &Value) -> TcpStream {
+        let mut stream = self.server.connect();
+        let body = message.to_string();
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMcp-Session-Id: {}\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            self.server.host(),
+            self.session,
+            body.len()
+        )
+        .unwrap();
+        stream
+    }
+}
+
+pub fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+        "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}})
+}
+
+pub fn call(tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments}})
+}

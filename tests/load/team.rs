@@ -1,0 +1,154 @@
+//! Many clients on fewer investigations, all writing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{Client, Server, command};
+
+/// What one client saw.
+#[derive(Default)]
+struct Seen {
+    times: Vec<Duration>,
+    /// The investigation, and the commit that was acknowledged.
+    commits: Vec<(String, String)>,
+    problems: Vec<String>,
+}
+
+pub fn run(long: bool) -> Vec<String> {
+    let (clients, investigations, time) = if long { (200, 50, 60) } else { (40, 10, 3) };
+    let time = Duration::from_secs(time);
+    let mut server = Server::start();
+    let mut first = Client::connect(&server.url);
+    let ids: Vec<String> = (0..investigations)
+        .map(|_| {
+            let start = json!({"query": "How much is too much?", "mode": "smoke"});
+            let id = first.call("tot_start", &start).unwrap()["sessionId"].as_str().unwrap().to_owned();
+            let root = node("R1.A", None);
+            first.call("tot_propose", &json!({"sessionId": id, "nodes": [root]})).unwrap();
+            let results =
+                json!([{"nodeId": "R1.A", "state": "EXPLORE", "findings": "Much.", "agentId": "a"}]);
+            let reply = first.call("tot_commit", &json!({"sessionId": id, "results": results})).unwrap();
+            assert_eq!(reply["status"], "OK", "{reply}");
+            id
+        })
+        .collect();
+
+    let ready = Barrier::new(clients);
+    let url = &server.url;
+    let seen: Vec<Seen> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|number| {
+                let (id, ready) = (&ids[number % ids.len()], &ready);
+                scope.spawn(move || {
+                    let mut client = Client::connect(url);
+                    ready.wait();
+                    work(&mut client, number, id, Instant::now() + time)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let memory = server.memory();
+    let mut problems: Vec<String> = seen.iter().flat_map(|seen| seen.problems.clone()).collect();
+    if !server.stop() {
+        problems.push("the server didn't end well".to_owned());
+    }
+
+    let mut acknowledged: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (id, commit) in seen.iter().flat_map(|seen| &seen.commits) {
+        acknowledged.entry(id).or_default().push(commit);
+    }
+    for id in &ids {
+        let git = |arguments: &[&str]| {
+            let mut git = command("git", server.home());
+            let output = git.arg("-C").arg(server.repository(id)).args(arguments).output().unwrap();
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+        };
+        let log = git(&["log", "--first-parent", "--format=%H"]);
+        let history: HashSet<&str> = log.lines().collect();
+        let commits = acknowledged.get(id.as_str()).map_or(&[][..], Vec::as_slice);
+        for commit in commits.iter().filter(|commit| !history.contains(**commit)) {
+            problems.push(format!("{id}: {commit} was acknowledged and is not in the history"));
+        }
+        // The start, the root's proposal and its commit.
+        if history.len() != commits.len() + 3 {
+            problems.push(format!("{id}: {} commits, {} acknowledged", history.len(), commits.len()));
+        }
+        for (what, said) in [
+            ("git status", git(&["status", "--porcelain"])),
+            ("git fsck", git(&["fsck", "--strict", "--no-progress"])),
+        ] {
+            if !said.is_empty() {
+                problems.push(format!("{id}: {what} says: {said}"));
+            }
+        }
+    }
+
+    let mut times: Vec<Duration> = seen.into_iter().flat_map(|seen| seen.times).collect();
+    times.sort();
+    let at = |share: f64| {
+        let index = ((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1));
+        times.get(index).map_or(0.0, |time| time.as_secs_f64() * 1_000.0)
+    };
+    println!(
+        "{clients} clients on {investigations} investigations for {} s: {} calls acknowledged, {:.0} per second",
+        time.as_secs(),
+        times.len(),
+        times.len() as f64 / time.as_secs_f64()
+    );
+    println!(
+        "p50 {:.0} ms, p99 {:.0} ms, longest {:.0} ms; peak memory {:.0} MiB; {} problems",
+        at(0.5),
+        at(0.99),
+        at(1.0),
+        memory.peak as f64 / 1024.0,
+        problems.len()
+    );
+    problems
+}
+
+/// Proposes a node and commits what was found, again and again, as agents of a team do. The ids are its own.
+fn work(client: &mut Client, number: usize, id: &str, end: Instant) -> Seen {
+    let mut seen = Seen::default();
+    let mut round = 0;
+    while Instant::now() < end {
+        round += 1;
+        let name = format!("R2.A{number}x{round}");
+        let findings =
+            format!("Client {number} found {round}.\n\n## References\n- https://example.org/{round}\n");
+        let calls = [
+            ("tot_propose", json!({"sessionId": id, "nodes": [node(&name, Some("R1.A"))]})),
+            (
+                "tot_commit",
+                json!({"sessionId": id, "results": [
+                    {"nodeId": name, "state": "DEAD", "findings": findings, "agentId": format!("agent-{number}")}]}),
+            ),
+        ];
+        for (tool, arguments) in calls {
+            let since = Instant::now();
+            match client.call(tool, &arguments) {
+                Ok(reply) if reply["status"] == "OK" => {
+                    seen.times.push(since.elapsed());
+                    seen.commits
+                        .push((id.to_owned(), reply["commit"].as_str().unwrap_or_default().to_owned()));
+                }
+                Ok(reply) => {
+                    seen.problems.push(format!("{tool} of {name}: {}", reply["errors"]));
+                    return seen;
+                }
+                Err(fault) => {
+                    seen.problems.push(format!("{tool} of {name}: {fault}"));
+                    return seen;
+                }
+            }
+        }
+    }
+    seen
+}
+
+fn node(id: &str, parent: Option<&str>) -> serde_json::Value {
+    json!({"id": id, "parent": parent, "title": format!("Title of {id}"), "plannedAction": "Look."})
+}
