@@ -75,6 +75,15 @@
 //! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
 //! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
 //! 6. Take git's `index.lock` and note in the journal which file it is.
+//! 7. Write the work tree files, each beside its place and then renamed.
+//! 8. Write the new index into `index.lock`.
+//! 9. Move the head by compare-and-swap, with its reflog. The commit is published now.
+//! 10. Rename the index into place.
+//! 11. Empty the journal.
+//!
+//! A kill before 9 is recovered to the old head, a kill after it to the new one; both are one operation, which
+//! brings the journal's paths to whatever the head says. A bare repository skips 6, 7, 8 and 10.
+
 mod commit;
 mod durability;
 mod error;
