@@ -83,8 +83,10 @@ pub fn commit(
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
     let after = investigation.with(&changes);
     let transitions = confirmations(&after, terms, now);
+    let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
+    let after = if moved.is_empty() { after } else { after.with(&moved) };
+    warnings.extend(incomplete_warnings(&after, terms));
     let event = Event::Committed { nodes, transitions };
-    warnings.extend(incomplete_warnings(&investigation.with(&event.changes()), terms));
     Ok(Decision { event: Some(event), warnings })
 }
 

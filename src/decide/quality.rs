@@ -37,21 +37,22 @@ pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
     let (mut valid, mut dead) = (0u32, 0u32);
     let (mut parents, mut children) = (0u32, 0u64);
-    for (node, state, below) in investigation.committed_families() {
-        all += 1;
-        if terms.is_terminal(state) {
-            terminal += 1;
-            terminal_rounds += u64::from(node.round());
+    for kin in investigation.kin() {
+        let nodes = u32::try_from(kin.nodes.len()).unwrap_or(u32::MAX);
+        all += nodes;
+        if terms.is_terminal(&kin.state) {
+            terminal += nodes;
+            terminal_rounds += u64::from(kin.round) * u64::from(nodes);
         }
-        match terms.role(state) {
-            Role::Solution => valid += 1,
-            Role::DeadEnd => dead += 1,
+        match terms.role(&kin.state) {
+            Role::Solution => valid += nodes,
+            Role::DeadEnd => dead += nodes,
             _ => {}
         }
-        let own = below.iter().filter(|child| !child.is_pending()).count() as u64;
+        let own: u64 = kin.children.iter().map(|(_, count)| u64::from(*count)).sum();
         if own > 0 {
-            parents += 1;
-            children += own;
+            parents += nodes;
+            children += own * u64::from(nodes);
         }
     }
     if all == 0 {

@@ -1,7 +1,7 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
 use super::quality::quality;
-use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::domain::{Diagnostic, Investigation, Kin, Node, NodeId, StateName};
 use crate::ruleset::terms::Requirement;
 use crate::ruleset::{Terms, terms};
 
@@ -244,7 +244,9 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 /// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
 pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
     let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
-    for (node, state, children) in investigation.committed_families() {
+    let suspects = investigation.kin().filter(|kin| is_at_odds(kin, terms));
+    for (kin, node) in suspects.flat_map(|kin| kin.nodes.iter().map(move |node| (kin, node))) {
+        let state = &kin.state;
         if terms.ruleset().state(state).is_none() {
             let message =
                 format!("{} is {state}, which is not a state of {}.", node.id, terms.ruleset().name);
@@ -253,12 +255,8 @@ pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> 
                 .suggest(format!("Reclassify it to one of {}.", terms.ruleset().state_list()));
             faults.push((&node.id, fault));
         }
-        if children.is_empty() {
-            continue;
-        }
-        let promoted = node.classification.as_ref().is_some_and(|parent| parent.promoted_by().is_some());
-        let takes_none = terms.is_terminal(state) && !promoted;
-        for (child, below) in children.iter().filter_map(|child| Some((child, child.state()?))) {
+        let takes_none = takes_no_children(kin, terms);
+        for (child, below) in investigation.committed_children(&node.id) {
             // One of an unknown state is a fault of its own.
             if terms.ruleset().state(below).is_none() {
                 continue;
@@ -285,6 +283,18 @@ pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> 
     }
     faults.sort_by_key(|(id, _)| *id);
     faults.into_iter().map(|(_, fault)| fault).collect()
+}
+
+/// Whether these nodes, or children of theirs, can't be as they are.
+fn is_at_odds(kin: &Kin, terms: &Terms) -> bool {
+    let takes_none = takes_no_children(kin, terms);
+    terms.ruleset().state(&kin.state).is_none()
+        || kin.children.iter().any(|(below, _)| takes_none || !terms.allows_child(&kin.state, below))
+}
+
+/// Whether they take no children. A node that a child has closed keeps those it has.
+fn takes_no_children(kin: &Kin, terms: &Terms) -> bool {
+    terms.is_terminal(&kin.state) && !kin.is_promoted
 }
 
 /// What would raise the quality most.

@@ -1,7 +1,7 @@
 //! The tree of nodes, and the questions that every rule asks of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Change, Conclusion, Node, NodeId, SessionId, StateName, Timestamp};
 
@@ -45,7 +45,38 @@ pub struct Investigation {
     conclusion: Option<Arc<Conclusion>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
+    /// One for each of the rounds.
+    kin: Kinship,
 }
+
+/// Committed nodes of one round that no rule about a node and its children can tell apart.
+#[derive(Clone, Debug)]
+pub struct Kin {
+    /// Their round.
+    pub round: u32,
+    /// Their state.
+    pub state: StateName,
+    /// Whether a child brought it about.
+    pub is_promoted: bool,
+    /// How many of the committed children that each of them has are in which state.
+    pub children: Vec<(StateName, u32)>,
+    /// The nodes, by suffix.
+    pub nodes: Vec<Arc<Node>>,
+}
+
+/// The kin in each round, found when somebody first asks. Investigations share those of rounds that are the same in both,
+/// with the rounds below them.
+#[derive(Clone, Debug, Default)]
+struct Kinship(BTreeMap<u32, Arc<OnceLock<Vec<Kin>>>>);
+
+/// It follows from the nodes.
+impl PartialEq for Kinship {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Kinship {}
 
 /// The nodes of one round.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +105,7 @@ impl Investigation {
             rounds: BTreeMap::new(),
             conclusion: None,
             unreadable: Arc::default(),
+            kin: Kinship::default(),
         }
     }
 
@@ -106,6 +138,8 @@ impl Investigation {
                 None => investigation.place(node),
             }
         }
+        let rounds: BTreeSet<u32> = investigation.rounds.keys().copied().collect();
+        investigation.forget_kin(rounds);
         (investigation, faults)
     }
 
@@ -161,19 +195,72 @@ impl Investigation {
         self.children(id).filter_map(|node| Some((node, node.state()?)))
     }
 
-    /// The committed nodes with their states and all their children, by round and suffix: quicker for all of them than
-    /// [`Investigation::children`] for each.
-    pub fn committed_families(&self) -> impl Iterator<Item = (&Arc<Node>, &StateName, &[Arc<Node>])> {
-        self.rounds.iter().flat_map(|(number, round)| {
-            let below = number.checked_add(1).and_then(|next| self.rounds.get(&next));
-            // Both are in the order of their ids.
-            let mut families = below.into_iter().flat_map(|below| &below.families).peekable();
-            round.nodes.values().filter_map(move |node| {
-                while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
-                let own = families.next_if(|(parent, _)| **parent == node.id);
-                Some((node, node.state()?, own.map_or(&[][..], |(_, children)| children)))
-            })
+    /// How many nodes there are, committed and pending.
+    pub fn len(&self) -> usize {
+        self.rounds.values().map(|round| round.nodes.len()).sum()
+    }
+
+    /// Whether there is no node, not even a pending one.
+    pub fn is_empty(&self) -> bool {
+        self.rounds.is_empty()
+    }
+
+    /// All committed nodes by round, and in it by what rules see of a node and its children: for questions that are
+    /// about all of them. There are few kinds even where there are thousands of nodes, and after a change only the
+    /// rounds about it are gone through again.
+    pub fn kin(&self) -> impl Iterator<Item = &Kin> {
+        self.kin.0.iter().flat_map(|(round, kin)| kin.get_or_init(|| self.kin_in(*round)))
+    }
+
+    fn kin_in(&self, number: u32) -> Vec<Kin> {
+        /// State, promoted, and the states of children.
+        type Key<'a> = (&'a StateName, bool, Vec<(&'a StateName, u32)>);
+        let mut kin: BTreeMap<Key<'_>, Vec<Arc<Node>>> = BTreeMap::new();
+        for (node, state, children) in self.committed_families(number) {
+            let mut states: Vec<(&StateName, u32)> = Vec::new();
+            for state in children.iter().filter_map(|child| child.state()) {
+                match states.iter_mut().find(|(other, _)| *other == state) {
+                    Some((_, count)) => *count += 1,
+                    None => states.push((state, 1)),
+                }
+            }
+            states.sort();
+            let is_promoted = node.classification.as_ref().is_some_and(|own| own.promoted_by().is_some());
+            kin.entry((state, is_promoted, states)).or_default().push(Arc::clone(node));
+        }
+        let owned = kin.into_iter().map(|((state, is_promoted, children), nodes)| Kin {
+            round: number,
+            state: state.clone(),
+            is_promoted,
+            children: children.into_iter().map(|(state, count)| (state.clone(), count)).collect(),
+            nodes,
+        });
+        owned.collect()
+    }
+
+    /// The committed nodes of a round with their states and all their children, by suffix.
+    fn committed_families(
+        &self,
+        number: u32,
+    ) -> impl Iterator<Item = (&Arc<Node>, &StateName, &[Arc<Node>])> {
+        let below = number.checked_add(1).and_then(|next| self.rounds.get(&next));
+        // Both are in the order of their ids.
+        let mut families = below.into_iter().flat_map(|below| &below.families).peekable();
+        self.in_round(number).filter_map(move |node| {
+            while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
+            let own = families.next_if(|(parent, _)| **parent == node.id);
+            Some((node, node.state()?, own.map_or(&[][..], |(_, children)| children)))
         })
+    }
+
+    /// Forgets the kin of these rounds, which are others by now.
+    fn forget_kin(&mut self, rounds: impl IntoIterator<Item = u32>) {
+        for round in rounds {
+            match self.rounds.contains_key(&round) {
+                true => drop(self.kin.0.insert(round, Arc::default())),
+                false => drop(self.kin.0.remove(&round)),
+            }
+        }
     }
 
     /// The nodes without a parent, committed and pending.
@@ -196,7 +283,7 @@ impl Investigation {
 
     /// All nodes in depth-first preorder: each root, then its children by suffix.
     pub fn preorder(&self) -> Vec<&Arc<Node>> {
-        let mut order = Vec::with_capacity(self.rounds.values().map(|round| round.nodes.len()).sum());
+        let mut order = Vec::with_capacity(self.len());
         let mut stack: Vec<&Arc<Node>> = self.roots().collect();
         stack.reverse();
         while let Some(node) = stack.pop() {
@@ -212,15 +299,25 @@ impl Investigation {
     /// its history): what has no place in the tree is not checked again.
     pub fn with(&self, changes: &[Change]) -> Investigation {
         let mut next = self.clone();
+        let mut changed = BTreeSet::new();
         for change in changes {
             match change {
                 Change::Meta(meta) => next.meta = Arc::clone(meta),
-                Change::Node(node) => next.place(Arc::clone(node)),
-                Change::NodeRemoved(id) => next.remove(id),
+                Change::Node(node) => {
+                    changed.insert(node.round());
+                    next.place(Arc::clone(node));
+                }
+                Change::NodeRemoved(id) => {
+                    changed.insert(id.round());
+                    next.remove(id);
+                }
                 Change::Concluded(conclusion) => next.conclusion = Some(Arc::clone(conclusion)),
                 Change::Reopened => next.conclusion = None,
             }
         }
+        // What nodes are depends on their children, too.
+        let above: Vec<u32> = changed.iter().map(|round| round.saturating_sub(1)).collect();
+        next.forget_kin(changed.into_iter().chain(above));
         next
     }
 
@@ -281,6 +378,103 @@ impl Round {
             family.retain(|other| other.id != node.id);
             if family.is_empty() {
                 self.families.remove(parent);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::Classification;
+
+    fn meta() -> Meta {
+        Meta {
+            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
+            title: "T".into(),
+            query: "Q".into(),
+            context: None,
+            ruleset: "single-root".into(),
+            mode: "deep".into(),
+            min_rounds: 1,
+            min_roots: 1,
+            allow_early_terminal: false,
+            started_at: Timestamp::from_milliseconds(0).unwrap(),
+        }
+    }
+
+    fn node(id: &str, state: Option<&str>) -> Arc<Node> {
+        let at = Timestamp::from_milliseconds(0).unwrap();
+        let id: NodeId = id.parse().unwrap();
+        let above = &id.suffix()[..id.suffix().len() - 1];
+        let parent = (!above.is_empty()).then(|| format!("R{}.{above}", id.round() - 1).parse().unwrap());
+        let classification = state.map(|state| Classification {
+            state: state.parse().unwrap(),
+            requested_state: None,
+            agent_id: None,
+            committed_at: at,
+            findings: "F".into(),
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            warnings: Vec::new(),
+            reclassified: Vec::new(),
+        });
+        Arc::new(Node {
+            id,
+            parent,
+            title: "T".into(),
+            planned_action: "P".into(),
+            proposed_at: at,
+            classification,
+        })
+    }
+
+    /// What the nodes of each kin are, by a look at each node and its children.
+    fn plain(investigation: &Investigation) -> BTreeMap<NodeId, (StateName, BTreeMap<StateName, u32>)> {
+        let of = |node: &Arc<Node>, state: &StateName| {
+            let mut states = BTreeMap::new();
+            for (_, state) in investigation.committed_children(&node.id) {
+                *states.entry(state.clone()).or_default() += 1;
+            }
+            (node.id.clone(), (state.clone(), states))
+        };
+        investigation.committed().map(|(node, state)| of(node, state)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn kin_are_right_after_every_change_and_those_asked_before_stay_so(
+            changes in prop::collection::vec((0usize..4, 0usize..3, 0usize..4, any::<bool>()), 1..24),
+        ) {
+            let mut investigation = Investigation::from_facts(meta(), [node("R1.A", Some("OPEN"))], None).0;
+            let mut earlier = Vec::new();
+            for (depth, step, state, is_asked) in changes {
+                let id = format!("R{}.A{}", depth + 2, ["1", "2", "3"][step].repeat(depth + 1));
+                let state = [None, Some("OPEN"), Some("SHUT"), Some("GONE")][state];
+                let change = match state {
+                    Some("GONE") => Change::NodeRemoved(id.parse().unwrap()),
+                    state => Change::Node(node(&id, state)),
+                };
+                investigation = investigation.with(&[change]);
+                if is_asked {
+                    earlier.push((investigation.clone(), plain(&investigation)));
+                    prop_assert!(investigation.kin().count() <= investigation.len());
+                }
+            }
+            earlier.push((investigation.clone(), plain(&investigation)));
+            for (investigation, expected) in earlier {
+                let mut found = BTreeMap::new();
+                for kin in investigation.kin() {
+                    for node in &kin.nodes {
+                        prop_assert_eq!(node.round(), kin.round);
+                        let children = kin.children.iter().cloned().collect();
+                        prop_assert!(found.insert(node.id.clone(), (kin.state.clone(), children)).is_none());
+                    }
+                }
+                prop_assert_eq!(found, expected);
             }
         }
     }

@@ -17,6 +17,6 @@ pub mod time;
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
-pub use investigation::{Investigation, Meta, StructureFault};
+pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{Author, Classification, Conclusion, Node, Reclassification, Warning};
 pub use time::Timestamp;

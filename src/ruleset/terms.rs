@@ -274,35 +274,35 @@ impl<'a> Terms<'a> {
 
     /// What a committed node owes and has; `None` for pending and terminal ones.
     pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement> {
-        let children = investigation.committed_children(&node.id).map(|(_, state)| state);
+        let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
         self.required(node.state()?, node.round(), children)
     }
 
+    /// The same, of its state, its round, and how many children are in which state.
     fn required<'s>(
         &self,
         state: &StateName,
         round: u32,
-        children: impl Iterator<Item = &'s StateName>,
+        children: impl Iterator<Item = (&'s StateName, u32)>,
     ) -> Option<Requirement> {
         let (needs, of) = self.owed(state, round)?;
-        let has = children.filter(|state| of.is_none_or(|of| of.contains(state))).count();
-        Some(Requirement {
-            needs,
-            has: u32::try_from(has).unwrap_or(u32::MAX),
-            of: of.map(<[StateName]>::to_vec),
-        })
+        let counted = children.filter(|(state, _)| of.is_none_or(|of| of.contains(state)));
+        let has = counted.fold(0, |sum: u32, (_, count)| sum.saturating_add(count));
+        Some(Requirement { needs, has, of: of.map(<[StateName]>::to_vec) })
     }
 
-    /// The open nodes that still lack children, with what they lack.
+    /// The open nodes that still lack children, with what they lack, by round and suffix.
     pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement)> {
-        investigation
-            .committed_families()
-            .filter_map(|(node, state, children)| {
-                let children = children.iter().filter_map(|child| child.state());
-                Some((node.as_ref(), self.required(state, node.round(), children)?))
-            })
-            .filter(|(_, requirement)| requirement.missing() > 0)
-            .collect()
+        let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
+        for kin in investigation.kin() {
+            let children = kin.children.iter().map(|(state, count)| (state, *count));
+            let requirement = self.required(&kin.state, kin.round, children);
+            if let Some(requirement) = requirement.filter(|requirement| requirement.missing() > 0) {
+                incomplete.extend(kin.nodes.iter().map(|node| (node.as_ref(), requirement.clone())));
+            }
+        }
+        incomplete.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+        incomplete
     }
 
     /// Whether every node is terminal before the minimum round, so that nothing could go on.

@@ -10,8 +10,8 @@
 //! - `ours` is the store alone: `Git::commit`, in a process that lives on.
 //! - `git` is `git add` of the three files and `git commit`, after writing them into the work tree.
 //! - `libgit2` is the same through the `git2` crate, in a process that lives on.
-//! - `call` is the whole of two calls: three nodes proposed, and three results of 3 KB committed, through `Service`:
-//!   finding, loading, deciding, writing the files' text and two commits.
+//! - `call` is the whole of two calls of tools: three nodes proposed, and three results of 3 KB committed, from the
+//!   arguments to the reply: finding, loading, deciding, writing the files' text, two commits, and what follows from each.
 //! - `load` reads and parses all nodes in a process that has none in memory; `again` is a load that finds nothing new.
 //!
 //! ```text
@@ -35,11 +35,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tree_of_thoughts::decide::commit::{Finding, commit};
-use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
+use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Classification, Event, Meta, Node, NodeId, Timestamp};
 use tree_of_thoughts::format::{self, layout, meta_file};
-use tree_of_thoughts::mcp::Service;
+use tree_of_thoughts::mcp::{Service, Tool, tools};
 use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::store::Store;
 use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, FileChange, Git, Options};
@@ -233,7 +232,7 @@ impl Contestant for Libgit2 {
 }
 
 struct Call {
-    service: Service,
+    tools: Vec<Tool>,
     session: String,
     parents: Vec<NodeId>,
 }
@@ -243,7 +242,14 @@ impl Call {
         let service = Service::new(root, World::Machine, None).with_durability(durability(durable));
         let session = seed.meta.id.to_string();
         assert!(service.read(&session).is_ok());
-        Call { service, session, parents: seed.parents.clone() }
+        Call { tools: tools::all(&Arc::new(service)), session, parents: seed.parents.clone() }
+    }
+
+    fn call(&self, name: &str, arguments: Value) {
+        let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
+        let reply = tool.answer(arguments);
+        assert!(!reply.rejected, "{}", reply.content);
+        assert!(reply.content["commit"].is_string());
     }
 }
 
@@ -251,40 +257,29 @@ impl Contestant for Call {
     fn commit(&mut self, round: usize, _: &[FileChange]) -> Duration {
         let parent = &self.parents[round % self.parents.len()];
         let ids = [0, 1, 2].map(|n| parent.child(&step(parent, 100 + round * 3 + n)).unwrap().to_string());
-        let nodes = ids.iter().map(|id| NewNode {
-            id: id.clone(),
-            parent: Some(parent.to_string()),
-            title: "Look further".into(),
-            planned_action: "Read what is there.".into(),
-        });
-        let request = Propose { nodes: nodes.collect(), withdraw: Vec::new() };
-        let results: Vec<Finding> = ids
+        let nodes: Vec<Value> = ids
             .iter()
-            .map(|id| Finding {
-                node_id: id.clone(),
-                state: "EXPLORE".into(),
-                findings: text(&format!("{id} of {round}")),
-                agent_id: Some(format!("agent-{id}")),
-                ..Finding::default()
+            .map(|id| {
+                json!({
+                    "id": id, "parent": parent.to_string(), "title": "Look further",
+                    "plannedAction": "Read what is there.",
+                })
             })
             .collect();
+        let results: Vec<Value> = ids
+            .iter()
+            .map(|id| {
+                json!({
+                    "nodeId": id, "state": "EXPLORE", "findings": text(&format!("{id} of {round}")),
+                    "agentId": format!("agent-{id}"),
+                })
+            })
+            .collect();
+        let propose = json!({"sessionId": self.session, "nodes": nodes});
+        let commit = json!({"sessionId": self.session, "results": results});
         timed(|| {
-            let proposed = self
-                .service
-                .write(&self.session, |investigation, terms, now| {
-                    propose(investigation, terms, request.clone(), now)
-                })
-                .map_err(|refusal| refusal.errors)
-                .unwrap();
-            assert!(proposed.decision.event.is_some());
-            let committed = self
-                .service
-                .write(&self.session, |investigation, terms, now| {
-                    commit(investigation, terms, results.clone(), now)
-                })
-                .map_err(|refusal| refusal.errors)
-                .unwrap();
-            assert!(committed.decision.event.is_some());
+            self.call("tot_propose", propose);
+            self.call("tot_commit", commit);
         })
     }
 }

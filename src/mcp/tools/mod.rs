@@ -87,7 +87,7 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
 /// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let (investigation, terms) = (standing.investigation(), standing.terms());
-    let nodes = investigation.nodes().count();
+    let nodes = investigation.len();
     let address = || Address::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
     match form {

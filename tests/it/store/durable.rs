@@ -1,6 +1,6 @@
 //! What `--durable` promises, as the system sees it: nothing that a call wrote is only in memory when it is acknowledged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::process::Command;
 
 use serde_json::json;
@@ -10,13 +10,33 @@ use crate::support::{Sandbox, Server, TOT_MCP, node, result};
 /// What of a trace is looked at: writes to files, renamings, what waits for the disk, and the answers.
 const CALLS: &str = "trace=write,writev,pwrite64,rename,renameat,renameat2,fsync,fdatasync,syncfs";
 
+/// The calls of a trace in the order in which they returned. One during which another thread called something stands in
+/// two parts, which are put together.
+fn calls(trace: &str) -> Vec<String> {
+    let mut begun = HashMap::new();
+    let mut calls = Vec::new();
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let call = call.trim_start();
+        if let Some(start) = call.strip_suffix("<unfinished ...>") {
+            begun.insert(thread, start);
+        } else if let Some((_, end)) =
+            call.strip_prefix("<... ").and_then(|call| call.split_once(" resumed>"))
+        {
+            calls.extend(begun.remove(thread).map(|start| format!("{start}{end}")));
+        } else {
+            calls.push(call.to_owned());
+        }
+    }
+    calls
+}
+
 /// The paths that were written or renamed and not synced before an answer, by answer.
 fn unsynced_at_answers(trace: &str, root: &str) -> Vec<BTreeSet<String>> {
     let mut dirty = BTreeSet::new();
     let mut answers = Vec::new();
-    for line in trace.lines() {
-        let Some((_, call)) = line.split_once(' ') else { continue };
-        let call = call.trim_start();
+    for call in calls(trace) {
+        let call = call.as_str();
         let path = || call.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(path, _)| path);
         let succeeded = call.rsplit_once("= ").is_some_and(|(_, status)| !status.starts_with('-'));
         match call.split_once('(').map_or("", |(name, _)| name) {
