@@ -118,7 +118,8 @@ pub(super) fn fold(text: &str) -> String {
 /// A picture in place of a character that cannot be seen.
 pub(super) fn visible(c: char) -> char {
     match c {
-        '\n' | '\t' => c,
+        // Most are: this is asked of every character of a site.
+        ' '..='~' | '\n' | '\t' => c,
         '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
         '\u{7F}' => '\u{2421}',
         c if is_hidden(c) => '\u{FFFD}',
@@ -129,7 +130,8 @@ pub(super) fn visible(c: char) -> char {
 /// Whether a character hides, reorders or controls text, or is none at all. Tab and line feed do not.
 pub fn is_hidden(c: char) -> bool {
     match c {
-        '\n' | '\t' => false,
+        // Most are: this is asked of every character of a site.
+        ' '..='~' | '\n' | '\t' => false,
         '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => true,
         // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
         // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;
