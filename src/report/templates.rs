@@ -420,3 +420,17 @@ fn read_folder(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_raised_together_and_nothing_else_is() {
+        let raised = |html: &str, level| raise_headings(html.to_owned(), level);
+        let html = "<h4 id=\"a\">A</h4><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h6>B</h6>";
+        assert_eq!(raised(html, 2), "<h2 id=\"a\">A</h2><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h4>B</h4>");
+        assert_eq!(raised(html, 4), html);
+        assert_eq!(raised("<hr><p></p>", 2), "<hr><p></p>");
+    }
+}

@@ -16,8 +16,8 @@ the graph among them, and has its time by the clock beside it; mdBook reads the 
 for each node. Memory is the most that was resident. Without a graph there is no page of ours, so the graph is also timed
 alone: drawn several times in one process, and `dot -Tsvg` on the same graph.
 
-The others take minutes for 10,000 nodes, so there they run once, and end at LIMIT: a figure with `>` is of one that was
-not done by then. All in all that is a quarter of an hour or so.
+For 10,000 nodes mdBook takes minutes, so there the others run once, and end at LIMIT: a figure with `>` is of one that
+was not done by then. On four busy cores all of it takes ten minutes.
 """
 
 import os

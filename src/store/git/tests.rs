@@ -987,6 +987,28 @@ fn a_diff_names_files_only() {
 }
 
 #[test]
+fn what_a_pack_holds_as_differences_is_read_whole_in_any_order() {
+    let bench = Bench::new();
+    let text = |version: usize| {
+        (0..200)
+            .map(|line| format!("{} {line}\n", if line < version { version } else { 0 }))
+            .collect::<String>()
+    };
+    let commits: Vec<CommitId> =
+        (1..40).map(|version| bench.commit(&[change("a", &text(version))])).collect();
+    bench.run(&["gc", "-q", "--prune=now"]);
+    let git = open(&bench.dir()).unwrap();
+    let blobs: Vec<BlobId> = commits
+        .iter()
+        .map(|commit| git.files(*commit).unwrap().iter().find(|file| file.path == "a").unwrap().blob)
+        .collect();
+    let reader = git.reader();
+    for at in (0..blobs.len()).chain((0..blobs.len()).rev()) {
+        assert_eq!(reader.read(blobs[at], 1 << 20).unwrap(), text(at + 1).into_bytes());
+    }
+}
+
+#[test]
 fn a_file_over_the_limit_is_not_read() {
     let bench = Bench::with(&[change("big", &"x".repeat(100_000))]);
     let blob = bench.git.files(bench.first).unwrap()[0].blob;
