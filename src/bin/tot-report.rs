@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// A sixth less processor time for 1,000 nodes than with glibc's; Cargo.toml says what else it is for.
+/// An eighth less processor time for 1,000 nodes than with glibc's, for more memory (119 MB in place of 73).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
