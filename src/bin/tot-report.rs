@@ -2,6 +2,10 @@
 
 use std::process::ExitCode;
 
+/// An eighth less processor time for 1,000 nodes than with glibc's, for more memory (119 MB in place of 73).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     tree_of_thoughts::cli::report(std::env::args_os())
 }

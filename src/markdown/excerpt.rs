@@ -2,7 +2,11 @@
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::{parse, reference::is_references, text::fold};
+use super::{
+    parse::{self, Parsed, Source},
+    reference::is_references,
+    text::fold,
+};
 
 /// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
 /// that with its `…` it has at most `max_chars` characters.
@@ -10,20 +14,28 @@ use super::{parse, reference::is_references, text::fold};
 /// A heading is followed by a colon. Code blocks, tables, footnotes, rules, and what stands from a References heading
 /// on are left out (a text that has nothing else gives these); between two sentences a `…` stands for a block or table; raw HTML is text, as in [`to_html`](super::to_html). It is not escaped.
 pub fn excerpt(markdown: &str, max_chars: usize) -> String {
-    let source = parse::normalise(markdown);
-    let (events, _) = parse::events(&source);
-    let mut words = plain(&events, max_chars, Extent::Prose);
-    if words.is_empty() {
-        words = plain(&events, max_chars, Extent::All);
-    }
-    cut(words, max_chars)
+    Source::new(markdown).parse().excerpt(max_chars)
 }
 
 /// All of a text without its markup, on one line: for a search. Cut as an [`excerpt`] is.
 pub fn plain_text(markdown: &str, max_chars: usize) -> String {
-    let source = parse::normalise(markdown);
-    let (events, _) = parse::events(&source);
-    cut(plain(&events, max_chars, Extent::All), max_chars)
+    Source::new(markdown).parse().plain_text(max_chars)
+}
+
+impl Parsed<'_> {
+    /// As [`excerpt`].
+    pub fn excerpt(&self, max_chars: usize) -> String {
+        let mut words = plain(&self.events, max_chars, Extent::Prose);
+        if words.is_empty() {
+            words = plain(&self.events, max_chars, Extent::All);
+        }
+        cut(words, max_chars)
+    }
+
+    /// As [`plain_text`].
+    pub fn plain_text(&self, max_chars: usize) -> String {
+        cut(plain(&self.events, max_chars, Extent::All), max_chars)
+    }
 }
 
 /// What of a text is kept.

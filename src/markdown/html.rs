@@ -9,7 +9,7 @@ use std::{
 use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
 
 use super::{
-    parse::{self, Located},
+    parse::{Located, Parsed, Source},
     sanitize::{REL, is_language, sanitize},
     text::{attribute_into, bare_urls, escape_into, fold, is_hidden, safe_url},
 };
@@ -49,11 +49,16 @@ pub struct HtmlOptions<'a> {
 /// - Quotes and lists below 32 levels, emphasis below 16, and everything after 30,000 elements loses its markup
 ///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
-    let source = parse::normalise(markdown);
-    let (events, _) = parse::events(&source);
-    let mut writer = Writer::new(&events, options);
-    writer.run(&events);
-    sanitize(&writer.finish())
+    Source::new(markdown).parse().to_html(options)
+}
+
+impl Parsed<'_> {
+    /// As [`to_html`].
+    pub fn to_html(&self, options: &HtmlOptions<'_>) -> String {
+        let mut writer = Writer::new(&self.events, options);
+        writer.run(&self.events);
+        sanitize(&writer.finish())
+    }
 }
 
 struct Writer {

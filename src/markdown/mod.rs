@@ -22,6 +22,8 @@
 //!
 //! # How
 //!
+//! A text of which several things are asked is parsed once: [`Source::parse`].
+//!
 //! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
 //!    bare URLs.
 //! 2. `reference` reads mentions from them; `html` filters and writes them, `sanitize` is the second fence
@@ -38,5 +40,6 @@ mod text;
 
 pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, to_html};
-pub use reference::{Mention, MentionKind, lists_references, references};
+pub use parse::{Parsed, Source};
+pub use reference::{Mention, MentionKind, references};
 pub use text::is_hidden;

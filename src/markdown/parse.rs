@@ -14,22 +14,40 @@ pub(super) struct Definition {
     pub title: Option<String>,
 }
 
-/// Line ends as `\n`, and no byte order mark.
-pub(super) fn normalise(markdown: &str) -> Cow<'_, str> {
-    let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
-    if markdown.contains('\r') {
-        Cow::Owned(markdown.replace("\r\n", "\n").replace('\r', "\n"))
-    } else {
-        Cow::Borrowed(markdown)
+/// A text with its line ends as `\n`, and no byte order mark.
+pub struct Source<'t>(Cow<'t, str>);
+
+impl<'t> Source<'t> {
+    /// The text, copied only if it has to be changed.
+    pub fn new(markdown: &'t str) -> Self {
+        let markdown = markdown.strip_prefix('\u{FEFF}').unwrap_or(markdown);
+        Source(if markdown.contains('\r') {
+            Cow::Owned(markdown.replace("\r\n", "\n").replace('\r', "\n"))
+        } else {
+            Cow::Borrowed(markdown)
+        })
+    }
+
+    /// Parses it: once, for all that is asked of the text.
+    pub fn parse(&self) -> Parsed<'_> {
+        let (events, definitions) = events(&self.0);
+        Parsed { source: &self.0, events, definitions }
     }
 }
 
-/// All events of a [`normalise`]d text, and its link reference definitions in order.
+/// A text that was parsed.
+pub struct Parsed<'s> {
+    pub(super) source: &'s str,
+    pub(super) events: Vec<Located<'s>>,
+    pub(super) definitions: Vec<Definition>,
+}
+
+/// All events of a text, and its link reference definitions in order.
 ///
 /// Neighbouring text is one event: the parser splits it at `_`, `*`, `[`, entities and escapes, and nobody who
 /// looks for a URL could use the pieces. Emphasis that begins in the middle of a bare URL (`https://x/_a_/b`)
 /// is text again, as it is on GitHub.
-pub(super) fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
+fn events(markdown: &str) -> (Vec<Located<'_>>, Vec<Definition>) {
     let parser = Parser::new_ext(markdown, options()).into_offset_iter();
     // The parser keeps them in a hash map, in no order.
     let mut definitions: Vec<_> = parser

@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::{
-    parse::{self, Definition},
+    parse::{self, Definition, Parsed, Source},
     text::{bare_urls, fold, is_hidden, is_web_url},
 };
 
@@ -46,33 +46,6 @@ pub enum MentionKind {
     Path,
 }
 
-/// Whether a text has a section headed "References" or "Reference", which [`references`] reads paths from.
-pub fn lists_references(markdown: &str) -> bool {
-    // Most texts without one don't hold the word at all.
-    let word = b"reference";
-    if !markdown.as_bytes().windows(word.len()).any(|bytes| bytes.eq_ignore_ascii_case(word)) {
-        return false;
-    }
-    let source = parse::normalise(markdown);
-    let (events, _) = parse::events(&source);
-    let mut heading: Option<String> = None;
-    for (event, _) in &events {
-        match event {
-            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
-            Event::End(TagEnd::Heading(_)) if heading.take().is_some_and(|text| is_references(&text)) => {
-                return true;
-            }
-            Event::Text(piece) | Event::Code(piece) => {
-                if let Some(text) = &mut heading {
-                    text.push_str(piece);
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
 /// The sources that one finding cites, in order of first mention; each target, with its line, once. Of several
 /// titles the first stays.
 ///
@@ -84,16 +57,41 @@ pub fn lists_references(markdown: &str) -> bool {
 ///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
 ///   and a file extension, is one. White space is never part of a path.
 pub fn references(markdown: &str) -> Vec<Mention> {
-    let source = parse::normalise(markdown);
-    let (events, definitions) = parse::events(&source);
-    let mut reader = Reader::default();
-    for (event, range) in &events {
-        reader.take(&source, event, range);
+    Source::new(markdown).parse().references()
+}
+
+impl Parsed<'_> {
+    /// As [`references`].
+    pub fn references(&self) -> Vec<Mention> {
+        let mut reader = Reader::default();
+        for (event, range) in &self.events {
+            reader.take(self.source, event, range);
+        }
+        reader.end_line();
+        reader.define(&self.definitions);
+        reader.found.sort_by_key(|(at, _)| *at);
+        deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
     }
-    reader.end_line();
-    reader.define(definitions);
-    reader.found.sort_by_key(|(at, _)| *at);
-    deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
+
+    /// Whether the text has a section headed "References" or "Reference", which [`references`] reads paths from.
+    pub fn lists_references(&self) -> bool {
+        let mut heading: Option<String> = None;
+        for (event, _) in &self.events {
+            match event {
+                Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+                Event::End(TagEnd::Heading(_)) if heading.take().is_some_and(|text| is_references(&text)) => {
+                    return true;
+                }
+                Event::Text(piece) | Event::Code(piece) => {
+                    if let Some(text) = &mut heading {
+                        text.push_str(piece);
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
 }
 
 #[derive(Default)]
@@ -220,11 +218,12 @@ impl Reader {
         self.found.extend(found.into_iter().map(|(range, mention)| ((line.at, range.start), mention)));
     }
 
-    fn define(&mut self, definitions: Vec<Definition>) {
+    fn define(&mut self, definitions: &[Definition]) {
         for Definition { at, target, title } in definitions {
-            if is_citable_url(&target) {
-                let title = title.and_then(|title| title_of(&title, &target));
-                self.found.push(((at, 0), Mention { target, kind: MentionKind::Url, line: None, title }));
+            if is_citable_url(target) {
+                let title = title.as_ref().and_then(|title| title_of(title, target));
+                let mention = Mention { target: target.clone(), kind: MentionKind::Url, line: None, title };
+                self.found.push(((*at, 0), mention));
             }
         }
     }

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, excerpt, lists_references, plain_text, references,
+    HtmlOptions, Mention, MentionKind, excerpt, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
     to_html,
 };
@@ -825,7 +825,7 @@ fn a_list_of_references_is_a_section_of_that_name() {
         ("```\n## References\n```", false),
         ("## References to it\n\n- src/a.rs", false),
     ] {
-        assert_eq!(lists_references(text), lists, "{text}");
+        assert_eq!(super::Source::new(text).parse().lists_references(), lists, "{text}");
     }
 }
 

@@ -82,26 +82,35 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
 
 /// Appends text for element content or a quoted attribute, hidden characters made visible.
 pub(super) fn escape_into(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(visible(c)),
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| matches!(c, '&' | '<' | '>' | '"' | '\'') || visible(c) != c) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        match chars.next() {
+            Some('&') => out.push_str("&amp;"),
+            Some('<') => out.push_str("&lt;"),
+            Some('>') => out.push_str("&gt;"),
+            Some('"') => out.push_str("&quot;"),
+            Some('\'') => out.push_str("&#39;"),
+            hidden => out.extend(hidden.map(visible)),
         }
+        rest = chars.as_str();
     }
+    out.push_str(rest);
 }
 
 /// Text of one line: white space folded, hidden characters made visible.
 pub(super) fn fold(text: &str) -> String {
-    let mut folded = String::new();
+    let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !folded.is_empty() {
             folded.push(' ');
         }
-        folded.extend(word.chars().map(visible));
+        if word.bytes().all(|byte| byte.is_ascii_graphic()) {
+            folded.push_str(word);
+        } else {
+            folded.extend(word.chars().map(visible));
+        }
     }
     folded
 }
@@ -109,7 +118,8 @@ pub(super) fn fold(text: &str) -> String {
 /// A picture in place of a character that cannot be seen.
 pub(super) fn visible(c: char) -> char {
     match c {
-        '\n' | '\t' => c,
+        // Most are: this is asked of every character of a site.
+        ' '..='~' | '\n' | '\t' => c,
         '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
         '\u{7F}' => '\u{2421}',
         c if is_hidden(c) => '\u{FFFD}',
@@ -120,7 +130,8 @@ pub(super) fn visible(c: char) -> char {
 /// Whether a character hides, reorders or controls text, or is none at all. Tab and line feed do not.
 pub fn is_hidden(c: char) -> bool {
     match c {
-        '\n' | '\t' => false,
+        // Most are: this is asked of every character of a site.
+        ' '..='~' | '\n' | '\t' => false,
         '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => true,
         // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
         // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;

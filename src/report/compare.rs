@@ -11,7 +11,8 @@ use super::Input;
 use super::difference::{Difference, difference};
 use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView};
-use super::templates::SafeHtml;
+use super::templates::{SafeHtml, Shared};
+use super::texts;
 use crate::domain::{
     Author, Classification, Conclusion, Investigation, Meta, Node, NodeId, Reclassification,
 };
@@ -44,7 +45,7 @@ pub(super) struct CompareView {
     /// Nodes that became an answer or none, or that are verified or no longer so.
     pub answers: Vec<AnswerChange>,
     /// Proposed since, and still pending.
-    pub proposed: Vec<Card>,
+    pub proposed: Vec<Shared<Card>>,
     /// Committed since.
     pub committed: Vec<Committed>,
     pub reclassified: Vec<Reclassified>,
@@ -94,7 +95,7 @@ pub(super) struct AnswerChange {
 /// A node that was committed since.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Committed {
-    pub card: Card,
+    pub card: Shared<Card>,
     /// Whether it stood before as a proposal.
     pub was_proposed: bool,
 }
@@ -102,7 +103,7 @@ pub(super) struct Committed {
 /// A node that changed its state by a later call.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Reclassified {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub from: StateView,
     pub to: StateView,
     /// Each step, oldest first.
@@ -112,14 +113,14 @@ pub(super) struct Reclassified {
 /// A node with other differences, and those.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changed {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub fields: Vec<Field>,
 }
 
 /// A node that is no longer there.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
-    pub card: Card,
+    pub card: Shared<Card>,
     /// Whether it had been committed: no call removes such a node.
     pub was_committed: bool,
 }
@@ -127,7 +128,7 @@ pub(super) struct Gone {
 /// A node, with a page only where it still stands.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeRef {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub has_page: bool,
 }
 
@@ -188,7 +189,7 @@ pub(super) fn view(input: &Input, report: &Report, comparison: &Comparison) -> C
 
 impl CompareView {
     /// Sorts a node that stands now into the lists.
-    fn add(&mut self, card: &Card, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
+    fn add(&mut self, card: &Shared<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
         let mut fields = Vec::new();
         if let Some(before) = before {
             fields.extend(text("Title", &before.title, &after.title));
@@ -256,7 +257,12 @@ impl Side {
 fn cards(snapshot: &Snapshot) -> Cards<'_> {
     let investigation = snapshot.investigation.as_ref();
     let file = snapshot.ruleset.as_ref().ok();
-    Cards::new(investigation, file.map(|file| Terms::new(&file.ruleset, investigation.meta())), &[])
+    Cards::new(
+        investigation,
+        file.map(|file| Terms::new(&file.ruleset, investigation.meta())),
+        &[],
+        texts::excerpt,
+    )
 }
 
 fn answers(
@@ -271,7 +277,7 @@ fn answers(
         Some(None) => "no answer",
         None => "not there",
     };
-    let is_answer = |card: Option<&Card>| card.is_some_and(|card| card.verified.is_some());
+    let is_answer = |card: Option<&Shared<Card>>| card.is_some_and(|card| card.verified.is_some());
     let removed = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
     let nodes = new.preorder().into_iter().chain(removed);
     nodes
@@ -299,7 +305,7 @@ fn gone(node: &Node, new: &Investigation, cards: &Cards<'_>) -> Option<Gone> {
 
 /// A change of state by calls: what was there before is still there, and more came.
 fn reclassified(
-    card: &Card,
+    card: &Shared<Card>,
     old: &Classification,
     new: &Classification,
     mut steps: Vec<Change>,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Input;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
+use super::templates::Shared;
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
 use crate::store::HistoryEntry;
 
@@ -81,7 +82,7 @@ pub(super) struct HappeningView {
     pub node: Option<String>,
     pub title: Option<String>,
     /// The node as it is now.
-    pub card: Option<Card>,
+    pub card: Option<Shared<Card>>,
     pub from: Option<StateView>,
     pub to: Option<StateView>,
     /// The state that was asked for in place of `to`.

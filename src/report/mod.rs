@@ -2,8 +2,9 @@
 //!
 //! # How
 //!
-//! 1. `model` turns each [`Input`] into typed data for the pages; `references` what it cites, `history` what its commits did, `json` what
-//!    `investigation.json` holds, `search` what a search looks through.
+//! 1. `texts` reads what each node says, once; `model` turns each [`Input`] into typed data for the pages; `references`
+//!    what it cites, `history` what its commits did, `json` what `investigation.json` holds, `search` what a search
+//!    looks through.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
 //!    folder of the user's that replaces some of its files.
 //! 3. [`build`] puts the pages together: a map of relative path to bytes. Up to here everything is pure. With several
@@ -37,6 +38,7 @@ mod structured;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod write;
 
 use std::path::PathBuf;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::texts::NodeTexts;
 use crate::domain::{Investigation, NodeId};
-use crate::markdown::{self, MentionKind};
+use crate::markdown::MentionKind;
 
 /// A source, and who cites it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +29,15 @@ impl Reference {
 }
 
 /// All references, in the order of their first mention.
-pub(super) fn collect(investigation: &Investigation) -> Vec<Reference> {
+pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, NodeTexts>) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
-        let Some(classification) = &node.classification else { continue };
-        for mention in markdown::references(&classification.findings) {
+        for mention in texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
             let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
                 references.push(Reference {
-                    target: mention.target,
+                    target: mention.target.clone(),
                     is_url,
                     title: None,
                     cited_by: Vec::new(),
@@ -46,7 +46,7 @@ pub(super) fn collect(investigation: &Investigation) -> Vec<Reference> {
             });
             let reference = &mut references[at];
             if reference.title.is_none() {
-                reference.title = mention.title.filter(|title| !title.trim().is_empty());
+                reference.title = mention.title.clone().filter(|title| !title.trim().is_empty());
             }
             if reference.cited_by.last().is_none_or(|(last, _)| last != &node.id) {
                 reference.cited_by.push((node.id.clone(), Vec::new()));

@@ -8,8 +8,8 @@
 
 use serde::Serialize;
 
+use super::ReportError;
 use super::model::{Report, StateView};
-use super::{Input, ReportError};
 use crate::domain::Node;
 use crate::markdown;
 
@@ -26,28 +26,33 @@ struct Data<'a> {
     /// Name, class, and meaning of each state that nodes are in.
     states: Vec<(&'a str, &'a str, &'a str)>,
     /// Id, title, address, state as an index of `states`, whether it is a verified answer, and text.
-    nodes: Vec<(&'a str, &'a str, &'a str, usize, bool, String)>,
+    nodes: Vec<(&'a str, &'a str, &'a str, usize, bool, &'a str)>,
 }
 
 /// The script of an input; `path` is where it will stand.
-pub(super) fn file(input: &Input, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
-    let investigation = input.snapshot.investigation.as_ref();
-    let share = (MOST_CHARACTERS / report.nodes.len().max(1)).min(MOST_OF_ONE);
+pub(super) fn file(report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
+    let share = share(report.nodes.len());
     let mut states: Vec<&StateView> = Vec::new();
     let mut cut = 0;
     let mut nodes = Vec::with_capacity(report.nodes.len());
-    for (view, node) in report.nodes.iter().zip(investigation.preorder()) {
+    for view in &report.nodes {
         let card = &view.card;
         let state = states.iter().position(|state| state.name == card.state.name).unwrap_or_else(|| {
             states.push(&card.state);
             states.len() - 1
         });
-        let text = text(node, share);
-        if text.ends_with('…') {
+        if view.search.ends_with('…') {
             cut = share;
         }
         let verified = card.verified == Some(true);
-        nodes.push((card.id.as_str(), card.title.as_str(), card.href.as_str(), state, verified, text));
+        nodes.push((
+            card.id.as_str(),
+            card.title.as_str(),
+            card.href.as_str(),
+            state,
+            verified,
+            view.search.as_str(),
+        ));
     }
     let states = states.into_iter().map(|s| (s.name.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, nodes })
@@ -55,12 +60,17 @@ pub(super) fn file(input: &Input, report: &Report, path: &str) -> Result<Vec<u8>
     Ok(script(&json).into_bytes())
 }
 
-/// What a search finds a node by, beside its id and title.
-fn text(node: &Node, most: usize) -> String {
+/// Characters of one node's text, where there are so many nodes.
+pub(super) fn share(nodes: usize) -> usize {
+    (MOST_CHARACTERS / nodes.max(1)).min(MOST_OF_ONE)
+}
+
+/// What a search finds a node by, beside its id and title: its findings, and what else was said of it.
+pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -> String {
     let Some(classification) = &node.classification else {
         return markdown::plain_text(&node.planned_action, most);
     };
-    let mut text = markdown::plain_text(&classification.findings, most);
+    let mut text = findings.plain_text(most);
     let reasons = classification.reclassified.iter().filter_map(|change| change.reason.as_deref());
     for more in classification.evidence.as_deref().into_iter().chain(reasons) {
         let room = most.saturating_sub(text.chars().count() + 3);
@@ -77,13 +87,18 @@ fn text(node: &Node, most: usize) -> String {
 fn script(json: &str) -> String {
     let mut script = String::with_capacity(json.len() + 64);
     script.push_str("totSearch(");
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => script.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c if markdown::is_hidden(c) => script.push('\u{fffd}'),
-            c => script.push(c),
+    let special = |c| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
+    let mut rest = json;
+    while let Some(at) = rest.find(|c| special(c) || markdown::is_hidden(c)) {
+        script.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        match chars.next().filter(|c| special(*c)) {
+            Some(c) => script.push_str(&format!("\\u{:04x}", u32::from(c))),
+            None => script.push('\u{fffd}'),
         }
+        rest = chars.as_str();
     }
+    script.push_str(rest);
     script.push_str(");\n");
     script
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::compare::{self, CompareView, Comparison};
 use super::feed;
 use super::history::HistoryPage;
-use super::model::{Card, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::model::{Card, Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
 use super::pictures::{Drawing, PicturePage, Pictures};
 use super::sites::{Entry, SitesView};
 use super::structured::Head;
@@ -133,7 +133,7 @@ struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
     page: Page<'a>,
     head: Head,
-    investigation: &'a Shared,
+    investigation: &'a Shared<Header>,
     #[serde(flatten)]
     content: T,
 }
@@ -171,7 +171,7 @@ struct PrintContent<'a> {
 /// A node in the print.
 #[derive(Serialize)]
 struct PrintNode<'a> {
-    card: &'a Card,
+    card: &'a Shared<Card>,
     /// All of it; absent where its title stands alone.
     node: Option<&'a NodeView>,
 }
@@ -225,7 +225,6 @@ fn pages(
     };
     let pictures = Pictures::of(&report, investigation, ruleset)
         .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
-    let header = Shared::of(&report.header);
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
     let title = report.header.title.as_str();
@@ -239,7 +238,8 @@ fn pages(
             Content::Node(content) => Head::node(&report.header, content.node, base, folder),
             _ => Head::plain(&report.header, base, &format!("{folder}{path}")),
         };
-        templates.render(template, &InvestigationPage { site, page, head, investigation: &header, content })
+        templates
+            .render(template, &InvestigationPage { site, page, head, investigation: &report.header, content })
     };
     let mut add = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         render(path, template, page, content).map(|html| drop(put(path, html)))
@@ -294,7 +294,7 @@ fn pages(
     for (path, bytes) in pictures.files {
         put(&path, bytes);
     }
-    put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?);
+    put("search-data.js", search::file(&report, &format!("{folder}search-data.js"))?);
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?);

@@ -6,7 +6,9 @@
 //! - Everything is escaped where it is printed, but for [`SafeHtml`]. No template needs the filter `safe`.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 use std::{fmt, fs, io};
 
 use include_dir::{Dir, include_dir};
@@ -174,8 +176,25 @@ pub(super) struct SafeHtml(Value);
 impl SafeHtml {
     /// A stranger's Markdown, made safe. Two texts on one page need two prefixes.
     pub(super) fn markdown(text: &str, prefix: &str, heading_level: u8) -> SafeHtml {
+        SafeHtml::parsed(&markdown::Source::new(text).parse(), prefix, heading_level)
+    }
+
+    /// The same of a text that is parsed already.
+    pub(super) fn parsed(text: &markdown::Parsed<'_>, prefix: &str, heading_level: u8) -> SafeHtml {
         let options = markdown::HtmlOptions { prefix, heading_level };
-        SafeHtml(Value::from_safe_string(raise_headings(markdown::to_html(text, &options), heading_level)))
+        SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
+    }
+
+    /// The same of a text that may be absent or blank.
+    pub(super) fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
+        let text = text.filter(|text| !text.trim().is_empty())?;
+        Some(SafeHtml::markdown(text, prefix, heading_level))
+    }
+
+    /// The same of the texts in a list that are not blank.
+    pub(super) fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
+        let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
+        texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
     }
 
     /// The markup of a drawing.
@@ -212,32 +231,59 @@ impl Serialize for SafeHtml {
 /// page whose outline skips a level reads badly aloud.
 fn raise_headings(html: String, level: u8) -> String {
     const OPEN: [&str; 5] = ["<h2", "<h3", "<h4", "<h5", "<h6"];
-    const CLOSE: [&str; 5] = ["</h2>", "</h3>", "</h4>", "</h5>", "</h6>"];
     let to = usize::from(level.clamp(2, 6)) - 2;
     let Some(from) = OPEN.iter().position(|tag| html.contains(tag)).filter(|from| *from > to) else {
         return html;
     };
-    // From the highest down, so that none is moved twice.
-    (from..OPEN.len()).fold(html, |html, at| {
-        let by = from - to;
-        html.replace(OPEN[at], OPEN[at - by]).replace(CLOSE[at], CLOSE[at - by])
-    })
+    let mut raised = String::with_capacity(html.len());
+    let mut rest = html.as_str();
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at + 1);
+        raised.push_str(before);
+        rest = tag;
+        for start in ["h", "/h"] {
+            let level = tag.strip_prefix(start).and_then(|tag| tag.chars().next()?.to_digit(10));
+            if let Some(level) = level.filter(|level| (from + 2..=6).contains(&(*level as usize))) {
+                raised.push_str(start);
+                raised.push_str(&(level as usize - (from - to)).to_string());
+                rest = &tag[start.len() + 1..];
+            }
+        }
+    }
+    raised + rest
 }
 
-/// Template data that several pages share: converted once.
-#[derive(Clone, Debug)]
-pub(super) struct Shared(Value);
+/// Data that stands in several places, for templates converted once.
+#[derive(Debug)]
+pub(super) struct Shared<T> {
+    data: Arc<T>,
+    value: Value,
+}
 
-impl Shared {
+impl<T: Serialize> Shared<T> {
     /// Converts the data.
-    pub(super) fn of(data: &impl Serialize) -> Shared {
-        Shared(Value::from(Serde(data)))
+    pub(super) fn of(data: T) -> Shared<T> {
+        Shared { value: Value::from(Serde(&data)), data: Arc::new(data) }
     }
 }
 
-impl Serialize for Shared {
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Shared { data: Arc::clone(&self.data), value: self.value.clone() }
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+impl<T> Serialize for Shared<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.value.serialize(serializer)
     }
 }
 
@@ -373,4 +419,18 @@ fn read_folder(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_raised_together_and_nothing_else_is() {
+        let raised = |html: &str, level| raise_headings(html.to_owned(), level);
+        let html = "<h4 id=\"a\">A</h4><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h6>B</h6>";
+        assert_eq!(raised(html, 2), "<h2 id=\"a\">A</h2><hr><p title=\"<h1 <4\">h4 &lt;h4</p><h4>B</h4>");
+        assert_eq!(raised(html, 4), html);
+        assert_eq!(raised("<hr><p></p>", 2), "<hr><p></p>");
+    }
 }

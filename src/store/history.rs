@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::git::{BlobId, Git};
+use super::git::{BlobId, Git, Reader};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
 use crate::domain::event::what_happened;
 use crate::domain::{Happening, Node, NodeId, Timestamp};
@@ -22,14 +22,15 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut nodes = Nodes { git, read: current(git, snapshot)? };
+    let reader = git.reader();
+    let mut nodes = Nodes { reader: &reader, read: current(git, snapshot)? };
     let commits = git.log(snapshot.head, None)?;
     let mut entries = Vec::with_capacity(commits.len());
     for commit in commits {
         let mut happenings = Vec::new();
         let mut faults = Vec::new();
         let mut paths = Vec::new();
-        for change in git.diff(commit.parents.first().copied(), commit.id)? {
+        for change in reader.diff(commit.parents.first().copied(), commit.id)? {
             paths.push(change.path.clone());
             match layout::place(&change.path) {
                 Place::Meta if change.before.is_none() => happenings.push(Happening::Started),
@@ -40,7 +41,7 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
                 }
                 Place::Conclusion => match change.after {
                     None => happenings.push(Happening::Reopened),
-                    Some(blob) => match read::conclusion(git, &change.path, blob) {
+                    Some(blob) => match read::conclusion(&reader, &change.path, blob) {
                         Ok(conclusion) => happenings.push(Happening::Ended(Arc::new(conclusion))),
                         Err(fault) => faults.push(fault),
                     },
@@ -73,13 +74,14 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
 
 /// The last commit along first parents that changed the path; the first one where none did.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<CommitId, StoreError> {
+    let reader = git.reader();
     let mut next = Some(head);
     let mut commit = head;
     while let Some(from) = next.take() {
         let page = git.log(from, Some(PAGE + 1))?;
         for entry in page.iter().take(PAGE) {
             commit = entry.id;
-            let changes = git.diff(entry.parents.first().copied(), entry.id)?;
+            let changes = reader.diff(entry.parents.first().copied(), entry.id)?;
             if changes.iter().any(|change| change.path == path) {
                 return Ok(commit);
             }
@@ -107,7 +109,7 @@ type Read = Result<Arc<Node>, Fault>;
 
 /// The nodes of the history that are to be met again: what one commit changed is what an earlier one wrote.
 struct Nodes<'a> {
-    git: &'a Git,
+    reader: &'a Reader<'a>,
     read: HashMap<(BlobId, NodeId), Read>,
 }
 
@@ -122,7 +124,7 @@ impl Nodes<'_> {
     ) -> Option<Arc<Node>> {
         let blob = blob?;
         let entry = self.read.entry((blob, id.clone()));
-        let read = entry.or_insert_with(|| read::read_node(self.git, path, blob, id).map(Arc::new));
+        let read = entry.or_insert_with(|| read::read_node(self.reader, path, blob, id).map(Arc::new));
         read.clone().map_err(|fault| faults.push(fault)).ok()
     }
 
@@ -136,7 +138,7 @@ impl Nodes<'_> {
     ) -> Option<Arc<Node>> {
         let key = (blob?, id.clone());
         let read = self.read.remove(&key);
-        let read = read.unwrap_or_else(|| read::read_node(self.git, path, key.0, id).map(Arc::new));
+        let read = read.unwrap_or_else(|| read::read_node(self.reader, path, key.0, id).map(Arc::new));
         read.map_err(|fault| faults.push(fault)).ok()
     }
 }

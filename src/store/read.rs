@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use super::git::{BlobId, CommitId, FileKind, Git, GitError, TreeFile};
+use super::git::{BlobId, CommitId, FileKind, Git, GitError, Reader, TreeFile};
 use super::{Fault, Snapshot, SourceFile, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
@@ -56,6 +56,7 @@ pub(super) fn snapshot(
     let mut nodes: Vec<Arc<Node>> = Vec::new();
     let mut unread: Vec<Unread> = Vec::new();
     let mut seen = HashSet::new();
+    let reader = git.reader();
     for file in git.files(commit)? {
         let place = layout::place(&file.path);
         if place == Place::Other && file.kind != FileKind::Unsafe {
@@ -76,9 +77,9 @@ pub(super) fn snapshot(
             continue;
         }
         match place {
-            Place::Meta => meta = Some(self::meta(git, &file)),
-            Place::Ruleset => ruleset = Some(read_ruleset(git, &file)),
-            Place::Conclusion => match read_conclusion(git, &file) {
+            Place::Meta => meta = Some(self::meta(&reader, &file)),
+            Place::Ruleset => ruleset = Some(read_ruleset(&reader, &file)),
+            Place::Conclusion => match read_conclusion(&reader, &file) {
                 Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
@@ -130,6 +131,7 @@ pub(super) fn snapshot(
 /// those after that are not read.
 fn read_nodes(git: &Git, files: &[Unread], most: u64) -> Vec<Result<Node, Fault>> {
     let read = |files: &[Unread], bytes: &AtomicU64| -> Vec<Result<Node, Fault>> {
+        let reader = git.reader();
         let node = |file: &Unread| {
             let beyond = || {
                 let reason =
@@ -139,7 +141,7 @@ fn read_nodes(git: &Git, files: &[Unread], most: u64) -> Vec<Result<Node, Fault>
             if bytes.load(Ordering::Relaxed) > most {
                 return Err(beyond());
             }
-            let text = text(git, &file.path, file.blob)?;
+            let text = text(&reader, &file.path, file.blob)?;
             let len = text.len() as u64;
             if bytes.fetch_add(len, Ordering::Relaxed).saturating_add(len) > most {
                 return Err(beyond());
@@ -175,6 +177,7 @@ fn read_nodes(git: &Git, files: &[Unread], most: u64) -> Vec<Result<Node, Fault>
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
 /// the snapshot names it.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
+    let reader = git.reader();
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
         let ours = match layout::place(&file.path) {
@@ -187,7 +190,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
         if !ours || !fits || !first {
             continue;
         }
-        if let Ok(text) = text(git, &file.path, file.blob) {
+        if let Ok(text) = text(&reader, &file.path, file.blob) {
             sources.push(SourceFile { path: file.path, text });
         }
     }
@@ -210,8 +213,8 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
-    meta_of(&file.path, git.read(file.blob, FILE_MAX))
+fn meta(reader: &Reader<'_>, file: &TreeFile) -> Result<Meta, Fault> {
+    meta_of(&file.path, reader.read(file.blob, FILE_MAX))
 }
 
 /// The same, from the bytes of the file.
@@ -219,17 +222,17 @@ pub(super) fn meta_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<Me
     meta_file::read(&text_of(path, bytes)?).map_err(|error| fault(path, error))
 }
 
-fn read_conclusion(git: &Git, file: &TreeFile) -> Result<Conclusion, Fault> {
-    conclusion(git, &file.path, file.blob)
+fn read_conclusion(reader: &Reader<'_>, file: &TreeFile) -> Result<Conclusion, Fault> {
+    conclusion(reader, &file.path, file.blob)
 }
 
 /// The conclusion in a blob.
-pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
-    conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
+pub(super) fn conclusion(reader: &Reader<'_>, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
+    conclusion_file::read(&text(reader, path, blob)?).map_err(|error| fault(path, error))
 }
 
-fn read_ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
-    RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
+fn read_ruleset(reader: &Reader<'_>, file: &TreeFile) -> Result<RulesetFile, Fault> {
+    RulesetFile::parse(&text(reader, &file.path, file.blob)?).map_err(|errors| {
         // The first one's line stands before all of them.
         let line = errors.first().and_then(|error| error.line);
         let first = errors.iter().take(1).map(RulesetError::without_line);
@@ -240,8 +243,8 @@ fn read_ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
 }
 
 /// The node in a blob, which must be the one that its path names.
-pub(super) fn read_node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
-    node_in(&text(git, path, blob)?, path, id)
+pub(super) fn read_node(reader: &Reader<'_>, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
+    node_in(&text(reader, path, blob)?, path, id)
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
@@ -256,8 +259,8 @@ fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
     Ok(node)
 }
 
-fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
-    text_of(path, git.read(blob, FILE_MAX))
+fn text(reader: &Reader<'_>, path: &str, blob: BlobId) -> Result<String, Fault> {
+    text_of(path, reader.read(blob, FILE_MAX))
 }
 
 fn text_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<String, Fault> {

@@ -12,39 +12,65 @@ By hand, from the root of the project (mdBook and Graphviz are left out, and sai
 
 A figure is the processor's time of the whole process, user and system, as the kernel counts it: how busy the machine
 is changes it little. Each is the least of three runs. Ours reads a git repository with its history and makes all pages,
-the graph among them; mdBook reads the same findings as Markdown files, a chapter for each node. Memory is the most that
-was resident. Without a graph there is no page of ours, so the graph is also timed alone: drawn several times in one
-process, and `dot -Tsvg` on the same graph.
+the graph among them, and has its time by the clock beside it; mdBook reads the same findings as Markdown files, a chapter
+for each node. Memory is the most that was resident. Without a graph there is no page of ours, so the graph is also timed
+alone: drawn several times in one process, and `dot -Tsvg` on the same graph.
+
+For 10,000 nodes mdBook takes minutes, so there the others run once, and end at LIMIT: a figure with `>` is of one that
+was not done by then. On four busy cores all of it takes ten minutes.
 """
 
 import os
+import resource
 import shutil
+import signal
 import sys
 import tempfile
+import time
+from typing import NamedTuple
 
 RUNS = 3
 DRAWINGS = 5
+# Seconds of the processor that mdBook and Graphviz may take.
+LIMIT = 400
 
 
-def cost(*command):
-    """Seconds of the processor and MB of memory that a command takes."""
+class Cost(NamedTuple):
+    """What a command took: seconds of the processor, MB of memory, seconds by the clock; and whether it came to its end."""
+
+    seconds: float
+    memory: float
+    clock: float
+    done: bool = True
+
+    def shown(self, scale, digits):
+        """The seconds, times the scale."""
+        return f"{'' if self.done else '>'}{self.seconds * scale:.{digits}f}"
+
+
+def cost(*command, limit=None):
+    """What a command takes, at most so many seconds of the processor."""
+    start = time.monotonic()
     process = os.posix_spawnp(command[0], command, os.environ, file_actions=[
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ])
+    if limit:
+        resource.prlimit(process, resource.RLIMIT_CPU, (limit, limit + 10))
     _, status, usage = os.wait4(process, 0)
-    if status:
+    done = not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU)
+    if status and done:
         sys.exit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.monotonic() - start, done)
 
 
-def least(runs, *command, before=lambda: None):
-    """The least of several runs, of time and of memory."""
-    figures = []
+def least(runs, *command, before=lambda: None, limit=None):
+    """The least of several runs, of each figure."""
+    costs = []
     for _ in range(runs):
         before()
-        figures.append(cost(*command))
-    return min(seconds for seconds, _ in figures), min(memory for _, memory in figures)
+        costs.append(cost(*command, limit=limit))
+    return Cost(*(min(figures) for figures in zip(*costs)))
 
 
 def main():
@@ -58,7 +84,8 @@ def main():
     mdbook = shutil.which(arguments[2] if len(arguments) == 3 else "mdbook")
     dot = shutil.which("dot")
     sizes, runs = ((50,), 1) if once else ((1000, 10000), RUNS)
-    print(f"{'nodes':>6} {'ours s':>8} {'ms/node':>8} {'MB':>6} {'mdBook s':>9} {'ms/page':>8} {'MB':>6} {'ratio':>6}"
+    print(f"{'nodes':>6} {'ours s':>8} {'clock s':>8} {'ms/node':>8} {'MB':>6}"
+          f" {'mdBook s':>9} {'ms/page':>8} {'MB':>6} {'ratio':>6}"
           f" {'graph ms':>9} {'dot ms':>9} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
@@ -71,32 +98,32 @@ def main():
 def measure(folder, size, runs, programs, specimens, mdbook, dot):
     place = lambda *parts: os.path.join(folder, str(size), *parts)
     os.makedirs(place("book"))
+    others = runs if size <= 1000 else 1
     cost(specimens, "large", str(size), place("repository"))
-    seconds, memory = least(runs, os.path.join(programs, "tot-report"), place("repository"), "--out", place("site"))
-    row = f"{size:>6} {seconds:>8.2f} {seconds * 1e3 / size:>8.2f} {memory:>6.0f}"
+    ours = least(runs, os.path.join(programs, "tot-report"), place("repository"), "--out", place("site"))
+    row = f"{size:>6} {ours.seconds:>8.2f} {ours.clock:>8.2f} {ours.shown(1e3 / size, 2):>8} {ours.memory:>6.0f}"
     shutil.rmtree(place("site"))
     if mdbook:
         with open(place("book", "book.toml"), "w", encoding="utf-8") as file:
             file.write('[book]\ntitle = "The same text"\n')
         cost(specimens, "texts", str(size), place("book", "src"))
-        # Beyond that it would only cost minutes more.
-        most = runs if size <= 1000 else 1
         clear = lambda: shutil.rmtree(place("book", "book"), ignore_errors=True)
-        other, other_memory = least(most, mdbook, "build", place("book"), before=clear)
-        row += f" {other:>9.2f} {other * 1e3 / size:>8.2f} {other_memory:>6.0f} {other / seconds:>6.1f}"
+        other = least(others, mdbook, "build", place("book"), before=clear, limit=LIMIT)
+        row += f" {other.shown(1, 2):>9} {other.shown(1e3 / size, 2):>8} {other.memory:>6.0f}"
+        row += f" {other.shown(1 / ours.seconds, 1):>6}"
         clear()
     else:
         row += f" {'-':>9} {'-':>8} {'-':>6} {'-':>6}"
     graph = place("graph.dot")
-    none, _ = least(runs, specimens, "graph", str(size), "0", graph)
-    many, _ = least(runs, specimens, "graph", str(size), str(DRAWINGS), graph)
-    drawn = (many - none) / DRAWINGS
+    none = least(runs, specimens, "graph", str(size), "0", graph)
+    many = least(runs, specimens, "graph", str(size), str(DRAWINGS), graph)
+    # Of a few nodes it is less than what can be measured.
+    drawn = max(many.seconds - none.seconds, 1e-4) / DRAWINGS
     row += f" {drawn * 1e3:>9.1f}"
-    if dot and size <= 1000:
-        other, _ = least(runs, dot, "-Tsvg", graph, "-o", place("dot.svg"))
-        row += f" {other * 1e3:>9.0f} {other / drawn:>6.1f}"
+    if dot:
+        other = least(others, dot, "-Tsvg", graph, "-o", place("dot.svg"), limit=LIMIT)
+        row += f" {other.shown(1e3, 0):>9} {other.shown(1 / drawn, 1):>6}"
     else:
-        # At 10,000 nodes it runs for many minutes.
         row += f" {'-':>9} {'-':>6}"
     print(row, flush=True)
 

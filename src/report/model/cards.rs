@@ -7,11 +7,8 @@ use serde::Serialize;
 
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::markdown;
+use crate::report::templates::Shared;
 use crate::ruleset::{Role, Terms};
-
-/// Characters of a finding on a card.
-pub(super) const CARD_EXCERPT: usize = 220;
 
 /// A node in a few words, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
@@ -82,7 +79,7 @@ fn role_class(role: Option<Role>) -> &'static str {
 pub(in crate::report) struct Cards<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) terms: Option<Terms<'a>>,
-    pub(super) cards: HashMap<NodeId, Card>,
+    pub(super) cards: HashMap<NodeId, Shared<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
 }
 
@@ -91,6 +88,7 @@ impl<'a> Cards<'a> {
         investigation: &'a Investigation,
         terms: Option<Terms<'a>>,
         references: &[Reference],
+        excerpt: impl Fn(&Node) -> String,
     ) -> Self {
         let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
         for (at, reference) in references.iter().enumerate() {
@@ -101,14 +99,13 @@ impl<'a> Cards<'a> {
         let mut cards = Cards { investigation, terms, cards: HashMap::new(), cited };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
-            let card = cards.make(node, href);
-            cards.cards.insert(node.id.clone(), card);
+            let card = cards.make(node, href, excerpt(node));
+            cards.cards.insert(node.id.clone(), Shared::of(card));
         }
         cards
     }
 
-    fn make(&self, node: &Node, href: String) -> Card {
-        let text = node.classification.as_ref().map_or(&node.planned_action, |c| &c.findings);
+    fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let state = match node.state() {
             Some(state) => self.state(state),
             None => StateView {
@@ -126,14 +123,14 @@ impl<'a> Cards<'a> {
             href,
             round: node.round(),
             state,
-            excerpt: markdown::excerpt(text, CARD_EXCERPT),
+            excerpt,
             verified,
             child_count: self.investigation.children(&node.id).count(),
         }
     }
 
     /// The card of a node that is in the tree.
-    pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&Card> {
+    pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&Shared<Card>> {
         self.cards.get(id)
     }
 
@@ -149,11 +146,11 @@ impl<'a> Cards<'a> {
         }
     }
 
-    pub(super) fn card(&self, node: &Node) -> Option<Card> {
+    pub(super) fn card(&self, node: &Node) -> Option<Shared<Card>> {
         self.get(&node.id).cloned()
     }
 
-    pub(super) fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i NodeId>) -> Vec<Card> {
+    pub(super) fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i NodeId>) -> Vec<Shared<Card>> {
         ids.into_iter().filter_map(|id| self.get(id)).cloned().collect()
     }
 
@@ -184,7 +181,7 @@ impl<'a> Cards<'a> {
 /// A node that still owes children.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OpenEnd {
-    pub card: Card,
+    pub card: Shared<Card>,
     /// `2 children`.
     pub needs: String,
     pub has: u32,

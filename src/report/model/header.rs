@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::cards::CARD_EXCERPT;
 use super::{Overview, Time};
 use crate::decide::standing;
 use crate::markdown;
+use crate::report::texts::CARD_EXCERPT;
 use crate::report::{Input, history};
 use crate::ruleset::Terms;
 

@@ -9,6 +9,7 @@ use super::node::{Change, Conversion};
 use super::rules::Rules;
 use crate::decide::quality::Quality;
 use crate::domain::{Node, StateName};
+use crate::report::templates::Shared;
 
 /// The rules and what came of them.
 #[derive(Clone, Debug, Serialize)]
@@ -45,7 +46,7 @@ pub(in crate::report) struct WarningView {
     pub code: String,
     pub message: String,
     pub at: Time,
-    pub card: Card,
+    pub card: Shared<Card>,
 }
 
 impl<'a> Cards<'a> {

@@ -28,15 +28,16 @@ pub(super) use tree::OutlineRow;
 use super::Input;
 use super::history::{self, History};
 use super::references::{self as cited, Reference};
-use super::templates::SafeHtml;
+use super::templates::Shared;
+use super::texts;
 use crate::decide::quality::quality;
-use crate::domain::NodeId;
+use crate::domain::{Node, NodeId};
 use crate::ruleset::Terms;
 
 /// All pages of one investigation.
 pub(super) struct Report {
     /// On every page.
-    pub header: Header,
+    pub header: Shared<Header>,
     /// The first page.
     pub overview: Overview,
     /// Every node, in the order of reading: depth first.
@@ -60,16 +61,19 @@ impl Report {
         let investigation = input.snapshot.investigation.as_ref();
         let file = input.snapshot.ruleset.as_ref().ok();
         let terms = file.map(|file| Terms::new(&file.ruleset, investigation.meta()));
-        let references = cited::collect(investigation);
-        let cards = Cards::new(investigation, terms, &references);
+        let texts = texts::read(investigation);
+        let references = cited::collect(investigation, &texts);
+        let excerpt =
+            |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
+        let cards = Cards::new(investigation, terms, &references, excerpt);
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
-        let nodes = cards.node_views(&references, &places, &history);
+        let nodes = cards.node_views(texts, &references, &places, &history);
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len());
         Report {
-            header: header::header(input, &overview),
+            header: Shared::of(header::header(input, &overview)),
             nodes,
             outline: cards.outline(),
             references: cited_page,
@@ -95,15 +99,6 @@ impl Report {
     pub(super) fn href(&self, id: &NodeId) -> String {
         self.addresses.get(id).cloned().unwrap_or_default()
     }
-}
-
-fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
-    text.filter(|text| !text.trim().is_empty()).map(|text| SafeHtml::markdown(text, prefix, heading_level))
-}
-
-fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
-    let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
-    texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
 }
 
 fn plural<'t>(number: usize, one: &'t str, many: &'t str) -> &'t str {

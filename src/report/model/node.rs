@@ -1,26 +1,28 @@
 //! The page of a node.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
+use super::Reference;
 use super::cards::{Card, Cards, OpenEnd, StateView, Time};
 use super::judged::WarningView;
-use super::{Reference, list, some_markdown};
-use crate::domain::{Author, Node, Reclassification};
+use crate::domain::{Author, Node, NodeId, Reclassification};
 use crate::format::layout;
-use crate::markdown;
 use crate::report::history::{CommitLink, History};
-use crate::report::templates::SafeHtml;
+use crate::report::templates::{SafeHtml, Shared};
+use crate::report::texts::NodeTexts;
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodeView {
-    pub card: Card,
+    pub card: Shared<Card>,
     /// From the root to its parent.
-    pub path: Vec<Card>,
-    pub parent: Option<Card>,
-    pub children: Vec<Card>,
-    pub previous: Option<Card>,
-    pub next: Option<Card>,
+    pub path: Vec<Shared<Card>>,
+    pub parent: Option<Shared<Card>>,
+    pub children: Vec<Shared<Card>>,
+    pub previous: Option<Shared<Card>>,
+    pub next: Option<Shared<Card>>,
     pub agent: Option<String>,
     pub proposed_at: Time,
     pub committed_at: Option<Time>,
@@ -35,7 +37,7 @@ pub(in crate::report) struct NodeView {
     pub alternatives: Vec<SafeHtml>,
     pub warnings: Vec<WarningView>,
     pub reclassified: Vec<Change>,
-    pub verified_by: Vec<Card>,
+    pub verified_by: Vec<Shared<Card>>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
     /// What it cites; where the findings have a list of their own, only what other nodes cite too.
@@ -45,12 +47,15 @@ pub(in crate::report) struct NodeView {
     pub commits: Vec<CommitLink>,
     /// Its file in the repository.
     pub file: String,
+    /// What a search finds it by, beside its id and title; no page shows it.
+    #[serde(skip)]
+    pub search: String,
 }
 
 /// A commit that was stored in another state than was asked for.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub requested: StateView,
     pub stored: StateView,
 }
@@ -58,13 +63,13 @@ pub(in crate::report) struct Conversion {
 /// A later change of a node's state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Change {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub from: StateView,
     pub to: StateView,
     pub at: Time,
     pub agent: Option<String>,
     /// The child that brought it about.
-    pub child: Option<Card>,
+    pub child: Option<Shared<Card>>,
     pub child_id: Option<String>,
     pub reason: Option<SafeHtml>,
     pub evidence: Option<SafeHtml>,
@@ -88,6 +93,7 @@ pub(in crate::report) struct NodeReference {
 impl<'a> Cards<'a> {
     pub(super) fn node_views(
         &self,
+        mut texts: HashMap<NodeId, NodeTexts>,
         references: &[Reference],
         places: &[usize],
         history: &History,
@@ -100,14 +106,9 @@ impl<'a> Cards<'a> {
             .filter_map(|(at, node)| {
                 let card = self.card(node)?;
                 let classification = node.classification.as_ref();
-                // Unique beyond the page: the print has all nodes on one.
-                let prefix = |what| format!("{what}-{}", node.id);
-                let text =
-                    |text: Option<&String>, what| some_markdown(text.map(String::as_str), &prefix(what), 3);
+                let texts = texts.remove(&node.id)?;
                 let mut path = self.in_order(self.investigation.path(&node.id).iter().map(|node| &node.id));
                 path.pop();
-                let lists_references =
-                    classification.is_some_and(|c| markdown::lists_references(&c.findings));
                 Some(NodeView {
                     parent: path.last().cloned(),
                     path,
@@ -121,15 +122,12 @@ impl<'a> Cards<'a> {
                         .filter(|c| &c.state != c.current_state())
                         .map(|c| self.state(&c.state)),
                     converted: self.conversion(node),
-                    planned_action: text(Some(&node.planned_action), "plan"),
-                    findings: text(classification.map(|c| &c.findings), "findings"),
-                    evidence: text(classification.and_then(|c| c.evidence.as_ref()), "evidence"),
-                    verification_method: text(
-                        classification.and_then(|c| c.verification_method.as_ref()),
-                        "verification",
-                    ),
-                    alternatives: classification
-                        .map_or_else(Vec::new, |c| list(&c.alternatives_considered, &prefix("alternative"))),
+                    planned_action: texts.planned_action,
+                    findings: texts.findings,
+                    evidence: texts.evidence,
+                    verification_method: texts.verification_method,
+                    alternatives: texts.alternatives,
+                    search: texts.search,
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
                     verified_by: if card.verified == Some(true) {
@@ -138,14 +136,14 @@ impl<'a> Cards<'a> {
                         Vec::new()
                     },
                     owes: self.open_end(node),
-                    lists_references,
+                    lists_references: texts.lists_references,
                     references: self
                         .cited
                         .get(&node.id)
                         .into_iter()
                         .flatten()
                         .filter_map(|at| Some((references.get(*at)?, places.get(*at)?)))
-                        .filter(|(reference, _)| !lists_references || reference.cited_by.len() > 1)
+                        .filter(|(reference, _)| !texts.lists_references || reference.cited_by.len() > 1)
                         .map(|(reference, place)| NodeReference {
                             href: format!("references.html#ref-{place}"),
                             target: reference.target.clone(),
@@ -191,7 +189,8 @@ impl<'a> Cards<'a> {
                 Author::Unknown => (None, None),
             };
             let prefix = |what| format!("{what}-{at}-{}", node.id);
-            let text = |text: &Option<String>, what| some_markdown(text.as_deref(), &prefix(what), 4);
+            let text =
+                |text: &Option<String>, what| SafeHtml::some_markdown(text.as_deref(), &prefix(what), 4);
             Change {
                 card: card.clone(),
                 from: self.state(&change.from),
@@ -203,7 +202,7 @@ impl<'a> Cards<'a> {
                 reason: text(&change.reason, "reason"),
                 evidence: text(&change.evidence, "change-evidence"),
                 verification_method: text(&change.verification_method, "change-verification"),
-                alternatives: list(&change.alternatives_considered, &prefix("change-alternative")),
+                alternatives: SafeHtml::list(&change.alternatives_considered, &prefix("change-alternative")),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use super::cards::{CARD_EXCERPT, Card, Cards, OpenEnd};
+use super::cards::{Card, Cards, OpenEnd};
 use super::judged::{StateCount, WarningKind};
-use super::{plural, some_markdown};
+use super::plural;
 use crate::decide::standing;
 use crate::domain::Node;
 use crate::markdown;
-use crate::report::templates::SafeHtml;
+use crate::report::templates::{SafeHtml, Shared};
+use crate::report::texts::CARD_EXCERPT;
 use crate::ruleset::Role;
 
 /// The first page.
@@ -24,12 +25,12 @@ pub(in crate::report) struct Overview {
     pub solutions: Vec<Solution>,
     /// Whether the method can verify at all.
     pub method_verifies: bool,
-    pub awaiting: Vec<Card>,
+    pub awaiting: Vec<Shared<Card>>,
     pub theories: Vec<Finding>,
     pub dead_ends: Vec<Finding>,
     pub exhausted: Vec<Finding>,
     pub open_ends: Vec<OpenEnd>,
-    pub pending: Vec<Card>,
+    pub pending: Vec<Shared<Card>>,
     /// What keeps it from its end.
     pub blockers: Vec<Blocker>,
     pub states: Vec<StateCount>,
@@ -42,9 +43,9 @@ pub(in crate::report) struct Overview {
 /// An answer, and how sure it is.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub verified: bool,
-    pub verified_by: Vec<Card>,
+    pub verified_by: Vec<Shared<Card>>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     pub reference_count: usize,
@@ -53,7 +54,7 @@ pub(in crate::report) struct Solution {
 /// A result, and on what evidence.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Finding {
-    pub card: Card,
+    pub card: Shared<Card>,
     pub evidence: String,
     pub reference_count: usize,
 }
@@ -63,7 +64,7 @@ pub(in crate::report) struct Finding {
 pub(in crate::report) struct Blocker {
     pub code: String,
     pub message: String,
-    pub card: Option<Card>,
+    pub card: Option<Shared<Card>>,
 }
 
 /// How many nodes are in a round.
@@ -77,9 +78,10 @@ impl<'a> Cards<'a> {
     fn findings(&self, role: Role) -> Vec<Finding> {
         self.with_role(role)
             .filter_map(|node| {
+                let card = self.card(node)?;
                 Some(Finding {
-                    card: self.card(node)?,
-                    evidence: evidence_of(node),
+                    evidence: evidence_of(node, &card),
+                    card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
                 })
             })
@@ -95,12 +97,13 @@ impl<'a> Cards<'a> {
         let mut solutions: Vec<Solution> = self
             .with_role(Role::Solution)
             .filter_map(|node| {
-                let verified_by = self.in_order(&self.verified_by(node));
+                let verified_by = self.verified_by(node);
+                let card = self.card(node)?;
                 Some(Solution {
-                    card: self.card(node)?,
-                    verified: !self.verified_by(node).is_empty(),
-                    verified_by,
-                    evidence: evidence_of(node),
+                    verified: !verified_by.is_empty(),
+                    verified_by: self.in_order(&verified_by),
+                    evidence: evidence_of(node, &card),
+                    card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
                 })
             })
@@ -130,8 +133,12 @@ impl<'a> Cards<'a> {
                 &solutions,
                 theories.len(),
             ),
-            context: some_markdown(meta.context.as_deref(), "context", 3),
-            conclusion: some_markdown(conclusion.and_then(|end| end.conclusion.as_deref()), "conclusion", 3),
+            context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),
+            conclusion: SafeHtml::some_markdown(
+                conclusion.and_then(|end| end.conclusion.as_deref()),
+                "conclusion",
+                3,
+            ),
             solutions,
             method_verifies,
             awaiting: self.with_role(Role::AwaitingConfirmation).filter_map(|node| self.card(node)).collect(),
@@ -193,10 +200,10 @@ fn verdict(
 }
 
 /// The evidence in short, or the findings where no evidence was given apart from them.
-fn evidence_of(node: &Node) -> String {
+fn evidence_of(node: &Node, card: &Card) -> String {
     let Some(classification) = &node.classification else { return String::new() };
     // What a later change brought forward counts more than what the commit did.
     let later = classification.reclassified.iter().rev().find_map(|change| change.evidence.as_deref());
     let given = later.or(classification.evidence.as_deref()).filter(|text| !text.trim().is_empty());
-    markdown::excerpt(given.unwrap_or(&classification.findings), CARD_EXCERPT)
+    given.map_or_else(|| card.excerpt.clone(), |text| markdown::excerpt(text, CARD_EXCERPT))
 }

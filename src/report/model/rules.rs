@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::cards::{Cards, StateView};
-use super::{plural, some_markdown};
+use super::plural;
 use crate::report::templates::SafeHtml;
 use crate::ruleset::schema::LAST_ROUND;
 use crate::ruleset::{Ruleset, Severity, State, Terms, terms};
@@ -47,7 +47,7 @@ impl<'a> Cards<'a> {
         Rules {
             name: ruleset.name.clone(),
             summary: ruleset.summary.clone(),
-            advice: some_markdown(ruleset.advice.as_deref(), "advice", 3),
+            advice: SafeHtml::some_markdown(ruleset.advice.as_deref(), "advice", 3),
             mode_meaning: mode.map(|mode| mode.meaning.clone()),
             states: ruleset
                 .states

@@ -65,7 +65,7 @@ impl Glance {
     pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
         match loose::read(&self.objects(), blob.0, max_len) {
             Some((Kind::Blob, bytes)) => Ok(bytes),
-            _ => self.git()?.read(blob, max_len),
+            _ => self.git()?.reader().read(blob, max_len),
         }
     }
 

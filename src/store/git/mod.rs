@@ -117,6 +117,7 @@ use error::shown;
 pub use error::{GitError, Shown};
 pub use glance::Glance;
 use identity::Identity;
+pub use read::Reader;
 use settings::Settings;
 
 /// A git repository, shared by any number of threads.

@@ -1,5 +1,6 @@
 //! Reading: heads, revisions, files, differences, commits and tags.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::str::FromStr;
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TreeRefIter};
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::refs::FullName;
 
 use super::commit::RACE_RETRIES;
@@ -63,59 +65,9 @@ impl Git {
         TreeWalk::files(self.shown(), tree, &|tree| self.object(&repository, tree, Kind::Tree))
     }
 
-    /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is
-    /// decompressed.
-    pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
-        if let Some((Kind::Blob, bytes)) = loose::read(&self.objects(), blob.0, max_len) {
-            return Ok(bytes);
-        }
-        let repository = self.local();
-        let size = self.blob_size(&repository, blob.0)?;
-        if size > max_len {
-            return Err(GitError::TooLarge { path: self.shown(), blob, size, limit: max_len });
-        }
-        self.object(&repository, blob.0, Kind::Blob)
-    }
-
-    /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
-    ///
-    /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
-    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
-        let repository = self.local();
-        let before = match before {
-            Some(commit) => self.tree_of(&repository, commit.0)?,
-            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
-        };
-        let after = self.tree_of(&repository, after.0)?;
-        if before == after {
-            return Ok(Vec::new());
-        }
-        let old = self.object(&repository, before, Kind::Tree)?;
-        let new = self.object(&repository, after, Kind::Tree)?;
-        let mut changes = FileChanges::default();
-        let outcome = gix::diff::tree(
-            TreeRefIter::from_bytes(&old, gix::hash::Kind::Sha1),
-            TreeRefIter::from_bytes(&new, gix::hash::Kind::Sha1),
-            gix::diff::tree::State::default(),
-            &repository.objects,
-            &mut changes,
-        );
-        match outcome {
-            Ok(()) => {}
-            Err(gix::diff::tree::Error::Cancelled) => {
-                return Err(GitError::TooMuch {
-                    path: self.shown(),
-                    what: format!("the difference of the trees {before} and {after}"),
-                    limit: format!("{MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
-                });
-            }
-            Err(gix::diff::tree::Error::Failure(source)) => {
-                return Err(self.library("compare two trees")(source));
-            }
-        }
-        let mut found = changes.found;
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+    /// Reads the contents of files and what commits changed.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { git: self, repository: OnceCell::new() }
     }
 
     /// The commits from `from` along first parents, newest first, at most `limit`. In a shallow clone it ends where
@@ -184,6 +136,85 @@ impl Git {
             }
         }
         Ok(tags)
+    }
+}
+
+/// What a [`Reader`] keeps of what it has read from packs.
+const KEPT_BYTES: usize = 16 << 20;
+
+/// Reads many objects of a repository, on one thread.
+///
+/// In a pack most objects are differences from others. What was made whole last is kept here, so that the next one
+/// need not be made from its first ancestor on.
+pub struct Reader<'g> {
+    git: &'g Git,
+    /// Made when it is needed: an object that is no part of a pack needs none.
+    repository: OnceCell<gix::Repository>,
+}
+
+impl Reader<'_> {
+    fn repository(&self) -> &gix::Repository {
+        self.repository.get_or_init(|| {
+            let mut repository = self.git.local();
+            repository.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(KEPT_BYTES)));
+            repository
+        })
+    }
+
+    /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is
+    /// decompressed.
+    pub fn read(&self, blob: BlobId, max_len: u64) -> Result<Vec<u8>> {
+        let git = self.git;
+        if let Some((Kind::Blob, bytes)) = loose::read(&git.objects(), blob.0, max_len) {
+            return Ok(bytes);
+        }
+        let repository = self.repository();
+        let size = git.blob_size(repository, blob.0)?;
+        if size > max_len {
+            return Err(GitError::TooLarge { path: git.shown(), blob, size, limit: max_len });
+        }
+        git.object(repository, blob.0, Kind::Blob)
+    }
+
+    /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
+    ///
+    /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
+    pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
+        let (git, repository) = (self.git, self.repository());
+        let before = match before {
+            Some(commit) => git.tree_of(repository, commit.0)?,
+            None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
+        };
+        let after = git.tree_of(repository, after.0)?;
+        if before == after {
+            return Ok(Vec::new());
+        }
+        let old = git.object(repository, before, Kind::Tree)?;
+        let new = git.object(repository, after, Kind::Tree)?;
+        let mut changes = FileChanges::default();
+        let outcome = gix::diff::tree(
+            TreeRefIter::from_bytes(&old, gix::hash::Kind::Sha1),
+            TreeRefIter::from_bytes(&new, gix::hash::Kind::Sha1),
+            gix::diff::tree::State::default(),
+            &repository.objects,
+            &mut changes,
+        );
+        match outcome {
+            Ok(()) => {}
+            Err(gix::diff::tree::Error::Cancelled) => {
+                return Err(GitError::TooMuch {
+                    path: git.shown(),
+                    what: format!("the difference of the trees {before} and {after}"),
+                    limit: format!("{MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
+                });
+            }
+            Err(gix::diff::tree::Error::Failure(source)) => {
+                return Err(git.library("compare two trees")(source));
+            }
+        }
+        let mut found = changes.found;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
     }
 }
 

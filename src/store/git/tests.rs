@@ -819,7 +819,7 @@ fn an_object_that_git_has_pruned_is_written_again() {
     bench.run(&["gc", "-q", "--prune=now"]);
     // The handle knows the pack that holds the file.
     let files = bench.git.files(lost).unwrap();
-    bench.git.read(files[0].blob, 100).unwrap();
+    bench.git.reader().read(files[0].blob, 100).unwrap();
     bench.run(&["reset", "-q", "--hard", "HEAD~1"]);
     bench.run(&["reflog", "expire", "--expire=now", "--all"]);
     bench.run(&["gc", "-q", "--prune=now"]);
@@ -965,7 +965,7 @@ fn a_diff_names_files_only() {
         change("investigation.yaml", "id: 2\n"),
     ]);
     let shape = |before, after| -> Vec<(String, bool, bool)> {
-        let changes = bench.git.diff(before, after).unwrap();
+        let changes = bench.git.reader().diff(before, after).unwrap();
         changes.into_iter().map(|c| (c.path, c.before.is_some(), c.after.is_some())).collect()
     };
     assert_eq!(
@@ -982,18 +982,40 @@ fn a_diff_names_files_only() {
         [("investigation.yaml".to_owned(), false, true), ("nodes/R1/R1.A.yaml".to_owned(), false, true),]
     );
     assert_eq!(shape(Some(second), second), []);
-    let blob = bench.git.diff(None, second).unwrap()[0].after.unwrap();
-    assert_eq!(bench.git.read(blob, 6).unwrap(), b"id: 2\n");
+    let blob = bench.git.reader().diff(None, second).unwrap()[0].after.unwrap();
+    assert_eq!(bench.git.reader().read(blob, 6).unwrap(), b"id: 2\n");
+}
+
+#[test]
+fn what_a_pack_holds_as_differences_is_read_whole_in_any_order() {
+    let bench = Bench::new();
+    let text = |version: usize| {
+        (0..200)
+            .map(|line| format!("{} {line}\n", if line < version { version } else { 0 }))
+            .collect::<String>()
+    };
+    let commits: Vec<CommitId> =
+        (1..40).map(|version| bench.commit(&[change("a", &text(version))])).collect();
+    bench.run(&["gc", "-q", "--prune=now"]);
+    let git = open(&bench.dir()).unwrap();
+    let blobs: Vec<BlobId> = commits
+        .iter()
+        .map(|commit| git.files(*commit).unwrap().iter().find(|file| file.path == "a").unwrap().blob)
+        .collect();
+    let reader = git.reader();
+    for at in (0..blobs.len()).chain((0..blobs.len()).rev()) {
+        assert_eq!(reader.read(blobs[at], 1 << 20).unwrap(), text(at + 1).into_bytes());
+    }
 }
 
 #[test]
 fn a_file_over_the_limit_is_not_read() {
     let bench = Bench::with(&[change("big", &"x".repeat(100_000))]);
     let blob = bench.git.files(bench.first).unwrap()[0].blob;
-    let error = bench.git.read(blob, 99_999).unwrap_err();
+    let error = bench.git.reader().read(blob, 99_999).unwrap_err();
     assert!(matches!(error, GitError::TooLarge { size: 100_000, limit: 99_999, .. }));
-    assert_eq!(bench.git.read(blob, 100_000).unwrap().len(), 100_000);
-    assert!(matches!(bench.git.read(BlobId(bench.first.0), 10), Err(GitError::Missing { .. })));
+    assert_eq!(bench.git.reader().read(blob, 100_000).unwrap().len(), 100_000);
+    assert!(matches!(bench.git.reader().read(BlobId(bench.first.0), 10), Err(GitError::Missing { .. })));
 }
 
 #[test]
@@ -1136,14 +1158,14 @@ fn hostile_trees_are_capped_and_marked() {
     }
     let bomb = commit_of(bomb);
     assert!(matches!(bench.git.files(bomb), Err(GitError::TooMuch { .. })));
-    assert!(matches!(bench.git.diff(None, bomb), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.reader().diff(None, bomb), Err(GitError::TooMuch { .. })));
     let mut deep = raw(&[("100644", "f", blob)]);
     for _ in 0..200 {
         deep = raw(&[("40000", "d", deep)]);
     }
     let deep = commit_of(deep);
     assert!(matches!(bench.git.files(deep), Err(GitError::TooMuch { .. })));
-    assert!(matches!(bench.git.diff(None, deep), Err(GitError::TooMuch { .. })));
+    assert!(matches!(bench.git.reader().diff(None, deep), Err(GitError::TooMuch { .. })));
 
     let inner = raw(&[("100644", "config", blob)]);
     let odd = raw(&[
@@ -1238,13 +1260,13 @@ fn time_a_commit() {
         let listed = since.elapsed();
         let since = Instant::now();
         for file in &files {
-            bench.git.read(file.blob, 1 << 20).unwrap();
+            bench.git.reader().read(file.blob, 1 << 20).unwrap();
         }
         let read = since.elapsed();
         let since = Instant::now();
         let log = bench.git.log(head, None).unwrap();
         for pair in log.windows(2) {
-            bench.git.diff(Some(pair[1].id), pair[0].id).unwrap();
+            bench.git.reader().diff(Some(pair[1].id), pair[0].id).unwrap();
         }
         let history = since.elapsed();
         eprintln!(
