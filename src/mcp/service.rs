@@ -344,6 +344,7 @@ impl Service {
 }
 
 /// The snapshot with its rules, or with what is wrong with them.
+#[expect(clippy::result_large_err, reason = "either holds the snapshot, which is what is large")]
 fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
         Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),

@@ -11,6 +11,7 @@
 //! - A line that is no message ends nothing. If its id can be found it is answered with an error, even if the line is
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
 //! - A notification or a response before the first request is ignored; rmcp by itself would end the session.
+//! - A call that lasts holds up nobody, though short ones are run on the protocol's own thread (`desk`).
 //!
 //! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
 //! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
