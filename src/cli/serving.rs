@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use crate::mcp::http::{Options, Token};
+use crate::mcp::http::{Options, SLOW, Token};
 use crate::mcp::log::{Format, Level, Log};
 
 /// What `--help` ends with.
@@ -130,6 +130,7 @@ impl HttpArguments {
             idle: Duration::from_secs(u64::from(self.session_idle) * 60),
             rate: NonZeroU32::new(self.max_rate),
             body: self.max_request as usize,
+            slow: SLOW,
         }))
     }
 }

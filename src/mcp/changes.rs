@@ -70,6 +70,12 @@ impl Changes {
     pub fn listen(&self) -> Listener {
         Listener(self.0.subscribe())
     }
+
+    /// How many listen.
+    #[cfg(test)]
+    pub(super) fn listeners(&self) -> usize {
+        self.0.receiver_count()
+    }
 }
 
 /// Hears of changes.

@@ -5,7 +5,7 @@
 //! told of changes: in the older era each connection, of the resources that it subscribed to; in the newest each
 //! `subscriptions/listen`.
 //!
-//! Everything that reads an investigation runs on a blocking thread, as the tools do, and is answered when it panics.
+//! Everything that reads an investigation runs where it may block, as the tools do, and is answered when it panics.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ impl Heard {
 }
 
 impl Server {
-    /// Does something with the service, on a blocking thread.
+    /// Does something with the service, where it may block.
     async fn with_service<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Service) -> T + Send + 'static,

@@ -14,6 +14,7 @@ pub mod address;
 pub mod bounded;
 pub mod changes;
 pub mod complete;
+mod desk;
 pub mod forgiving;
 mod handler;
 pub mod http;

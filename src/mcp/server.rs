@@ -2,7 +2,8 @@
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
-//! 3. A call is understood by the tool's schema ([`forgiving`]), run on a blocking thread, and answered.
+//! 3. A call is understood by the tool's schema ([`forgiving`]), run where it may block (at the `desk` over stdio, else
+//!    on a thread), and answered.
 //!
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
 //! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); `structuredContent` and the text say the
@@ -27,6 +28,7 @@ use tokio::sync::watch;
 
 use super::{
     bounded::{LIMIT, bounded},
+    desk::Desk,
     forgiving::{self, Misfit},
     handler::Heard,
     lanes::{Lane, Lanes},
@@ -45,6 +47,7 @@ pub struct Server {
     pub(super) closing: Closing,
     busy: Busy,
     lanes: Lanes,
+    desk: Option<Desk>,
     log: Log,
     read_only: bool,
 }
@@ -61,6 +64,7 @@ impl Server {
             closing: Closing::default(),
             busy: Busy::default(),
             lanes: Lanes::default(),
+            desk: None,
             log: Log::default(),
             read_only: false,
         }
@@ -80,6 +84,11 @@ impl Server {
     /// `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
+    }
+
+    /// The server with a desk for its calls, where there is one.
+    pub(super) fn at(self, desk: Desk) -> Server {
+        Server { desk: Some(desk), ..self }
     }
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
@@ -163,24 +172,28 @@ impl Server {
         }
     }
 
-    /// Does work that blocks, on a thread, when its lane is free. It goes on to its end, whatever becomes of the request.
+    /// Does work that blocks, at the desk or on a thread, when its lane is free. It goes on to its end, whatever becomes of the request.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         lane: Option<Arc<Lane>>,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Unanswered> {
         // A task of its own: it outlives a request that is dropped, and the patience with it.
-        let mark = self.busy.mark();
+        let (mark, desk) = (self.busy.mark(), self.desk.clone());
         let call = tokio::spawn(async move {
             let turn = match lane {
                 Some(lane) => Some(lane.lock_owned().await),
                 None => None,
             };
-            let run = tokio::task::spawn_blocking(move || {
+            let run = move || {
                 let _held = (mark, turn);
                 work()
-            });
-            run.await.map_err(|_| Unanswered::Panicked)
+            };
+            let outcome = match desk {
+                Some(desk) => desk.run(run).await,
+                None => tokio::task::spawn_blocking(run).await.ok(),
+            };
+            outcome.ok_or(Unanswered::Panicked)
         });
         match tokio::time::timeout(PATIENCE, call).await {
             Ok(outcome) => outcome.unwrap_or(Err(Unanswered::Panicked)),

@@ -136,6 +136,12 @@ impl Service {
         self.changes.listen()
     }
 
+    /// How many listen.
+    #[cfg(test)]
+    pub(super) fn listeners(&self) -> usize {
+        self.changes.listeners()
+    }
+
     /// Tells those who listen.
     pub fn tell(&self, change: Changed) {
         self.changes.tell(change);
@@ -195,27 +201,31 @@ impl Service {
     ///
     /// `SESSION_NOT_FOUND`, `AMBIGUOUS_SESSION`, and what the store says.
     pub fn look(&self, session: &str) -> Result<Result<Standing, Unjudged>, Refusal> {
-        let path = self.find(session)?;
-        let seen = self.load(&path)?;
+        let (path, snapshot) = self.find(session)?;
+        let snapshot = match snapshot {
+            Some(snapshot) => snapshot,
+            None => self.store.load(&path)?,
+        };
         self.store.settle(&path, None);
-        Ok(seen)
+        Ok(judged(&path, snapshot))
     }
 
-    /// The folder of the investigation. What is in it now may be another one than its name, or an earlier look, said.
-    fn find(&self, session: &str) -> Result<PathBuf, Refusal> {
+    /// The folder of the investigation, and what was read there. What is in it now may be another one than its name, or
+    /// an earlier look, said.
+    fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
         let part = session.trim().to_ascii_lowercase();
         for _ in 0..2 {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
             // A folder that can't be loaded says so where it is.
-            let Ok(snapshot) = self.store.load(&path) else { return Ok(path) };
+            let Ok(snapshot) = self.store.load(&path) else { return Ok((path, None)) };
             let id = snapshot.investigation.meta().id;
             let text = id.to_string();
             if text.starts_with(&part) || text.ends_with(&part) {
-                return Ok(path);
+                return Ok((path, Some(snapshot)));
             }
             self.store.correct(&path, id);
         }
-        self.store.find(session).map_err(|error| self.not_found(error))
+        Ok((self.store.find(session).map_err(|error| self.not_found(error))?, None))
     }
 
     /// Why there is no such investigation, with those that were begun last: one of them is often meant.
@@ -244,25 +254,6 @@ impl Service {
         refusal
     }
 
-    fn load(&self, path: &Path) -> Result<Result<Standing, Unjudged>, Refusal> {
-        let snapshot = self.store.load(path)?;
-        let error = match &snapshot.ruleset {
-            Ok(ruleset) => return Ok(Ok(Standing { ruleset: Arc::clone(ruleset), snapshot })),
-            Err(fault) => Diagnostic::new(
-                "INVALID_RULESET",
-                format!("This investigation can't be judged: {fault}."),
-            )
-            .suggest(format!(
-                "Mend {} in {} and commit it there (git log -p {} shows how it was); until then tot_status and \
-                 tot-report show what can be said without rules.",
-                fault.path,
-                path.display(),
-                fault.path
-            )),
-        };
-        Ok(Err(Unjudged { snapshot, error }))
-    }
-
     /// Decides on the committed state and writes what was decided as one commit.
     ///
     /// # Errors
@@ -273,10 +264,11 @@ impl Service {
         session: &str,
         decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
-        let path = self.find(session)?;
+        let (path, _) = self.find(session)?;
         let turn = self.store.turn(&path);
         for _ in 0..TRIES {
-            let standing = self.load(&path)?.map_err(|unjudged| Refusal::from(unjudged.error))?;
+            let standing =
+                judged(&path, self.store.load(&path)?).map_err(|unjudged| Refusal::from(unjudged.error))?;
             self.store.settle(&path, turn.as_ref());
             let before = Arc::clone(&standing.snapshot.investigation);
             if let Some(fault) =
@@ -349,6 +341,26 @@ impl Service {
         let message = message::message(before, &standing.terms(), event, warnings);
         self.store.commit(&standing.snapshot, files, &event.changes(), &message, at)
     }
+}
+
+/// The snapshot with its rules, or with what is wrong with them.
+#[expect(clippy::result_large_err, reason = "either holds the snapshot, which is what is large")]
+fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
+    let error = match &snapshot.ruleset {
+        Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
+        Err(fault) => Diagnostic::new(
+            "INVALID_RULESET",
+            format!("This investigation can't be judged: {fault}."),
+        )
+        .suggest(format!(
+            "Mend {} in {} and commit it there (git log -p {} shows how it was); until then tot_status and tot-report \
+             show what can be said without rules.",
+            fault.path,
+            path.display(),
+            fault.path
+        )),
+    };
+    Err(Unjudged { snapshot, error })
 }
 
 /// What is acknowledged must be readable by everybody: no file is written that a reader's limits would refuse.

@@ -11,6 +11,7 @@
 //! - A line that is no message ends nothing. If its id can be found it is answered with an error, even if the line is
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
 //! - A notification or a response before the first request is ignored; rmcp by itself would end the session.
+//! - A call that lasts holds up nobody, though short ones are run on the protocol's own thread (`desk`).
 //!
 //! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
 //! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
@@ -33,26 +34,28 @@ use tokio::{
 };
 
 use super::{
+    desk::{self, Desk},
     log::Log,
     server::{Busy, Closing, Server},
 };
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
-    // One thread for the protocol starts fastest; the tools have threads of their own.
+    // One thread for the protocol starts fastest, and serves most calls fastest, too.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
     let log = server.log().clone();
-    let outcome = runtime.block_on(async {
+    let (desk, jobs) = Desk::new();
+    let told = log.clone();
+    let outcome = desk::serve(runtime, jobs, async move {
         let (input, output) = rmcp::transport::stdio_pipes();
-        let signals = signals(&log);
+        let signals = signals(&told);
         tokio::select! {
-            outcome = serve(server, input, output, arrived(signals.clone(), 1)) => outcome,
+            outcome = serve(server.at(desk), input, output, arrived(signals.clone(), 1)) => outcome,
             () = arrived(signals, 2) => Err(ServeError::Interrupted),
         }
     });
-    // Not by drop: unless stdin is a pipe, one thread is stuck in reading it, and would be waited for.
-    runtime.shutdown_background();
+    let outcome = outcome.unwrap_or_else(|| Err(ServeError::Protocol("the server broke down".to_owned())));
     log.flush();
     outcome
 }

@@ -1,5 +1,5 @@
 //! Everything that reads what others wrote, fed with what nobody would write: the files of an investigation, the ruleset
-//! file, the ids, the paths, and the input of every tool.
+//! file, the ids, the paths, the input of every tool, and the lines of the protocol.
 //!
 //! What holds for any input: nothing panics, nothing hangs, and what is understood is written back and understood as
 //! the same. `cargo test` tries a few hundred inputs per target, which takes seconds; `TOT_FUZZ_SECONDS=600` goes on
@@ -697,6 +697,67 @@ fn any_address_prompt_and_completion_is_answered() {
                 let _ = complete::complete(&world.service, argument, &text, Some(&world.session));
                 let _ = complete::complete(&world.service, argument, "", Some(&text));
             }
+        }
+    });
+}
+
+#[test]
+fn any_line_is_answered_or_let_pass_and_ends_nothing() {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tree_of_thoughts::mcp::{Server, stdio};
+
+    let request = |id: Value, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let hello = request(
+        json!(0),
+        "initialize",
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}}),
+    );
+    let last = request(json!("the last"), "ping", json!({}));
+    let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
+    let valid = [
+        hello.clone(),
+        request(json!(1), "ping", json!({})),
+        request(json!("a"), "tools/list", json!({"cursor": ""})),
+        request(json!(2), "tools/call", call("tot_status", json!({"sessionId": "0000", "graph": "dot"}))),
+        request(json!(3), "tools/call", call("tot_list", json!("{\"text\": \"sky\"}"))),
+        request(json!(4), "resources/read", json!({"uri": "tot://investigations"})),
+        request(json!(5), "resources/subscribe", json!({"uri": "tot://investigations"})),
+        request(json!(6), "prompts/get", json!({"name": "investigate", "arguments": {"question": "Why?"}})),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}),
+        json!({"jsonrpc": "2.0", "id": 7, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": 8, "error": {"code": 1, "message": "no"}}),
+    ];
+    let texts = near(valid.iter().map(ToString::to_string).collect());
+    fuzz(vec(texts, 1..4), || {
+        let world = Root::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (hello, last) = (hello.to_string(), last.to_string());
+        move |lines: Vec<String>| {
+            let server =
+                Server::new("Read me.", tools::all(&world.service)).serving(Arc::clone(&world.service));
+            let said = runtime.block_on(async {
+                let (here, there) = tokio::io::duplex(1 << 20);
+                let (read, mut write) = tokio::io::split(here);
+                let (input, output) = tokio::io::split(there);
+                let served = tokio::spawn(stdio::serve(server, input, output, std::future::pending()));
+                let all = format!("{hello}\n{}\n{last}\n", lines.join("\n"));
+                write.write_all(all.as_bytes()).await.unwrap();
+                let mut read = BufReader::new(read).lines();
+                let mut said = Vec::new();
+                loop {
+                    let line = read.next_line().await.unwrap().expect("not the end");
+                    let message: Value = serde_json::from_str(&line).unwrap();
+                    let is_last = message["id"] == "the last";
+                    said.push(message);
+                    if is_last {
+                        break;
+                    }
+                }
+                write.shutdown().await.unwrap();
+                served.await.unwrap().unwrap();
+                said
+            });
+            assert!(said.iter().all(|message| message["jsonrpc"] == "2.0"), "{said:?}");
         }
     });
 }

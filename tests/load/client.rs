@@ -126,6 +126,12 @@ impl Client {
         }
     }
 
+    /// Ends the session.
+    pub fn end(self) {
+        let ended = self.agent.delete(&self.url).header("mcp-session-id", &self.session).call().unwrap();
+        assert!(ended.status().is_success());
+    }
+
     fn post(&mut self, message: &Value) -> Result<(u16, String), String> {
         let mut request = self
             .agent

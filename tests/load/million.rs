@@ -77,7 +77,7 @@ fn stdio() -> Vec<u64> {
     memory
 }
 
-/// By several clients at once, each with a new session for each tenth, which it leaves open.
+/// By several clients at once, each with a new session for each tenth.
 fn http() -> Vec<u64> {
     let mut server = Server::start();
     let mut first = Client::connect(&server.url);
@@ -94,6 +94,7 @@ fn http() -> Vec<u64> {
                         let session = if number.is_multiple_of(3) { "0000" } else { session };
                         client.call("tot_status", &json!({"sessionId": session})).unwrap();
                     }
+                    client.end();
                 });
             }
         });

@@ -24,7 +24,7 @@ use super::super::log::{Level, Log};
 use super::super::server::{Busy, Mark, Server};
 use super::super::stdio::{id_of, parse};
 use super::rate::{Client, Rates};
-use super::{HEALTH, Options, PATH, PATIENCE, SLOW};
+use super::{HEALTH, Options, PATH, PATIENCE};
 
 type Answer = Response<Counted>;
 type Service = StreamableHttpService<Server, LocalSessionManager>;
@@ -133,7 +133,7 @@ impl Gate {
         }
         self.count_sessions(&request).await?;
         let (parts, body) = request.into_parts();
-        let body = tokio::time::timeout(SLOW, self.collect(body)).await.map_err(|_| {
+        let body = tokio::time::timeout(self.options.slow, self.collect(body)).await.map_err(|_| {
             Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive").closing()
         })??;
         // A stream that waits for notices is under way for as long as its client likes.

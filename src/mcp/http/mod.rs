@@ -71,6 +71,9 @@ pub struct Options {
     pub rate: Option<NonZeroU32>,
     /// The longest request, in bytes.
     pub body: usize,
+    /// How long a client may take to send the head of a request, its body, or to take a piece of an answer; and how long
+    /// a connection may lie idle. [`SLOW`] but in tests.
+    pub slow: Duration,
 }
 
 /// Why there is no serving over HTTP, or why it ended otherwise than by one signal.
@@ -104,9 +107,8 @@ pub enum HttpError {
     Interrupted,
 }
 
-/// How long a client may take to send the head of a request, its body, or to take a piece of an answer; and how long a
-/// connection may lie idle.
-const SLOW: Duration = Duration::from_secs(30);
+/// How slow a client may be.
+pub const SLOW: Duration = Duration::from_secs(30);
 
 /// How long the end waits for answers that no tool is at work on, and then for connections.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -150,6 +152,17 @@ async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>)
     let listen = |source| HttpError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
+    serve_at(address, listener, server, options, stop).await;
+    Ok(())
+}
+
+async fn serve_at(
+    address: SocketAddr,
+    listener: TcpListener,
+    server: Server,
+    options: Options,
+    stop: impl Future<Output = ()>,
+) {
     let (log, busy) = (server.log().clone(), server.busy());
     let places = Semaphore::new(connections(options.sessions, &log));
 
@@ -172,6 +185,7 @@ async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>)
     config = config.disable_allowed_origins();
     let sessions_end = config.cancellation_token.clone();
     let closing = server.closing();
+    let slow = options.slow;
     let service = StreamableHttpService::new(move || Ok(server.connected()), Arc::clone(&sessions), config);
     let gate = Arc::new(Gate::new(service, sessions, options, log.clone()));
 
@@ -197,11 +211,11 @@ async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>)
         // Answers are written whole: there is nothing to wait for.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(SLOW));
+        stream.set_write_timeout(Some(slow));
         let gate = Arc::clone(&gate);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(SLOW)
+            .header_read_timeout(slow)
             .max_buf_size(64 * 1024)
             .serve_connection(
                 TokioIo::new(Box::pin(stream)),
@@ -229,7 +243,6 @@ async fn serve(server: Server, options: Options, stop: impl Future<Output = ()>)
     // Only now: it ends the sessions, and with them the streams that wait for notices.
     sessions_end.cancel();
     let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
-    Ok(())
 }
 
 type Place = tokio::sync::OwnedSemaphorePermit;
@@ -284,3 +297,6 @@ fn is_origin(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]+".contains(&byte);
     !scheme.is_empty() && !host.is_empty() && scheme.bytes().chain(host.bytes()).all(plain)
 }
+
+#[cfg(test)]
+mod tests;

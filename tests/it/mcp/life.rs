@@ -247,3 +247,90 @@ fn the_root_is_ignored_by_git_even_if_its_first_start_was_killed() {
     assert!(std::fs::read_to_string(sandbox.root().join(".gitignore")).unwrap().contains("/*/"));
     assert!(!sandbox.root().join(".gitignore.new").exists());
 }
+
+#[test]
+fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
+    const NODES: usize = 30;
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let id = session.id.clone();
+    let names: Vec<String> = (1..=NODES).map(|number| format!("R2.A{number}")).collect();
+    // Each is accepted only after the one before; readers in between take the desk from them at times.
+    for (number, name) in names.iter().enumerate() {
+        for (step, (tool, arguments)) in [
+            ("tot_propose", json!({"sessionId": id, "nodes": [node(name, Some("R1.A"))]})),
+            ("tot_status", json!({"sessionId": id})),
+            ("tot_commit", json!({"sessionId": id, "results": [result(name, "DEAD")]})),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            session
+                .server
+                .send(&json!({"jsonrpc": "2.0", "id": format!("{number}.{step}"), "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments}}));
+        }
+    }
+    let answers = std::mem::replace(&mut session.server, sandbox.server()).finish_listening();
+    let answers: Vec<_> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
+    assert_eq!(answers.len(), 3 * NODES);
+    for answer in answers {
+        assert_eq!(answer["result"]["structuredContent"]["status"], "OK", "{answer}");
+    }
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], NODES + 1);
+}
+
+#[cfg(unix)]
+mod at_work {
+    use std::fs::File;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A call that writes and waits for the repository's turn, which the file holds.
+    fn waiting(session: &mut Session) -> File {
+        let path = session.repository().join(".git/tot-turn");
+        let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
+        file.lock().unwrap();
+        let proposal = json!({"sessionId": session.id, "nodes": [node("R1.A", None)]});
+        session.server.send(&json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call",
+            "params": {"name": "tot_propose", "arguments": proposal}}));
+        file
+    }
+
+    #[test]
+    fn a_call_that_waits_holds_up_nobody() {
+        let sandbox = Sandbox::new();
+        let mut session = Session::start(&sandbox, json!({}));
+        let held = waiting(&mut session);
+        let since = Instant::now();
+        for _ in 0..20 {
+            assert_eq!(session.server.request("ping", json!({}))["result"], json!({}));
+            assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 0);
+        }
+        assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+        assert!(session.server.heard.iter().all(|message| message["id"] != "slow"));
+        drop(held);
+        while !session.server.heard.iter().any(|message| message["id"] == "slow") {
+            session.server.request("ping", json!({}));
+            assert!(since.elapsed() < Duration::from_secs(20), "the call doesn't go on");
+        }
+        assert_eq!(session.ok("tot_status", json!({}))["pending"], json!(["R1.A"]));
+    }
+
+    #[test]
+    fn a_second_signal_ends_the_server_while_a_call_waits() {
+        let sandbox = Sandbox::new();
+        let mut session = Session::start(&sandbox, json!({}));
+        let _held = waiting(&mut session);
+        let server = std::mem::replace(&mut session.server, sandbox.server());
+        std::thread::sleep(Duration::from_millis(200));
+        server.terminate();
+        std::thread::sleep(Duration::from_millis(200));
+        let since = Instant::now();
+        server.terminate();
+        assert!(!server.end());
+        assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    }
+}

@@ -236,6 +236,19 @@ impl Server {
         assert!(self.child.wait().unwrap().success());
     }
 
+    /// Asks it to end, as an operator does.
+    #[cfg(unix)]
+    pub fn terminate(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    /// Waits for its end, and gives whether it ended well.
+    #[cfg(unix)]
+    pub fn end(mut self) -> bool {
+        self.child.wait().unwrap().success()
+    }
+
     /// The process, to be killed.
     pub fn kill(mut self) {
         self.child.kill().unwrap();

@@ -1,0 +1,229 @@
+//! Clients that are slow, or gone, at a server with little patience.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+use super::*;
+use crate::mcp::{Service, tools};
+use crate::world::World;
+
+/// How long the servers here wait for a client.
+const SHORT: Duration = Duration::from_millis(400);
+
+/// How long their sessions wait for the next request, where that is to end: long enough for two on a busy machine.
+const IDLE: Duration = Duration::from_secs(2);
+
+/// By when all that must come has come, on a machine that is busy with other things.
+const LONG: Duration = Duration::from_secs(20);
+
+struct Fixture {
+    address: SocketAddr,
+    service: Arc<Service>,
+    _folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn start(idle: Duration) -> Fixture {
+        let folder = tempfile::tempdir().unwrap();
+        let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
+        let server = Server::new("Read me.", tools::all(&service)).serving(Arc::clone(&service));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let options = Options {
+            address,
+            token: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            sessions: 1,
+            idle,
+            rate: None,
+            body: 1 << 20,
+            slow: SHORT,
+        };
+        tokio::spawn(serve_at(address, listener, server, options, std::future::pending()));
+        Fixture { address, service, _folder: folder }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// A request of the protocol, as far as the blank line behind its head.
+    fn head(method: &str, session: &str, more: &str) -> String {
+        let session =
+            if session.is_empty() { String::new() } else { format!("Mcp-Session-Id: {session}\r\n") };
+        format!(
+            "{method} {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n{session}{more}\r\n"
+        )
+    }
+
+    /// Sends a message on a connection of its own, and gives the whole answer.
+    async fn post(&self, session: &str, message: &Value) -> String {
+        let body = message.to_string();
+        let more = format!("Connection: close\r\nContent-Length: {}\r\n", body.len());
+        let mut stream = self.connect().await;
+        stream.write_all(format!("{}{body}", Self::head("POST", session, &more)).as_bytes()).await.unwrap();
+        rest(&mut stream).await
+    }
+
+    /// The session of a new client of the older protocol, if there is room for one.
+    async fn session(&self) -> Option<String> {
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
+        let answer = self.post("", &hello).await;
+        let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "))?.to_owned();
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert!(self.post(&session, &ready).await.starts_with("HTTP/1.1 202"));
+        Some(session)
+    }
+
+    /// That others are served at once.
+    async fn assert_quick(&self) {
+        let since = Instant::now();
+        let mut stream = self.connect().await;
+        let ask = format!("GET {HEALTH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        assert!(rest(&mut stream).await.starts_with("HTTP/1.1 200"));
+        assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    }
+
+    /// That nobody listens any more, soon.
+    async fn assert_nobody_listens(&self) {
+        soon("nobody listens any more", || self.service.listeners() == 0).await;
+    }
+}
+
+/// All that still comes on a connection.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    // A reset is an end, too.
+    let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut said)).await.expect("an end in time");
+    String::from_utf8(said).unwrap()
+}
+
+async fn soon(what: &str, is_so: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < LONG, "not so: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn ping() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_without_requests_ends_and_its_memory_goes() {
+    let server = Fixture::start(IDLE).await;
+    let first = server.session().await.unwrap();
+    assert_eq!(server.session().await, None, "there is room for one");
+    let since = Instant::now();
+    let second = loop {
+        // Each look is a request of a client without a session, which keeps none alive.
+        if let Some(session) = server.session().await {
+            break session;
+        }
+        assert!(since.elapsed() < LONG, "the session doesn't end");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(server.post(&first, &ping()).await.starts_with("HTTP/1.1 404"));
+    // For as long as it is used, it lives.
+    for _ in 0..6 {
+        tokio::time::sleep(IDLE / 4).await;
+        assert!(server.post(&second, &ping()).await.starts_with("HTTP/1.1 200"));
+    }
+    server.assert_nobody_listens().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_sends_slowly_is_cut_off_and_holds_up_nobody() {
+    let server = Fixture::start(LONG).await;
+    for half in ["", "POST /mcp HTTP/1.1\r\nHost: loc"] {
+        let mut stream = server.connect().await;
+        stream.write_all(half.as_bytes()).await.unwrap();
+        server.assert_quick().await;
+        let said = rest(&mut stream).await;
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+    }
+    let mut stream = server.connect().await;
+    let head = Fixture::head("POST", "", "Content-Length: 5000\r\n");
+    stream.write_all(format!("{head}{{").as_bytes()).await.unwrap();
+    server.assert_quick().await;
+    // A byte now and then is not enough.
+    let (mut reading, mut writing) = stream.split();
+    let mut said = Vec::new();
+    let drip = async {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(SHORT / 4).await;
+        }
+    };
+    tokio::select! {
+        read = tokio::time::timeout(LONG, reading.read_to_end(&mut said)) => drop(read.expect("an end in time")),
+        () = drip => {}
+    }
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_never_reads_is_cut_off_and_holds_up_nobody() {
+    let server = Fixture::start(LONG).await;
+    let session = server.session().await.unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let head = Fixture::head("POST", &session, &format!("Content-Length: {}\r\n", list.len()));
+    let request = format!("{head}{list}");
+    // Answers of some 20 KB each, until no more find room on the way.
+    let begged = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
+    let begged = tokio::time::timeout(LONG, begged);
+    let others = async {
+        for _ in 0..5 {
+            tokio::time::sleep(SHORT / 4).await;
+            server.assert_quick().await;
+        }
+    };
+    let (cut_off, ()) = tokio::join!(begged, others);
+    assert!(cut_off.is_ok(), "it is still waited for");
+    server.assert_quick().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_subscribed_and_vanished_leaves_no_task_behind() {
+    let server = Fixture::start(IDLE).await;
+    let session = server.session().await.unwrap();
+    let subscribe = json!({"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+        "params": {"uri": "tot://investigations"}});
+    let answer = server.post(&session, &subscribe).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("error"), "{answer}");
+    assert_eq!(server.service.listeners(), 1, "one task for all subscriptions of a session");
+    // Nothing has changed meanwhile that could have told the task that its client is gone.
+    server.assert_nobody_listens().await;
+
+    // And in the newest protocol, where the connection is the subscription.
+    let listen = json!({"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": {
+        "notifications": {"resourcesListChanged": true},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }})
+    .to_string();
+    let more = format!(
+        "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n",
+        listen.len()
+    );
+    let mut stream = server.connect().await;
+    stream.write_all(format!("{}{listen}", Fixture::head("POST", "", &more)).as_bytes()).await.unwrap();
+    soon("it listens", || server.service.listeners() == 1).await;
+    drop(stream);
+    server.assert_nobody_listens().await;
+}
