@@ -44,8 +44,8 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const results = [];
 let session;
-for (const [name, given] of asked.calls) {
-  const result = await client.callTool({ name, arguments: session ? { sessionId: session, ...given } : given });
+for (const [name, given, ofSession] of asked.calls) {
+  const result = await client.callTool({ name, arguments: ofSession ? { sessionId: session, ...given } : given });
   session ??= result.structuredContent.sessionId;
   results.push(result);
 }

@@ -53,7 +53,11 @@ def check(played):
 
 def main():
     server, modules = map(os.path.abspath, sys.argv[1:3])
-    calls = [[tool, arguments] for tool, arguments, _, _ in investigation.CALLS]
+    # With whether the call is about the investigation that was begun.
+    calls = [
+        [tool, arguments, tool not in investigation.WITHOUT_SESSION]
+        for tool, arguments, _, _ in investigation.CALLS
+    ]
     for way, (package, options) in CLIENTS.items():
         with open(os.path.join(modules, package, "package.json"), encoding="utf-8") as file:
             version = json.load(file)["version"]
