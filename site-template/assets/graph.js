@@ -66,7 +66,7 @@
       shown,
       button("+", "Zoom in", () => zoom(scale * STEP)),
       button("Fit", "Fit the whole graph", () => zoom(whole())),
-      button("100 %", "Actual size", () => zoom(1)),
+      button("100 %", "100 %: actual size", () => zoom(1)),
     );
     box.before(tools);
     box.classList.add("can-drag");

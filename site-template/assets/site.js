@@ -22,6 +22,11 @@
       for (const item of items) {
         item.hidden = !fits(item);
         shown += item.hidden ? 0 : 1;
+        // What was found shall be seen, and not only be in a part that is folded away.
+        for (const part of item.querySelectorAll("details")) {
+          const text = part.textContent.toLowerCase();
+          part.open = !item.hidden && words.some((word) => text.includes(word));
+        }
       }
       status.textContent = `${shown} of ${items.length}`;
     });
