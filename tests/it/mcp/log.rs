@@ -33,8 +33,9 @@ fn said(arguments: &[&str]) -> String {
 fn plain(said: &str) -> String {
     let word = |word: &str| match word {
         _ if word.ends_with('Z') && word.len() == 24 => "[time]".to_owned(),
-        _ if word.parse::<f64>().is_ok() => "[n]".to_owned(),
+        // Before the numbers: a commit may be digits alone, or digits around an `e`.
         _ if word.len() == 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) => "[commit]".to_owned(),
+        _ if word.parse::<f64>().is_ok() => "[n]".to_owned(),
         _ => word.to_owned(),
     };
     said.lines().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
