@@ -11,6 +11,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use super::git::UNFINISHED;
+
 /// The file in the git folder that is locked.
 const FILE: &str = "tot-turn";
 
@@ -70,13 +72,12 @@ fn git_folder(repository: &Path) -> Option<PathBuf> {
     is_folder(&repository.join("objects")).then(|| repository.to_owned())
 }
 
-/// Removes what killed writers of objects left in the repository: gix calls them `.tmp` and six letters, and `git gc`
-/// collects only what git itself would leave there.
+/// Removes what killed writers of objects left in the repository. `git gc` would as well, but who calls that?
 pub(super) fn sweep_objects(repository: &Path) {
     if let Some(git_folder) = git_folder(repository) {
         sweep(
             &git_folder.join("objects"),
-            |name| name.len() == 10 && name.starts_with(".tmp"),
+            |name| name.starts_with(UNFINISHED),
             |path, is_folder| {
                 if !is_folder {
                     let _ = fs::remove_file(path);
@@ -166,12 +167,13 @@ mod tests {
     fn only_what_is_ours_and_abandoned_is_swept() {
         let folder = repository();
         let objects = folder.path().join(".git/objects");
-        for name in [".tmpAbC123", ".tmpNew123", ".tmp", "tmp_obj_x", ".tmpAbC1234"] {
+        for name in ["tmp_obj_tot_1_2", "tmp_obj_tot_new", "tmp_obj_x"] {
             fs::write(objects.join(name), "x").unwrap();
         }
         fs::create_dir(folder.path().join(".tmp-0")).unwrap();
         let long_ago = SystemTime::UNIX_EPOCH;
-        for path in [objects.join(".tmpAbC123"), objects.join("tmp_obj_x"), folder.path().join(".tmp-0")] {
+        for path in [objects.join("tmp_obj_tot_1_2"), objects.join("tmp_obj_x"), folder.path().join(".tmp-0")]
+        {
             File::open(path).unwrap().set_modified(long_ago).unwrap();
         }
         sweep_objects(folder.path());
@@ -181,7 +183,7 @@ mod tests {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        assert_eq!(left, [".tmp", ".tmpAbC1234", ".tmpNew123", "tmp_obj_x"]);
+        assert_eq!(left, ["tmp_obj_tot_new", "tmp_obj_x"]);
         assert!(!folder.path().join(".tmp-0").exists());
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gix::ObjectId;
 use gix::bstr::BStr;
 use gix::objs::tree::EntryKind;
-use gix::objs::{Kind, Write as _, WriteTo};
+use gix::objs::{Kind, WriteTo};
 use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
@@ -15,6 +15,7 @@ use super::durability::unconfirmed;
 use super::error::{Result, io_error};
 use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
+use super::loose;
 use super::paths::check_changes;
 use super::tree::{Leaf, TreeCache};
 use super::worktree::optional_metadata;
@@ -101,7 +102,7 @@ impl Git {
             message: clean_message(message).into(),
             signature: None,
         };
-        let id = self.write_object(&repository, &tag)?;
+        let id = self.write_object(&tag)?;
         let references = [full_name.as_bstr().to_string()];
         self.sync_objects(&[id])?;
         let journal = Journal::begin(&self.git_dir, id, &references, &[])?;
@@ -297,40 +298,26 @@ impl Git {
             message: message.as_str().into(),
             extra_headers: Vec::new(),
         };
-        let commit = self.write_object(repository, &commit)?;
+        let commit = self.write_object(&commit)?;
         let mut written = trees.written;
         written.push(commit);
         Ok(Draft { commit, parent, parent_tree, written, steps, subject: message, time })
     }
 
-    pub(super) fn write_object(
-        &self,
-        repository: &gix::Repository,
-        object: &dyn WriteTo,
-    ) -> Result<ObjectId> {
+    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<ObjectId> {
         let mut bytes = Vec::with_capacity(1024);
         let written = object.write_to(&mut bytes);
         written.map_err(|source| io_error("write an object to", &self.git_dir)(io::Error::other(source)))?;
-        self.write_bytes(repository, object.kind(), &bytes)
+        self.write_bytes(object.kind(), &bytes)
     }
 
     /// Writes without asking whether the object exists: a handle from before a `git gc` still sees objects of packs
     /// that are gone, and would leave out one that the new commit needs.
-    pub(super) fn write_bytes(
-        &self,
-        repository: &gix::Repository,
-        kind: Kind,
-        bytes: &[u8],
-    ) -> Result<ObjectId> {
-        let mut attempts = 0;
-        loop {
-            match repository.objects.write_buf(kind, bytes) {
-                Ok(id) => return Ok(id),
-                // A `git gc` has removed the empty folder between its creation and the object's.
-                Err(_) if attempts < RACE_RETRIES => attempts += 1,
-                Err(source) => return Err(self.library("write an object")(source)),
-            }
-        }
+    pub(super) fn write_bytes(&self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, bytes);
+        let id = id.map_err(self.library("hash an object"))?;
+        loose::write(&self.objects(), id, kind, bytes, self.compression)?;
+        Ok(id)
     }
 
     /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it

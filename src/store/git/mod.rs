@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects read quickly), `durability`, `paths` (which are written), `identity`, `settings` (whether they are still the same), `error`.
+//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects as files of their own), `durability`, `paths` (which are written), `identity`, `settings` (whether they are still the same), `error`.
 //!
 //! # Guarantees
 //!
@@ -117,6 +117,7 @@ use error::shown;
 pub use error::{GitError, Shown};
 pub use glance::Glance;
 use identity::Identity;
+pub(super) use loose::UNFINISHED;
 pub use read::Reader;
 use settings::Settings;
 
@@ -129,6 +130,7 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
+    compression: gix::zlib::Compression,
     settings: Settings,
 }
 

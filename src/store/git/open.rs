@@ -10,6 +10,7 @@ use super::durability::Disk;
 use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
+use super::loose;
 use super::paths::check_changes;
 use super::settings::Settings;
 use super::worktree::{optional_metadata, refuse_link};
@@ -100,8 +101,9 @@ impl Git {
         let author = identity(&local, "author");
         let committer = identity(&local, "committer");
         let disk = Disk::new(options.durability, &local.config_snapshot());
+        let compression = loose::compression(&local.config_snapshot());
         let settings = Settings::of(&local, &git_dir, options.configuration);
-        Ok(Git { repository, git_dir, work_dir, author, committer, disk, settings })
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk, compression, settings })
     }
 }
 

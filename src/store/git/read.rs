@@ -273,7 +273,7 @@ impl Git {
         }
     }
 
-    fn objects(&self) -> PathBuf {
+    pub(super) fn objects(&self) -> PathBuf {
         self.git_dir.join("objects")
     }
 

@@ -1145,15 +1145,14 @@ fn formats_that_cannot_be_read_are_named() {
 #[test]
 fn hostile_trees_are_capped_and_marked() {
     let bench = Bench::new();
-    let repository = bench.git.local();
-    let blob = bench.git.write_bytes(&repository, Kind::Blob, b"x\n").unwrap();
+    let blob = bench.git.write_bytes(Kind::Blob, b"x\n").unwrap();
     let raw = |entries: &[(&str, &str, ObjectId)]| {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
             bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
             bytes.extend_from_slice(id.as_slice());
         }
-        bench.git.write_bytes(&repository, Kind::Tree, &bytes).unwrap()
+        bench.git.write_bytes(Kind::Tree, &bytes).unwrap()
     };
     let commit_of = |tree: ObjectId| {
         let id = run_in(&bench.dir(), &["commit-tree", &tree.to_string(), "-m", "x"]);

@@ -115,7 +115,7 @@ impl<'a> TreeCache<'a> {
 
     /// Writes an object and keeps its name.
     pub(super) fn write(&mut self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
-        let id = self.git.write_bytes(self.repository, kind, bytes)?;
+        let id = self.git.write_bytes(kind, bytes)?;
         self.written.push(id);
         Ok(id)
     }
