@@ -8,6 +8,8 @@
 //! stands, and texts that are asked for as they are (`WHOLE`). A graph that is longer than one that comes unasked was
 //! asked for by name: it does not count.
 
+use std::io::{self, Write};
+
 use serde_json::{Map, Value, json};
 
 /// How long a reply may be, in bytes of compact JSON.
@@ -59,8 +61,27 @@ pub fn bounded(mut reply: Value, limit: usize) -> Value {
     reply
 }
 
+/// How long it is as compact JSON. Counted and not written down: a list of thousands is measured entry by entry.
 fn size(value: &Value) -> usize {
-    value.to_string().len()
+    let mut length = Length(0);
+    match serde_json::to_writer(&mut length, value) {
+        Ok(()) => length.0,
+        // Counting can't fail; if it did, nothing would be known to fit.
+        Err(_) => usize::MAX,
+    }
+}
+
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Cuts the lists that stand in entries of a list.

@@ -4,8 +4,8 @@
 //! gives them. Rounds get three times as large each until they have a ninth of the nodes, at most 1,000; with `SHAPE=wide`
 //! in the environment all rounds after the first have that many. Each commits the same three files to it (two new nodes
 //! and a changed one): first as each does it by default, without fsync, then with it (ours `--durable`, git
-//! `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take turns, each round in another order, so that noise hits
-//! all alike; a figure is the median of the rounds.
+//! `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take turns, each round in another order, and
+//! so do the sizes, so that noise hits all alike; a figure is the median of the rounds.
 //!
 //! - `ours` is the store alone: `Git::commit`, in a process that lives on.
 //! - `git` is `git add` of the three files and `git commit`, after writing them into the work tree.
@@ -50,6 +50,7 @@ const AT: i64 = 1_795_000_000;
 fn main() {
     let sizes: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     let sizes = if sizes.is_empty() { SIZES.to_vec() } else { sizes };
+    let only = std::env::var("ONLY").ok();
     let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(31);
     let mut growth: Vec<(usize, [f64; 3])> = Vec::new();
     for durable in [false, true] {
@@ -72,8 +73,12 @@ fn main() {
             "load",
             "again"
         );
-        for size in &sizes {
-            let figures = measure(*size, rounds, durable);
+        let mut contests: Vec<Contest> = sizes.iter().map(|size| Contest::new(*size, durable)).collect();
+        for round in 0..rounds {
+            contests.iter_mut().for_each(|contest| contest.round(round, only.as_deref()));
+        }
+        for (size, contest) in sizes.iter().zip(contests) {
+            let figures = contest.figures(rounds);
             let [ours, git, libgit2, call] = figures.times.map(|time| time.as_secs_f64() * 1e3);
             println!(
                 "{size:>6} {ours:>8.2} {git:>8.2} {libgit2:>8.2} {:>8.1} {:>9.1} {:>8} {:>9} {:>8} {call:>9.2} {:>8.1} {:>8.3}",
@@ -107,53 +112,75 @@ struct Figures {
     again: Duration,
 }
 
-fn measure(size: usize, rounds: usize, durable: bool) -> Figures {
-    let folder = tempfile::tempdir().unwrap();
-    let seed = Seed::new(size);
-    let place = |name: &str| folder.path().join(name).join(seed.meta.id.to_string());
-    for name in ["ours", "git", "libgit2", "call"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
-        Git::init_with(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
-    }
-    // Files as young as the index are looked into again and again, by all of them.
-    std::thread::sleep(Duration::from_millis(1_100));
-    for name in ["ours", "git", "libgit2", "call"] {
-        git(&place(name), false, &["status", "--short"]);
-    }
-    let store = Store::new(folder.path().join("call"));
-    let since = Instant::now();
-    store.load(&place("call")).unwrap();
-    let load = since.elapsed();
-    let agains: Vec<Duration> =
-        (0..21).map(|_| timed(|| drop(store.load(&place("call")).unwrap()))).collect();
+/// One size, with a repository for each of those who commit.
+struct Contest {
+    folder: tempfile::TempDir,
+    seed: Seed,
+    contestants: [Box<dyn Contestant>; 4],
+    times: [Vec<Duration>; 4],
+    before: [u64; 3],
+    load: Duration,
+    again: Duration,
+}
 
-    let mut ours = Ours::new(&place("ours"), durable);
-    let mut command_line = CommandLine { dir: place("git"), durable };
-    let mut libgit2 = Libgit2::new(&place("libgit2"), durable);
-    let mut call = Call::new(folder.path().join("call"), &seed, durable);
-    let all: [(&str, &mut dyn Contestant); 4] =
-        [("ours", &mut ours), ("git", &mut command_line), ("libgit2", &mut libgit2), ("call", &mut call)];
-    let only = std::env::var("ONLY").ok();
-    let before = ["ours", "git", "libgit2"].map(|name| object_bytes(&place(name)));
-    let mut times: [Vec<Duration>; 4] = Default::default();
-    for round in 0..rounds {
-        let changes = seed.changes(round);
-        for turn in 0..all.len() {
-            let at = (round + turn) % all.len();
-            if only.as_deref().is_none_or(|only| only == all[at].0) {
-                times[at].push(all[at].1.commit(round, &changes));
+/// Those who commit, by the folders of their repositories.
+const NAMES: [&str; 4] = ["ours", "git", "libgit2", "call"];
+
+fn place(folder: &Path, name: &str, seed: &Seed) -> PathBuf {
+    folder.join(name).join(seed.meta.id.to_string())
+}
+
+impl Contest {
+    fn new(size: usize, durable: bool) -> Contest {
+        let folder = tempfile::tempdir().unwrap();
+        let seed = Seed::new(size);
+        let place = |name: &str| place(folder.path(), name, &seed);
+        for name in NAMES {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            Git::init_with(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
+        }
+        // Files as young as the index are looked into again and again, by all of them.
+        std::thread::sleep(Duration::from_millis(1_100));
+        for name in NAMES {
+            git(&place(name), false, &["status", "--short"]);
+        }
+        let store = Store::new(folder.path().join("call"));
+        let since = Instant::now();
+        store.load(&place("call")).unwrap();
+        let load = since.elapsed();
+        let agains: Vec<Duration> =
+            (0..21).map(|_| timed(|| drop(store.load(&place("call")).unwrap()))).collect();
+        let contestants: [Box<dyn Contestant>; 4] = [
+            Box::new(Ours::new(&place("ours"), durable)),
+            Box::new(CommandLine { dir: place("git"), durable }),
+            Box::new(Libgit2::new(&place("libgit2"), durable)),
+            Box::new(Call::new(folder.path().join("call"), &seed, durable)),
+        ];
+        let before = [0, 1, 2].map(|at| object_bytes(&place(NAMES[at])));
+        Contest { contestants, times: Default::default(), before, load, again: median(agains), folder, seed }
+    }
+
+    fn round(&mut self, round: usize, only: Option<&str>) {
+        let changes = self.seed.changes(round);
+        for turn in 0..NAMES.len() {
+            let at = (round + turn) % NAMES.len();
+            if only.is_none_or(|only| only == NAMES[at]) {
+                self.times[at].push(self.contestants[at].commit(round, &changes));
             }
         }
     }
-    let after = ["ours", "git", "libgit2"].map(|name| object_bytes(&place(name)));
-    for name in ["ours", "git", "libgit2", "call"] {
-        assert_eq!(git(&place(name), false, &["status", "--porcelain"]), "", "{name}");
-    }
-    Figures {
-        times: times.map(median),
-        bytes: [0, 1, 2].map(|at| (after[at] - before[at]) / rounds as u64),
-        load,
-        again: median(agains),
+
+    fn figures(self, rounds: usize) -> Figures {
+        let place = |name: &str| place(self.folder.path(), name, &self.seed);
+        for name in NAMES {
+            assert_eq!(git(&place(name), false, &["status", "--porcelain"]), "", "{name}");
+        }
+        Figures {
+            bytes: [0, 1, 2].map(|at| (object_bytes(&place(NAMES[at])) - self.before[at]) / rounds as u64),
+            times: self.times.map(median),
+            load: self.load,
+            again: self.again,
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use gix::ObjectId;
@@ -14,7 +15,7 @@ use gix::objs::Kind;
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
 use super::lock::IndexLock;
-use super::splice::{Edits, Index, Staged};
+use super::splice::{Edits, HASH, Index, Staged};
 use super::tree::TreeWalk;
 use super::worktree::{Placed, optional_metadata, refuse_link};
 use super::{FileKind, Git, GitError, STAGING_FILE};
@@ -36,8 +37,16 @@ impl Git {
             placed.push(self.place(repository, work_dir, &staging, step)?);
         }
         let skip_hash = repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
-        let written = index.write(&edits(&index, steps, &placed), skip_hash, &mut lock.file);
-        written.map_err(io_error("write", &lock.path))
+        let mut index = index.edited(&edits(&index, steps, &placed));
+        index.write(skip_hash, &mut lock.file).map_err(io_error("write", &lock.path))?;
+        *self.kept_index() = Some(index);
+        Ok(())
+    }
+
+    /// The index that was written last, for the time when it is the one in the file. A commit takes it, so that at most
+    /// one is kept.
+    fn kept_index(&self) -> MutexGuard<'_, Option<Index>> {
+        self.kept_index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
@@ -52,11 +61,25 @@ impl Git {
         let failed = io_error("read", &path);
         let mut file = File::open(&path).map_err(&failed)?;
         let metadata = file.metadata().map_err(&failed)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).saturating_add(1));
-        file.read_to_end(&mut bytes).map_err(&failed)?;
-        let mut index = match Index::parse(bytes) {
-            Some(index) => index,
-            None => self.foreign_index(&path)?,
+        let kept = self.kept_index().take();
+        let mut hash = [0; HASH];
+        // A shorter file has no hash to read.
+        let has_hash = kept.is_some()
+            && metadata.len() >= HASH as u64
+            && file.seek(SeekFrom::End(-(HASH as i64))).and_then(|_| file.read_exact(&mut hash)).is_ok();
+        let kept = kept.filter(|kept| has_hash && kept.is_in_file(metadata.len(), &hash));
+        let mut index = match kept {
+            Some(kept) => kept,
+            None => {
+                file.rewind().map_err(&failed)?;
+                let mut bytes =
+                    Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).saturating_add(1));
+                file.read_to_end(&mut bytes).map_err(&failed)?;
+                match Index::parse(bytes) {
+                    Some(index) => index,
+                    None => self.foreign_index(&path)?,
+                }
+            }
         };
         // An entry that is as young as the index itself may have changed since without a trace in its stat. git knows
         // by comparing the two times, which writing the index anew makes impossible.

@@ -108,6 +108,7 @@ mod worktree;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Mutex;
 
 use gix::ObjectId;
 
@@ -131,6 +132,8 @@ pub struct Git {
     committer: Identity,
     disk: Disk,
     compression: gix::zlib::Compression,
+    /// See `index`.
+    kept_index: Mutex<Option<splice::Index>>,
     settings: Settings,
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use gix::ObjectId;
 
@@ -103,7 +104,17 @@ impl Git {
         let disk = Disk::new(options.durability, &local.config_snapshot());
         let compression = loose::compression(&local.config_snapshot());
         let settings = Settings::of(&local, &git_dir, options.configuration);
-        Ok(Git { repository, git_dir, work_dir, author, committer, disk, compression, settings })
+        Ok(Git {
+            repository,
+            git_dir,
+            work_dir,
+            author,
+            committer,
+            disk,
+            compression,
+            kept_index: Mutex::default(),
+            settings,
+        })
     }
 }
 
