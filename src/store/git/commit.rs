@@ -1,7 +1,9 @@
 //! A commit from its objects to the moved head, and a tag.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use gix::ObjectId;
 use gix::bstr::BStr;
@@ -17,6 +19,7 @@ use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::loose;
 use super::paths::check_changes;
+use super::splice::Index;
 use super::tree::{Leaf, TreeCache};
 use super::worktree::optional_metadata;
 use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
@@ -46,6 +49,10 @@ impl Git {
         }
         self.refuse_in_progress()?;
         let draft = self.draft(&repository, Some(expected.0), changes, message, at)?;
+        let is_beside = self.writes_objects_beside();
+        if !is_beside {
+            self.write_objects(&draft.objects)?;
+        }
         let mut journal = Journal::begin(&self.git_dir, draft.commit, &head_references(&head), &draft.steps)?;
         let lock = self.work_dir.as_ref().map(|_| IndexLock::take(&self.git_dir)).transpose();
         // Once more: git holds that lock while it begins what is looked for here.
@@ -56,7 +63,7 @@ impl Git {
                 return Err(error);
             }
         };
-        match self.publish(&repository, &draft, lock, Some(&mut journal)) {
+        match self.publish(&repository, &draft, lock, Some(&mut journal), is_beside) {
             Ok(is_complete) => {
                 let touched: Vec<PathBuf> = self.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = self.sync_names(&head_references(&head), &touched);
@@ -102,9 +109,11 @@ impl Git {
             message: clean_message(message).into(),
             signature: None,
         };
-        let id = self.write_object(&tag)?;
+        let tag = self.object_of(&tag)?;
+        let id = tag.id;
         let references = [full_name.as_bstr().to_string()];
-        self.sync_objects(&[id])?;
+        self.write_objects(std::slice::from_ref(&tag))?;
+        self.sync_objects(&[tag])?;
         let journal = Journal::begin(&self.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
         let outcome = self.edit_reference(&repository, edit, tagger, &references[0], &[]);
@@ -140,16 +149,23 @@ impl Git {
     }
 }
 
-/// A commit whose objects are written, and what it means for the index and the work tree.
-pub(super) struct Draft {
+/// A commit, and what it means for the index and the work tree.
+pub(super) struct Draft<'a> {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
-    /// All objects of it.
-    pub(super) written: Vec<ObjectId>,
+    /// All objects of it that may not be there yet.
+    pub(super) objects: Vec<Object<'a>>,
     pub(super) steps: Vec<Step>,
     pub(super) subject: String,
     pub(super) time: String,
+}
+
+/// An object that is to be written.
+pub(super) struct Object<'a> {
+    pub(super) id: ObjectId,
+    pub(super) kind: Kind,
+    pub(super) bytes: Cow<'a, [u8]>,
 }
 
 /// How one path of the index and the work tree gets from a known state to another.
@@ -167,7 +183,7 @@ pub(super) struct Step {
 /// A path, its entry in the old commit and in the new one.
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
-impl Draft {
+impl Draft<'_> {
     pub(super) fn paths(&self) -> Vec<TouchedPath> {
         let steps = self.steps.iter();
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
@@ -182,15 +198,15 @@ impl Draft {
 /// Syncing, as far as it is wanted; see `durability`.
 impl Git {
     /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
-    fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
+    fn sync_objects(&self, objects: &[Object<'_>]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
         }
         let folder = self.git_dir.join("objects");
         let mut files: Vec<PathBuf> = objects
             .iter()
-            .map(|id| {
-                let name = id.to_string();
+            .map(|object| {
+                let name = object.id.to_string();
                 folder.join(&name[..2]).join(&name[2..])
             })
             .collect();
@@ -246,15 +262,15 @@ impl Git {
 
 /// The steps of a commit, in the order of the module's description.
 impl Git {
-    /// Step 4: writes blobs, trees and the commit, and plans the steps of its paths.
-    pub(super) fn draft(
+    /// Makes blobs, trees and the commit, and plans the steps of its paths. Nothing is written.
+    pub(super) fn draft<'a>(
         &self,
         repository: &gix::Repository,
         parent: Option<ObjectId>,
-        changes: &[FileChange],
+        changes: &'a [FileChange],
         message: &str,
         at: i64,
-    ) -> Result<Draft> {
+    ) -> Result<Draft<'a>> {
         let parent_tree = match parent {
             Some(parent) => self.tree_of(repository, parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
@@ -268,7 +284,7 @@ impl Git {
                 Some(content) => {
                     let executable = old.is_some_and(|old| old.kind == EntryKind::BlobExecutable);
                     let kind = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
-                    Some(Leaf { kind, id: trees.write(Kind::Blob, content)? })
+                    Some(Leaf { kind, id: trees.add(Kind::Blob, Cow::Borrowed(content))? })
                 }
             };
             let content = change.content.clone();
@@ -298,46 +314,73 @@ impl Git {
             message: message.as_str().into(),
             extra_headers: Vec::new(),
         };
-        let commit = self.write_object(&commit)?;
-        let mut written = trees.written;
-        written.push(commit);
-        Ok(Draft { commit, parent, parent_tree, written, steps, subject: message, time })
+        let commit = self.object_of(&commit)?;
+        let commit_id = commit.id;
+        let mut objects = trees.objects;
+        objects.push(commit);
+        Ok(Draft { commit: commit_id, parent, parent_tree, objects, steps, subject: message, time })
     }
 
-    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<ObjectId> {
+    fn object_of(&self, object: &dyn WriteTo) -> Result<Object<'static>> {
         let mut bytes = Vec::with_capacity(1024);
         let written = object.write_to(&mut bytes);
         written.map_err(|source| io_error("write an object to", &self.git_dir)(io::Error::other(source)))?;
-        self.write_bytes(object.kind(), &bytes)
+        self.object_with(object.kind(), Cow::Owned(bytes))
     }
 
-    /// Writes without asking whether the object exists: a handle from before a `git gc` still sees objects of packs
+    /// An object with its id.
+    pub(super) fn object_with<'a>(&self, kind: Kind, bytes: Cow<'a, [u8]>) -> Result<Object<'a>> {
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &bytes);
+        Ok(Object { id: id.map_err(self.library("hash an object"))?, kind, bytes })
+    }
+
+    /// Whether the objects are written while the index is, by another thread. A large index takes longer than they do,
+    /// and a small one less time than a thread. Where objects must have reached the disk before anything else happens,
+    /// they come first.
+    fn writes_objects_beside(&self) -> bool {
+        !self.disk.objects() && self.kept_index().as_ref().is_some_and(Index::is_large)
+    }
+
+    /// Step 4. Writes without asking whether an object exists: a handle from before a `git gc` still sees objects of packs
     /// that are gone, and would leave out one that the new commit needs.
-    pub(super) fn write_bytes(&self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, bytes);
-        let id = id.map_err(self.library("hash an object"))?;
-        loose::write(&self.objects(), id, kind, bytes, self.compression)?;
-        Ok(id)
+    pub(super) fn write_objects(&self, objects: &[Object<'_>]) -> Result<()> {
+        let folder = self.objects();
+        objects.iter().try_for_each(|object| {
+            loose::write(&folder, object.id, object.kind, &object.bytes, self.compression)
+        })
     }
 
-    /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it
-    /// has, but the index was not put into place.
+    /// Steps 6 to 10, with the lock of git's index taken, and 4 where the objects are to be written beside. An error means
+    /// that the head has not moved; `false` that it has, but the index was not put into place.
     pub(super) fn publish(
         &self,
         repository: &gix::Repository,
-        draft: &Draft,
+        draft: &Draft<'_>,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
+        is_beside: bool,
     ) -> Result<bool> {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
         }
-        self.sync_objects(&draft.written)?;
+        self.sync_objects(&draft.objects)?;
         // Files that must be on the disk before the head moves.
         let mut files = Vec::new();
-        if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
-            self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)?;
+        thread::scope(|scope| {
+            let writing = is_beside.then(|| scope.spawn(|| self.write_objects(&draft.objects)));
+            let prepared = match (&self.work_dir, &mut lock) {
+                (Some(work_dir), Some(lock)) => {
+                    self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)
+                }
+                _ => Ok(()),
+            };
+            // A thread that panicked has not written all: it is done again here, and panics here.
+            let written =
+                writing.map(|writing| writing.join().unwrap_or_else(|_| self.write_objects(&draft.objects)));
+            written.transpose().and(prepared)
+        })?;
+        if let (Some(work_dir), Some(lock)) = (&self.work_dir, &lock) {
             if self.disk.index() {
                 files.push(lock.path.clone());
             }
@@ -357,7 +400,7 @@ impl Git {
     pub(super) fn move_head(
         &self,
         repository: &gix::Repository,
-        draft: &Draft,
+        draft: &Draft<'_>,
         files: Vec<PathBuf>,
     ) -> Result<()> {
         let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {

@@ -144,9 +144,10 @@ pub(super) fn build_aside(
     let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
     let repository = git.local();
     let draft = git.draft(&repository, None, files, message, at)?;
+    git.write_objects(&draft.objects)?;
     // No journal: a kill leaves a hidden folder that is no repository yet.
     let lock = IndexLock::take(&git.git_dir)?;
-    match git.publish(&repository, &draft, Some(lock), None)? {
+    match git.publish(&repository, &draft, Some(lock), None, false)? {
         true => {
             let disk = Disk::new(options.durability, &repository.config_snapshot());
             if disk.everything() {

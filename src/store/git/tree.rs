@@ -1,5 +1,6 @@
 //! Trees: looked up, walked under caps, and written.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
@@ -7,6 +8,7 @@ use gix::bstr::{BStr, ByteSlice};
 use gix::objs::tree::{EntryKind, EntryRef};
 use gix::objs::{Kind, TreeRefIter};
 
+use super::commit::Object;
 use super::error::{Result, Shown};
 use super::paths::is_safe_name;
 use super::{BlobId, FileKind, Git, GitError, TreeFile};
@@ -26,13 +28,13 @@ pub(super) struct Leaf {
 }
 
 impl Git {
-    /// Writes the folder `base` with `changes` and every changed folder below it, and says what it is now: `None` when
+    /// Makes the folder `base` with `changes` and every changed folder below it, and says what it is now: `None` when
     /// nothing is left in it. The changes are sorted; their paths go on in this folder from the byte `start`.
     ///
     /// gix's editor would read and decode each tree a second time, and panics where one is out of order.
     pub(super) fn write_tree(
         &self,
-        trees: &mut TreeCache<'_>,
+        trees: &mut TreeCache<'_, '_>,
         base: Option<ObjectId>,
         start: usize,
         changes: &[(&str, Option<Leaf>)],
@@ -95,28 +97,29 @@ impl Git {
         if bytes.is_empty() && start > 0 {
             return Ok(None);
         }
-        trees.write(Kind::Tree, &bytes).map(Some)
+        trees.add(Kind::Tree, Cow::Owned(bytes)).map(Some)
     }
 }
 
-/// Trees read once, to look up the paths of a commit in, and what is written on top of them.
-pub(super) struct TreeCache<'a> {
+/// Trees read once, to look up the paths of a commit in, and what is to be written on top of them.
+pub(super) struct TreeCache<'a, 'c> {
     pub(super) git: &'a Git,
     pub(super) repository: &'a gix::Repository,
     pub(super) trees: HashMap<ObjectId, Vec<u8>>,
-    /// What was written, for whoever syncs it.
-    pub(super) written: Vec<ObjectId>,
+    /// What is to be written.
+    pub(super) objects: Vec<Object<'c>>,
 }
 
-impl<'a> TreeCache<'a> {
+impl<'a, 'c> TreeCache<'a, 'c> {
     pub(super) fn new(git: &'a Git, repository: &'a gix::Repository) -> Self {
-        TreeCache { git, repository, trees: HashMap::new(), written: Vec::new() }
+        TreeCache { git, repository, trees: HashMap::new(), objects: Vec::new() }
     }
 
-    /// Writes an object and keeps its name.
-    pub(super) fn write(&mut self, kind: Kind, bytes: &[u8]) -> Result<ObjectId> {
-        let id = self.git.write_bytes(kind, bytes)?;
-        self.written.push(id);
+    /// Adds an object to those that are to be written.
+    pub(super) fn add(&mut self, kind: Kind, bytes: Cow<'c, [u8]>) -> Result<ObjectId> {
+        let object = self.git.object_with(kind, bytes)?;
+        let id = object.id;
+        self.objects.push(object);
         Ok(id)
     }
 

@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
+use super::open::ALLOCATION_LIMIT;
 use super::tree::is_file;
 use super::{Git, GitError};
 
@@ -93,7 +94,10 @@ impl Git {
         let mut possible =
             step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
         for leaf in step.from.iter().flatten().filter(|leaf| is_file(leaf.kind)) {
-            possible = possible || self.blob_size(repository, leaf.id)? == metadata.len();
+            // An object that is not there is the new one of a commit that was killed before it was written.
+            let size = self.blob_size(repository, leaf.id);
+            possible =
+                possible || size.map_or(metadata.len() <= ALLOCATION_LIMIT, |size| size == metadata.len());
         }
         if !possible {
             return Ok(None);
