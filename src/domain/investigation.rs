@@ -78,12 +78,13 @@ impl PartialEq for Kinship {
 
 impl Eq for Kinship {}
 
-/// The nodes of one round.
+/// The nodes of one round: sorted lists and no trees, for a change copies one round and looks at all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Round {
-    nodes: BTreeMap<NodeId, Arc<Node>>,
-    /// The same nodes below each parent, by suffix; not the roots.
-    families: BTreeMap<NodeId, Vec<Arc<Node>>>,
+    /// By suffix.
+    nodes: Vec<Arc<Node>>,
+    /// Those with a parent, by that and then by suffix.
+    children: Vec<Arc<Node>>,
     /// How many of them are pending.
     pending: usize,
 }
@@ -155,7 +156,7 @@ impl Investigation {
 
     /// The node of that id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
-        self.rounds.get(&id.round())?.nodes.get(id)
+        self.rounds.get(&id.round())?.get(id)
     }
 
     /// The committed node of that id.
@@ -165,12 +166,12 @@ impl Investigation {
 
     /// All nodes, committed and pending, by round and suffix.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Arc<Node>> {
-        self.rounds.values().flat_map(|round| round.nodes.values())
+        self.rounds.values().flat_map(|round| &round.nodes)
     }
 
     /// The nodes of one round, committed and pending, by suffix.
     pub fn in_round(&self, round: u32) -> impl Iterator<Item = &Arc<Node>> {
-        self.rounds.get(&round).into_iter().flat_map(|round| round.nodes.values())
+        self.rounds.get(&round).into_iter().flat_map(|round| &round.nodes)
     }
 
     /// The committed nodes with their states, by round and suffix.
@@ -181,13 +182,13 @@ impl Investigation {
     /// The pending proposals, by round and suffix.
     pub fn pending(&self) -> impl Iterator<Item = &Arc<Node>> {
         let rounds = self.rounds.values().filter(|round| round.pending > 0);
-        rounds.flat_map(|round| round.nodes.values()).filter(|node| node.is_pending())
+        rounds.flat_map(|round| &round.nodes).filter(|node| node.is_pending())
     }
 
     /// The children of a node, committed and pending, by suffix.
     pub fn children(&self, id: &NodeId) -> impl Iterator<Item = &Arc<Node>> {
         let below = id.round().checked_add(1).and_then(|round| self.rounds.get(&round));
-        below.and_then(|round| round.families.get(id)).into_iter().flatten()
+        below.map(|round| round.children_of(id)).into_iter().flatten()
     }
 
     /// The committed children of a node with their states.
@@ -244,8 +245,11 @@ impl Investigation {
         number: u32,
     ) -> impl Iterator<Item = (&Arc<Node>, &StateName, &[Arc<Node>])> {
         let below = number.checked_add(1).and_then(|next| self.rounds.get(&next));
+        let families =
+            below.into_iter().flat_map(|below| below.children.chunk_by(|a, b| a.parent == b.parent));
+        let mut families =
+            families.filter_map(|family| Some((family.first()?.parent.as_ref()?, family))).peekable();
         // Both are in the order of their ids.
-        let mut families = below.into_iter().flat_map(|below| &below.families).peekable();
         self.in_round(number).filter_map(move |node| {
             while families.next_if(|(parent, _)| **parent < node.id).is_some() {}
             let own = families.next_if(|(parent, _)| **parent == node.id);
@@ -357,28 +361,45 @@ impl Investigation {
 }
 
 impl Round {
+    fn get(&self, id: &NodeId) -> Option<&Arc<Node>> {
+        self.place_of(id).ok().and_then(|at| self.nodes.get(at))
+    }
+
+    /// Where the node is, or where it would be.
+    fn place_of(&self, id: &NodeId) -> Result<usize, usize> {
+        self.nodes.binary_search_by(|node| node.id.cmp(id))
+    }
+
+    /// Where the node is among the children, or where it would be.
+    fn place_of_child(&self, child: &Node) -> Result<usize, usize> {
+        let key = (&child.parent, &child.id);
+        self.children.binary_search_by(|node| (&node.parent, &node.id).cmp(&key))
+    }
+
+    fn children_of(&self, parent: &NodeId) -> &[Arc<Node>] {
+        let first = self.children.partition_point(|node| node.parent.as_ref() < Some(parent));
+        let from_first = self.children.get(first..).unwrap_or_default();
+        let count = from_first.partition_point(|node| node.parent.as_ref() == Some(parent));
+        from_first.get(..count).unwrap_or_default()
+    }
+
+    /// The node must not be there.
     fn insert(&mut self, node: Arc<Node>) {
         self.pending += usize::from(node.is_pending());
-        if let Some(parent) = &node.parent {
-            let family = match self.families.get_mut(parent) {
-                Some(family) => family,
-                None => self.families.entry(parent.clone()).or_default(),
-            };
-            let at = family.partition_point(|other| other.id < node.id);
-            family.insert(at, Arc::clone(&node));
+        if node.parent.is_some() {
+            let (Ok(at) | Err(at)) = self.place_of_child(&node);
+            self.children.insert(at, Arc::clone(&node));
         }
-        self.nodes.insert(node.id.clone(), node);
+        let (Ok(at) | Err(at)) = self.place_of(&node.id);
+        self.nodes.insert(at, node);
     }
 
     fn remove(&mut self, id: &NodeId) {
-        let Some(node) = self.nodes.remove(id) else { return };
+        let Ok(at) = self.place_of(id) else { return };
+        let node = self.nodes.remove(at);
         self.pending -= usize::from(node.is_pending());
-        let Some(parent) = &node.parent else { return };
-        if let Some(family) = self.families.get_mut(parent) {
-            family.retain(|other| other.id != node.id);
-            if family.is_empty() {
-                self.families.remove(parent);
-            }
+        if let Ok(at) = self.place_of_child(&node) {
+            self.children.remove(at);
         }
     }
 }
