@@ -70,6 +70,8 @@ struct Kind {
     is_first: bool,
     /// Whether `git gc` packs objects and references before.
     is_packed: bool,
+    /// Whether git's index is so large that it is written by several threads.
+    is_large: bool,
     call: Call,
     /// A call that was killed before, and where: what is killed then is its recovery.
     earlier: Option<(Call, &'static str, usize)>,
@@ -101,6 +103,7 @@ fn kinds() -> Vec<Kind> {
         before: before.to_vec(),
         is_first: false,
         is_packed: false,
+        is_large: false,
         call: call.clone(),
         earlier: None,
         next: next.clone(),
@@ -123,6 +126,10 @@ fn kinds() -> Vec<Kind> {
         Kind {
             is_packed: true,
             ..kind("tot_commit after git gc", &[propose(two)], &commit(two, "DEAD"), &other)
+        },
+        Kind {
+            is_large: true,
+            ..kind("tot_commit beside many files", &[propose(two)], &commit(two, "EXPLORE"), &other)
         },
         kind("tot_reclassify", &dead, &reclassify("R2.A1", "EXPLORE"), &other),
         kind("tot_end", &dead, &end, &end),
@@ -226,6 +233,13 @@ impl<'a> Bench<'a> {
         let write = |name: &str, text: &str| std::fs::write(repository.join(name), text).unwrap();
         write("notes.md", "Notes.\n");
         write("plan.md", "Plan.\n");
+        if kind.is_large {
+            // Long names make a large index of few files.
+            std::fs::create_dir(repository.join("attic")).unwrap();
+            (0..1_500).for_each(|number| write(&format!("attic/{number:0>150}"), ""));
+            place.git(&repository, &["add", "attic"]);
+            assert!(std::fs::metadata(repository.join(".git/index")).unwrap().len() > 300_000);
+        }
         place.git(&repository, &["add", "notes.md", "plan.md"]);
         place.git(&repository, &["commit", "-qm", "By hand"]);
         if kind.is_packed {

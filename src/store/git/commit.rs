@@ -1,6 +1,7 @@
 //! A commit from its objects to the moved head, and a tag.
 
 use std::borrow::Cow;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -19,7 +20,7 @@ use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::loose;
 use super::paths::check_changes;
-use super::splice::Index;
+use super::splice::LARGE;
 use super::tree::{Leaf, TreeCache};
 use super::worktree::optional_metadata;
 use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
@@ -338,7 +339,9 @@ impl Git {
     /// and a small one less time than a thread. Where objects must have reached the disk before anything else happens,
     /// they come first.
     fn writes_objects_beside(&self) -> bool {
-        !self.disk.objects() && self.kept_index().as_ref().is_some_and(Index::is_large)
+        !self.disk.objects()
+            && self.work_dir.is_some()
+            && fs::symlink_metadata(self.git_dir.join("index")).is_ok_and(|index| index.len() >= LARGE as u64)
     }
 
     /// Step 4. Writes without asking whether an object exists: a handle from before a `git gc` still sees objects of packs

@@ -45,7 +45,7 @@ impl Git {
 
     /// The index that was written last, for the time when it is the one in the file. A commit takes it, so that at most
     /// one is kept.
-    pub(super) fn kept_index(&self) -> MutexGuard<'_, Option<Index>> {
+    fn kept_index(&self) -> MutexGuard<'_, Option<Index>> {
         self.kept_index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

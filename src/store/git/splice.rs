@@ -33,7 +33,7 @@ const PATH: usize = 62;
 const MTIME: usize = 8;
 
 /// An index of so many bytes is worth a second thread; in tests every one is that has some entries.
-const LARGE: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
+pub(super) const LARGE: usize = if cfg!(test) { 1 << 10 } else { 256 << 10 };
 
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
@@ -193,11 +193,6 @@ impl Index {
         };
         hash_at_end.copy_from_slice(&hash);
         to.write_all(&hash)
-    }
-
-    /// Whether it is worth a second thread.
-    pub(super) fn is_large(&self) -> bool {
-        self.bytes.len() >= LARGE
     }
 
     /// Whether it is the index in a file of so many bytes, which has this hash at its end.
