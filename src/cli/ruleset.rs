@@ -68,7 +68,7 @@ pub(super) fn run(arguments: RulesetArguments) -> Outcome {
 
 fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
     let file = library.get(name).ok_or_else(|| {
-        format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.names())
+        format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.name_list())
     })?;
     say(&if yaml { file.text.clone() } else { sheet(&file.ruleset) })
 }

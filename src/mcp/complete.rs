@@ -38,7 +38,7 @@ pub fn complete(
     let fits = |text: &String| text.to_ascii_lowercase().starts_with(&begun);
     Ok(match argument {
         "ruleset" => {
-            let names = service.rulesets().all().iter().map(|file| file.ruleset.name.clone());
+            let names = service.rulesets().names().map(str::to_owned);
             Completions::of(names.filter(fits).collect())
         }
         "sessionId" => {

@@ -107,7 +107,7 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
     let name = ruleset.map_or(builtin::DEFAULT, str::trim);
     let file = service.rulesets().get(name).ok_or_else(|| {
         let message = format!("There is no ruleset `{}`.", beginning(name, 60));
-        let suggestion = format!("The rulesets are {}.", service.rulesets().names());
+        let suggestion = format!("The rulesets are {}.", service.rulesets().name_list());
         Diagnostic::new("UNKNOWN_RULESET", message).suggest(suggestion)
     })?;
     Ok(format!(

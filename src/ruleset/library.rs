@@ -8,9 +8,12 @@ use super::{RulesetError, RulesetFile, builtin};
 pub const ENDING: &str = ".yaml";
 
 /// Rulesets by their names, the default first.
-#[derive(Clone, Debug)]
+///
+/// The built-in ones are parsed when somebody first looks at one: a server starts without.
+#[derive(Clone, Debug, Default)]
 pub struct Library {
-    files: Vec<RulesetFile>,
+    /// Those beside the built-in ones.
+    own: Vec<RulesetFile>,
 }
 
 /// A fault in one of several files.
@@ -32,7 +35,7 @@ impl fmt::Display for FileFault {
 impl Library {
     /// The built-in rulesets.
     pub fn built_in() -> Library {
-        Library { files: builtin::all().to_vec() }
+        Library::default()
     }
 
     /// The built-in rulesets and these, each the path of its file and its text.
@@ -48,7 +51,7 @@ impl Library {
             let mut fault = |error| faults.push(FileFault { file: path.to_owned(), error });
             match RulesetFile::parse(text) {
                 Ok(file) => match library.misnamed(path, &file) {
-                    None => library.files.push(file),
+                    None => library.own.push(file),
                     Some(error) => fault(error),
                 },
                 Err(errors) => errors.into_iter().for_each(fault),
@@ -58,18 +61,24 @@ impl Library {
     }
 
     /// All of them, the default first.
-    pub fn all(&self) -> &[RulesetFile] {
-        &self.files
+    pub fn all(&self) -> impl Iterator<Item = &RulesetFile> {
+        builtin::all().iter().chain(&self.own)
     }
 
     /// The ruleset of that name.
     pub fn get(&self, name: &str) -> Option<&RulesetFile> {
-        self.files.iter().find(|file| file.ruleset.name == name)
+        self.all().find(|file| file.ruleset.name == name)
+    }
+
+    /// The names of all of them, the default first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let own = self.own.iter().map(|file| file.ruleset.name.as_str());
+        builtin::TEXTS.iter().map(|(name, _)| *name).chain(own)
     }
 
     /// The names, for messages.
-    pub fn names(&self) -> String {
-        super::terms::list(self.files.iter().map(|file| &file.ruleset.name))
+    pub fn name_list(&self) -> String {
+        super::terms::list(self.names())
     }
 
     fn misnamed(&self, path: &str, file: &RulesetFile) -> Option<RulesetError> {
@@ -79,7 +88,7 @@ impl Library {
             Some(RulesetError { line, reason, suggestion: Some(suggestion) })
         };
         let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        if builtin::all().iter().any(|built_in| &built_in.ruleset.name == name) {
+        if builtin::TEXTS.iter().any(|(built_in, _)| built_in == name) {
             return error(
                 format!("{name} is the name of a built-in ruleset, which can't be replaced"),
                 "give yours another name, in the file and as the file's name".into(),
@@ -98,12 +107,6 @@ impl Library {
             );
         }
         None
-    }
-}
-
-impl Default for Library {
-    fn default() -> Self {
-        Library::built_in()
     }
 }
 
@@ -128,9 +131,10 @@ end: {minRounds: 1}
     #[test]
     fn a_ruleset_of_ones_own_stands_behind_the_built_in_ones() {
         let library = Library::with([("rules/own.yaml", OWN)]).unwrap();
-        assert_eq!(library.all().len(), builtin::all().len() + 1);
-        assert_eq!(library.all()[0].ruleset.name, builtin::DEFAULT);
-        assert!(library.names().ends_with(", own"));
+        assert_eq!(library.all().count(), builtin::all().len() + 1);
+        assert_eq!(library.names().next(), Some(builtin::DEFAULT));
+        assert!(library.names().eq(library.all().map(|file| file.ruleset.name.as_str())));
+        assert!(library.name_list().ends_with(", own"));
         assert_eq!(library.get("own").unwrap().text, OWN);
     }
 

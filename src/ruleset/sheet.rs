@@ -50,7 +50,7 @@ pub fn listing(library: &Library) -> String {
         builtin::DEFAULT => format!("{} (default)", ruleset.name),
         name => name.to_owned(),
     };
-    let names: Vec<String> = library.all().iter().map(|file| name(&file.ruleset)).collect();
+    let names: Vec<String> = library.all().map(|file| name(&file.ruleset)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, file) in names.iter().zip(library.all()) {

@@ -47,7 +47,7 @@ whole, tot_reclassify revives, corrects or gives up one, tot_report writes a sit
 pub fn instructions(service: &Service) -> String {
     // Clients cut long instructions; UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;
-    let names: Vec<&str> = service.rulesets().all().iter().map(|file| file.ruleset.name.as_str()).collect();
+    let names: Vec<&str> = service.rulesets().names().collect();
     let shown = terms::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(

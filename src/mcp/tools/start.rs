@@ -106,7 +106,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         )
         .suggest(format!(
             "The rulesets are {}; without one, it is {}.",
-            service.rulesets().names(),
+            service.rulesets().name_list(),
             builtin::DEFAULT
         ))
     })?;

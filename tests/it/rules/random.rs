@@ -64,12 +64,12 @@ impl Bench {
     fn begin(folder: &std::path::Path, ruleset: usize, mode: usize) -> Bench {
         let library = Library::built_in();
         let guide = super::super::rulesets::example();
-        let library = if ruleset == library.all().len() {
+        let library = if ruleset == library.all().count() {
             Library::with([("post-mortem.yaml", guide)]).unwrap()
         } else {
             library
         };
-        let file = &library.all()[ruleset];
+        let file = library.all().nth(ruleset).unwrap();
         let clock = folder.join("clock");
         let service = Service::new(folder.join("root"), World::File(clock.clone()), None);
         let mut bench = Bench { service, clock, now: 1_767_603_600_000, id: String::new(), accepted: 1 };
