@@ -38,30 +38,24 @@
 //! # What a commit costs
 //!
 //! Three files of 3 KB, two new and one changed, in a process that lives on, by `cargo bench --bench store`: medians of
-//! 31 rounds in turns with the others, on 2026-11-21, 4 cores with a load of 1 to 2. In memory (tmpfs), so without the
-//! disk, ms:
+//! 31 rounds in turns with the others, on 2026-11-21, 4 quiet cores. In memory (tmpfs), so without the disk, and on an
+//! ext4 that nobody else wrote to, first without fsync and then with it (git `core.fsync=all`), ms:
 //!
-//! | nodes | ours | `git add`, `git commit` | libgit2 |
-//! |---|---|---|---|
-//! | 10 | 0.79 | 6.0 | 1.3 |
-//! | 100 | 0.96 | 6.5 | 2.1 |
-//! | 1,000 | 1.1 | 9.7 | 2.3 |
-//! | 10,000 | 2.5 | 33 | 8.7 |
+//! | nodes | ours | git | libgit2 | ext4: ours | git | libgit2 | fsync: ours | git | libgit2 |
+//! |---|---|---|---|---|---|---|---|---|---|
+//! | 10 | 0.68 | 6.1 | 1.5 | 1.2 | 6.9 | 2.0 | 6.9 | 12 | 10 |
+//! | 100 | 0.70 | 6.7 | 1.8 | 1.2 | 7.3 | 2.3 | 6.9 | 16 | 12 |
+//! | 1,000 | 0.85 | 11 | 2.7 | 1.5 | 11 | 3.4 | 6.5 | 20 | 13 |
+//! | 10,000 | 1.9 | 35 | 8.9 | 3.0 | 33 | 10 | 4.8 | 38 | 16 |
 //!
 //! Nothing in it reads or writes more than the folders of the changed files, but git's index: one file of some 110 bytes
-//! an entry, of which a commit is a full copy with a full SHA-1. At 10,000 nodes that is most of the time, though it is
-//! spliced (see `splice`) and hashed by the processor's own instructions. `index.skipHash` would save the hash. It is
-//! honoured and not set: older JGit, go-git and others call such an index damaged.
+//! an entry, of which a commit writes a full copy with a full SHA-1 (0.7 ms at 10,000 nodes by the processor's own
+//! instructions). So the index of the last commit is kept in memory and not read again (see `splice`), and a large one is
+//! hashed and written by two threads while a third writes the objects. `index.skipHash` would save the hash. It is
+//! honoured and not set: older JGit, go-git and others call such an index damaged. A small commit is some 250 system
+//! calls, and compressing ten objects.
 //!
-//! On a disk the distances shrink. On an ext4 of its own, ms:
-//!
-//! | nodes | ours | `git add`, `git commit` | libgit2 |
-//! |---|---|---|---|
-//! | 10 | 1.2 | 6.5 | 1.8 |
-//! | 100 | 1.3 | 7.6 | 2.6 |
-//! | 1,000 | 1.8 | 11 | 3.6 |
-//!
-//! On one where other programs create and delete files all the time, a commit took 8 to 14 ms, 2 to 3 times less than
+//! On an ext4 where other programs create and delete files all the time, a commit took 8 to 14 ms, 2 to 3 times less than
 //! git's. By strace, at 100 nodes, 6.0 ms of that were the creation of its 13 files (objects, three files of the work tree,
 //! the locks of the index, the branch and HEAD), 0.4 to 0.5 ms each instead of 0.01 in memory, since ext4 passes by inodes that
 //! were freed a moment ago; and 4.8 ms the replacing of the index, the branch and a changed file by renaming, at which ext4
@@ -73,7 +67,8 @@
 //! 1. Take the lock `tot-lock` in the git folder.
 //! 2. Recover what a killed predecessor left, by its journal.
 //! 3. Compare the head with the expected one.
-//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
+//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them. Beside a large index this happens
+//!    during 7 and 8, unless objects must be on the disk first.
 //! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
 //! 6. Take git's `index.lock` and note in the journal which file it is.
 //! 7. Write the work tree files, each beside its place and then renamed.
