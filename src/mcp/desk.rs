@@ -208,6 +208,15 @@ mod tests {
         serve(runtime, jobs, future(desk)).unwrap()
     }
 
+    /// A call that lasts, after it had the time to sit down at the desk.
+    async fn begin_long_call(desk: &Desk) -> tokio::task::JoinHandle<Option<()>> {
+        let desk = desk.clone();
+        let call = async move { desk.run(|| thread::sleep(Duration::from_millis(1_500))).await };
+        let long = tokio::spawn(call);
+        tokio::task::yield_now().await;
+        long
+    }
+
     #[test]
     fn short_calls_are_run_on_the_thread_of_the_protocol() {
         serve_at_a_desk(|desk| async move {
@@ -227,12 +236,7 @@ mod tests {
         serve_at_a_desk(|desk| async move {
             for _ in 0..3 {
                 let since = Instant::now();
-                let at_desk = desk.clone();
-                let long =
-                    tokio::spawn(
-                        async move { at_desk.run(|| thread::sleep(Duration::from_millis(1_500))).await },
-                    );
-                tokio::task::yield_now().await;
+                let long = begin_long_call(&desk).await;
                 // Beside it, others are run, timers fire, and the first is back at the desk afterwards.
                 assert_eq!(desk.run(|| 5).await, Some(5));
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -282,12 +286,7 @@ mod tests {
             assert_eq!(desk.run(|| 5).await, Some(5));
             tokio::time::sleep(LOOK * (LOOKS + 100)).await;
             let since = Instant::now();
-            let at_desk = desk.clone();
-            let long =
-                tokio::spawn(
-                    async move { at_desk.run(|| thread::sleep(Duration::from_millis(1_500))).await },
-                );
-            tokio::task::yield_now().await;
+            let long = begin_long_call(&desk).await;
             tokio::time::sleep(Duration::from_millis(10)).await;
             assert!(since.elapsed() < Duration::from_millis(1_000), "{:?}", since.elapsed());
             assert_eq!(long.await.unwrap(), Some(()));

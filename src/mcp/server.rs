@@ -172,7 +172,8 @@ impl Server {
         }
     }
 
-    /// Does work that blocks, at the desk or on a thread, when its lane is free. It goes on to its end, whatever becomes of the request.
+    /// Does work that blocks, at the desk or on a thread, when its lane is free. It goes on to its end, whatever becomes of
+    /// the request.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         lane: Option<Arc<Lane>>,

@@ -203,14 +203,8 @@ impl Git {
         if !self.disk.objects() {
             return Ok(());
         }
-        let folder = self.git_dir.join("objects");
-        let mut files: Vec<PathBuf> = objects
-            .iter()
-            .map(|object| {
-                let name = object.id.to_string();
-                folder.join(&name[..2]).join(&name[2..])
-            })
-            .collect();
+        let folder = self.objects();
+        let mut files: Vec<PathBuf> = objects.iter().map(|object| loose::path(&folder, object.id)).collect();
         // Equal contents are one object.
         files.sort();
         files.dedup();

@@ -41,6 +41,14 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
+/// Where the object is in the folder `objects`, if it is a file of its own.
+pub(super) fn path(objects: &Path, id: ObjectId) -> PathBuf {
+    let name = id.to_string();
+    let mut path = objects.join(&name[..2]);
+    path.push(&name[2..]);
+    path
+}
+
 /// The object in the folder `objects`, if it is a file of its own and has at most `max_len` bytes.
 pub(super) fn read(objects: &Path, id: ObjectId, max_len: u64) -> Option<(Kind, Vec<u8>)> {
     BUFFERS.with_borrow_mut(|buffers| {
@@ -54,9 +62,7 @@ pub(super) fn read(objects: &Path, id: ObjectId, max_len: u64) -> Option<(Kind, 
 
 impl Buffers {
     fn read(&mut self, objects: &Path, id: ObjectId, max_len: u64) -> Option<(Kind, Vec<u8>)> {
-        let name = id.to_string();
-        let mut path = objects.join(&name[..2]);
-        path.push(&name[2..]);
+        let path = path(objects, id);
         // What is no plain file is not even opened: a pipe would wait for its writer.
         let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
         // Compressed, nothing is much longer than it was.
@@ -140,9 +146,7 @@ fn create_unfinished(objects: &Path) -> Result<(PathBuf, File)> {
 }
 
 fn give_name(objects: &Path, id: ObjectId, unfinished: &Path) -> io::Result<()> {
-    let name = id.to_string();
-    let folder = objects.join(&name[..2]);
-    let path = folder.join(&name[2..]);
+    let path = path(objects, id);
     let mut attempts = 0;
     loop {
         let error = match fs::rename(unfinished, &path) {
@@ -158,10 +162,9 @@ fn give_name(objects: &Path, id: ObjectId, unfinished: &Path) -> io::Result<()> 
             return Err(error);
         }
         attempts += 1;
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
+        let created = path.parent().map_or(Ok(()), fs::create_dir);
+        created
+            .or_else(|error| if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })?;
     }
 }
 
@@ -251,8 +254,7 @@ mod tests {
         let (ours, theirs) = (tempfile::tempdir().unwrap(), objects(&[&content]));
         let id = blob_id(&content);
         write(ours.path(), id, Kind::Blob, &content, Compression::BEST_SPEED).unwrap();
-        let name = id.to_string();
-        let metadata = |objects: &Path| fs::metadata(objects.join(&name[..2]).join(&name[2..])).unwrap();
+        let metadata = |objects: &Path| fs::metadata(path(objects, id)).unwrap();
         let (ours, theirs) = (metadata(ours.path()), metadata(theirs.path()));
         assert_eq!(ours.permissions(), theirs.permissions());
         assert!(ours.len().abs_diff(theirs.len()) < 16, "{} of {} bytes", ours.len(), theirs.len());
@@ -299,8 +301,7 @@ mod tests {
         let content = [b'x'; 5_000];
         let folder = objects(&[&content]);
         let id = blob_id(&content);
-        let name = id.to_string();
-        let path = folder.path().join(&name[..2]).join(&name[2..]);
+        let path = path(folder.path(), id);
         let whole = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
         for bytes in [&whole[..whole.len() / 2], &whole[..3], b"", b"not compressed at all"] {
