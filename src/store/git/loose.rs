@@ -114,14 +114,19 @@ pub(super) fn write(
     level: Compression,
 ) -> Result<()> {
     let compressed = compressed(kind, bytes, level).map_err(io_error("write an object to", objects))?;
-    let (unfinished, mut file) = create_unfinished(objects)?;
-    let written = file.write_all(&compressed);
-    drop(file);
-    let outcome = written.and_then(|()| give_name(objects, id, &unfinished));
-    if outcome.is_err() {
+    let mut attempts = 0;
+    loop {
+        let (unfinished, mut file) = create_unfinished(objects)?;
+        let written = file.write_all(&compressed);
+        drop(file);
+        let Err(error) = written.and_then(|()| give_name(objects, id, &unfinished)) else { return Ok(()) };
         let _ = fs::remove_file(&unfinished);
+        // A `git gc` has removed the empty folder, or with `--prune=now` the unfinished file.
+        if error.kind() != ErrorKind::NotFound || attempts == RACE_RETRIES {
+            return Err(io_error("write an object to", objects)(error));
+        }
+        attempts += 1;
     }
-    outcome.map_err(io_error("write an object to", objects))
 }
 
 fn create_unfinished(objects: &Path) -> Result<(PathBuf, File)> {
@@ -147,24 +152,19 @@ fn create_unfinished(objects: &Path) -> Result<(PathBuf, File)> {
 
 fn give_name(objects: &Path, id: ObjectId, unfinished: &Path) -> io::Result<()> {
     let path = path(objects, id);
-    let mut attempts = 0;
-    loop {
-        let error = match fs::rename(unfinished, &path) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
-        };
+    match fs::rename(unfinished, &path) {
         // Windows does not replace what may not be written to. The same object is there, then.
-        if cfg!(windows) && path.is_file() {
-            return fs::remove_file(unfinished);
+        Err(_) if cfg!(windows) && path.is_file() => fs::remove_file(unfinished),
+        // The folder is missing at first.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let created = path.parent().map_or(Ok(()), fs::create_dir);
+            created.or_else(|error| match error.kind() {
+                ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            })?;
+            fs::rename(unfinished, &path)
         }
-        // The folder is missing at first, and again when a `git gc` has removed it empty in between.
-        if error.kind() != ErrorKind::NotFound || attempts > RACE_RETRIES {
-            return Err(error);
-        }
-        attempts += 1;
-        let created = path.parent().map_or(Ok(()), fs::create_dir);
-        created
-            .or_else(|error| if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) })?;
+        outcome => outcome,
     }
 }
 
