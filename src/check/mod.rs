@@ -21,7 +21,7 @@ use std::path::Path;
 
 use crate::domain::NodeId;
 use crate::format::layout;
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 use crate::store::{CommitId, HistoryEntry, Snapshot, Store, StoreError};
 
 /// An investigation as it is to be checked.
@@ -81,9 +81,9 @@ pub fn read(store: &Store, path: &Path) -> Result<Subject, StoreError> {
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let mut findings = files::findings(subject);
     if let Ok(ruleset) = &subject.snapshot.ruleset {
-        let terms = Terms::new(&ruleset.ruleset, subject.snapshot.investigation.meta());
-        findings.extend(tree::findings(subject, &terms));
-        findings.extend(story::findings(subject, Some(&terms)));
+        let rules = EffectiveRules::new(&ruleset.ruleset, subject.snapshot.investigation.meta());
+        findings.extend(tree::findings(subject, &rules));
+        findings.extend(story::findings(subject, Some(&rules)));
     } else {
         findings.extend(story::findings(subject, None));
     }

@@ -6,20 +6,20 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
 use crate::domain::{Author, Happening, NodeId};
 use crate::format::layout::{self, Place};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
 /// The tags of an end.
 const ENDED: &str = "ended/";
 
-pub(super) fn findings(subject: &Subject, terms: Option<&Terms>) -> Vec<Finding> {
+pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings = Vec::new();
     // In a shallow clone, or where a merge brought nodes along, not every proposal was seen.
     let whole = subject.history.last().is_some_and(|first| first.parents.is_empty());
     let mut pending: HashSet<NodeId> = HashSet::new();
     for entry in subject.history.iter().rev() {
         let mut own = Vec::new();
-        one_commit(entry, &pending, whole, terms, &mut own);
+        one_commit(entry, &pending, whole, rules, &mut own);
         for happening in &entry.happenings {
             match happening {
                 Happening::Proposed(node) => {
@@ -41,7 +41,7 @@ fn one_commit(
     entry: &HistoryEntry,
     pending: &HashSet<NodeId>,
     whole: bool,
-    terms: Option<&Terms>,
+    rules: Option<&EffectiveRules>,
     findings: &mut Vec<Finding>,
 ) {
     let tool = entry.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
@@ -120,7 +120,7 @@ fn one_commit(
         }
     }
     let proposed = entry.happenings.iter().filter(|it| matches!(it, Happening::Proposed(_))).count();
-    if let Some(limit) = terms.and_then(|terms| terms.ruleset().batch_limit)
+    if let Some(limit) = rules.and_then(|rules| rules.ruleset().batch_limit)
         && proposed > limit as usize
     {
         findings.push(Finding::new(

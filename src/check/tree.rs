@@ -6,11 +6,11 @@ use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, confirm, standing};
 use crate::domain::{Author, Classification, Investigation, Node, StateName, Timestamp};
 use crate::format::layout;
-use crate::ruleset::{Terms, terms};
+use crate::ruleset::{EffectiveRules, effective};
 
-pub(super) fn findings(subject: &Subject, terms: &Terms) -> Vec<Finding> {
+pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
     let mut check =
-        Check { subject, investigation: &subject.snapshot.investigation, terms, findings: Vec::new() };
+        Check { subject, investigation: &subject.snapshot.investigation, rules, findings: Vec::new() };
     check.meta();
     check.roots();
     for node in check.investigation.nodes() {
@@ -24,7 +24,7 @@ pub(super) fn findings(subject: &Subject, terms: &Terms) -> Vec<Finding> {
 struct Check<'a> {
     subject: &'a Subject,
     investigation: &'a Investigation,
-    terms: &'a Terms<'a>,
+    rules: &'a EffectiveRules<'a>,
     findings: Vec<Finding>,
 }
 
@@ -45,13 +45,13 @@ impl Check<'_> {
     /// What `tot_start` would not have accepted.
     fn meta(&mut self) {
         let meta = self.investigation.meta();
-        let ruleset = self.terms.ruleset();
+        let ruleset = self.rules.ruleset();
         let text = self.subject.text(layout::META).unwrap_or_default();
         let mut found = |severity, code: &'static str, key: &str, message: String| {
             self.findings.push(Finding::new(severity, code, message).at(layout::META, key_line(text, key)));
         };
         if !ruleset.mode_names().contains(&meta.mode.as_str()) {
-            let modes = terms::list(ruleset.mode_names());
+            let modes = effective::list(ruleset.mode_names());
             found(
                 Error,
                 "UNKNOWN_MODE",
@@ -95,8 +95,8 @@ impl Check<'_> {
     }
 
     fn roots(&mut self) {
-        let rule = &self.terms.ruleset().roots;
-        let name = &self.terms.ruleset().name;
+        let rule = &self.rules.ruleset().roots;
+        let name = &self.rules.ruleset().name;
         let roots: Vec<_> = self.investigation.roots().cloned().collect();
         // Where nothing else could go on, a further root of any id was let in.
         let (excused, ordinary): (Vec<_>, Vec<_>) =
@@ -104,7 +104,7 @@ impl Check<'_> {
         if let Some(ids) = &rule.ids {
             for root in ordinary.iter().filter(|root| !ids.contains(&root.id)) {
                 let message =
-                    format!("{} can't be a root in {name}: its root is {}.", root.id, terms::list(ids));
+                    format!("{} can't be a root in {name}: its root is {}.", root.id, effective::list(ids));
                 self.at(root, "id", Finding::new(Error, "INVALID_ROOT_ID", message));
             }
         }
@@ -114,7 +114,7 @@ impl Check<'_> {
                 self.at(root, "id", Finding::new(Error, "TOO_MANY_ROOTS", message));
             }
         }
-        let least = self.terms.min_roots() as usize;
+        let least = self.rules.min_roots() as usize;
         if !roots.is_empty() && ordinary.len() + excused.len() < least {
             let message = format!("There are {} roots; {least} were asked for.", roots.len());
             self.at(&roots[0], "id", Finding::new(Warning, "INSUFFICIENT_ROOTS", message));
@@ -131,7 +131,7 @@ impl Check<'_> {
             .filter_map(|node| Some((node.round(), state_at(node.classification.as_ref()?, at)?)))
             .peekable();
         earlier.peek().is_some()
-            && earlier.all(|(round, state)| round < self.terms.min_rounds() && self.terms.is_terminal(state))
+            && earlier.all(|(round, state)| round < self.rules.min_rounds() && self.rules.is_terminal(state))
     }
 
     fn node(&mut self, node: &Node) {
@@ -174,7 +174,7 @@ impl Check<'_> {
             self.at(node, "proposedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
         }
         let state = above.current_state();
-        if self.terms.is_terminal(state) {
+        if self.rules.is_terminal(state) {
             // What a child confirmed has that child, and its siblings.
             if above.promoted_by().is_none() {
                 let message =
@@ -183,8 +183,8 @@ impl Check<'_> {
                     .suggest(format!("Revive {} with tot_reclassify.", parent.id));
                 self.at(node, "parent", finding);
             }
-        } else if let Some(own) = node.state().filter(|own| !self.terms.allows_child(state, own)) {
-            let allowed = terms::list(self.terms.child_states(state).unwrap_or_default());
+        } else if let Some(own) = node.state().filter(|own| !self.rules.allows_child(state, own)) {
+            let allowed = effective::list(self.rules.child_states(state).unwrap_or_default());
             let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
             let finding = Finding::new(Error, "INVALID_CHILD_STATE", message)
                 .suggest(format!("Allowed under {state}: {allowed}."));
@@ -198,16 +198,16 @@ impl Check<'_> {
         for (key, name) in
             [("state", Some(state)), ("requestedState", classification.requested_state.as_ref())]
         {
-            if let Some(name) = name.filter(|name| self.terms.ruleset().state(name).is_none()) {
+            if let Some(name) = name.filter(|name| self.rules.ruleset().state(name).is_none()) {
                 self.at(node, key, self.unknown(name));
             }
         }
-        if let Some(rule) = self.terms.early_rule(state, node.round()) {
+        if let Some(rule) = self.rules.early_rule(state, node.round()) {
             let would = match &rule.store_as {
                 Some(other) => format!("would have stored {other}"),
                 None => "would have refused it".to_owned(),
             };
-            let when = match self.terms.first_round(state) {
+            let when = match self.rules.first_round(state) {
                 Some(first) => format!("{state} is kept from round {first}"),
                 None => format!("{state} is kept in no round"),
             };
@@ -219,13 +219,13 @@ impl Check<'_> {
             self.at(node, "state", Finding::new(Error, "EARLY_STATE", message));
         }
         if let Some(asked) = &classification.requested_state {
-            let stored = self.terms.early_rule(asked, node.round()).and_then(|rule| rule.store_as.as_ref());
+            let stored = self.rules.early_rule(asked, node.round()).and_then(|rule| rule.store_as.as_ref());
             if stored != Some(state) {
                 let message = format!("No rule stores {asked} as {state} in round {}.", node.round());
                 self.at(node, "requestedState", Finding::new(Error, "REQUESTED_STATE", message));
             }
         }
-        if let Some(least) = self.terms.evidence(state)
+        if let Some(least) = self.rules.evidence(state)
             && !enough(classification.evidence.as_deref(), least)
         {
             let message = format!("{state} needs evidence of at least {least} characters.");
@@ -255,7 +255,7 @@ impl Check<'_> {
                 let message = format!("{} became {} before it became {state}.", node.id, change.to);
                 self.at_change(node, number, Finding::new(Warning, "TIME_RUNS_BACK", message));
             }
-            if self.terms.ruleset().state(&change.to).is_none() {
+            if self.rules.ruleset().state(&change.to).is_none() {
                 self.at_change(node, number, self.unknown(&change.to));
             }
             evidence.extend(change.evidence.as_deref());
@@ -263,7 +263,7 @@ impl Check<'_> {
                 Author::Child(child) => {
                     let is_child = child.round() == node.round().saturating_add(1)
                         && self.investigation.children(&node.id).any(|other| &other.id == child);
-                    let rule = self.terms.confirmation(&change.from);
+                    let rule = self.rules.confirmation(&change.from);
                     let is_outcome =
                         rule.is_some_and(|rule| rule.outcomes.iter().any(|it| it.becomes == change.to));
                     if !is_child || !is_outcome {
@@ -274,7 +274,7 @@ impl Check<'_> {
                 }
                 Author::Agent(_) | Author::Unknown => {
                     let warned = |code: &str| change.warnings.iter().any(|warning| warning.code == code);
-                    if self.terms.early_rule(&change.to, node.round()).is_some() && !warned("EARLY_STATE") {
+                    if self.rules.early_rule(&change.to, node.round()).is_some() && !warned("EARLY_STATE") {
                         let message = format!(
                             "{} became {} in round {}, which no commit could have had; no warning says so.",
                             node.id,
@@ -283,7 +283,7 @@ impl Check<'_> {
                         );
                         self.at_change(node, number, Finding::new(Warning, "EARLY_STATE", message));
                     }
-                    if let Some(least) = self.terms.evidence(&change.to)
+                    if let Some(least) = self.rules.evidence(&change.to)
                         && !evidence.iter().any(|text| enough(Some(text), least))
                         && !warned("MISSING_EVIDENCE")
                     {
@@ -303,7 +303,7 @@ impl Check<'_> {
     /// Nodes whose children have decided, while nobody noticed: a merge of two clones can leave that.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
-        for missed in confirm::confirmations(self.investigation, self.terms, now) {
+        for missed in confirm::confirmations(self.investigation, self.rules, now) {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
             let finding = Finding::new(Warning, "CONFIRMATION_DUE", message)
@@ -316,7 +316,7 @@ impl Check<'_> {
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
-        for owed in standing::owed(self.investigation, self.terms) {
+        for owed in standing::owed(self.investigation, self.rules) {
             let finding = Finding::new(
                 Error,
                 "ENDED_TOO_EARLY",
@@ -337,7 +337,7 @@ impl Check<'_> {
     }
 
     fn unknown(&self, name: &StateName) -> Finding {
-        let ruleset = self.terms.ruleset();
+        let ruleset = self.rules.ruleset();
         Finding::new(Error, "UNKNOWN_STATE", format!("{name} is not a state of {}.", ruleset.name))
             .suggest(format!("The states are {}.", ruleset.state_list()))
     }

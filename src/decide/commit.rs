@@ -11,7 +11,7 @@ use crate::domain::id::shorten;
 use crate::domain::{
     Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
-use crate::ruleset::{Severity, Terms, terms};
+use crate::ruleset::{EffectiveRules, Severity, effective};
 
 /// What an agent asks for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References
 /// Every fault of every result; then nothing of the batch is kept.
 pub fn commit(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     results: Vec<Finding>,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
@@ -71,29 +71,29 @@ pub fn commit(
             continue;
         }
         // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
-        states.extend(state_in_ratio(investigation, terms, &result));
-        let judged = judge(investigation, terms, result, now, &mut agents, &mut errors);
+        states.extend(state_in_ratio(investigation, rules, &result));
+        let judged = judge(investigation, rules, result, now, &mut agents, &mut errors);
         if let Some((node, own)) = judged {
             warnings.extend(own);
             nodes.push(Arc::new(node));
         }
     }
-    check_ratio(investigation, terms, &states, &mut errors);
+    check_ratio(investigation, rules, &states, &mut errors);
     Rejection::unless_empty(errors)?;
     let changes: Vec<Change> = nodes.iter().cloned().map(Change::Node).collect();
     let after = investigation.with(&changes);
-    let transitions = confirmations(&after, terms, now);
+    let transitions = confirmations(&after, rules, now);
     let moved: Vec<Change> = transitions.iter().map(|moved| Change::Node(Arc::clone(&moved.node))).collect();
     let after = if moved.is_empty() { after } else { after.with(&moved) };
-    warnings.extend(incomplete_warnings(&after, terms));
+    warnings.extend(incomplete_warnings(&after, rules));
     let event = Event::Committed { nodes, transitions };
     Ok(Decision { event: Some(event), warnings })
 }
 
 /// The state that a text means: letter case and blanks around it do not matter.
-pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<StateName, Diagnostic> {
+pub(super) fn known_state(rules: &EffectiveRules, text: &str, node: &str) -> Result<StateName, Diagnostic> {
     let name = text.trim();
-    terms
+    rules
         .ruleset()
         .states
         .iter()
@@ -104,10 +104,10 @@ pub(super) fn known_state(terms: &Terms, text: &str, node: &str) -> Result<State
             let shortened: String = name.chars().take(60).collect();
             Diagnostic::new(
                 "UNKNOWN_STATE",
-                format!("`{shortened}` is not a state of {}.", terms.ruleset().name),
+                format!("`{shortened}` is not a state of {}.", rules.ruleset().name),
             )
             .about(node)
-            .suggest(format!("The states are {}.", terms.ruleset().state_list()))
+            .suggest(format!("The states are {}.", rules.ruleset().state_list()))
         })
 }
 
@@ -125,7 +125,7 @@ fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<S
 /// The classified node with its warnings, if nothing is wrong with it by itself; adds what is.
 fn judge(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     result: Finding,
     now: Timestamp,
     agents: &mut HashMap<String, NodeId>,
@@ -148,15 +148,15 @@ fn judge(
     };
     check_lengths(&about, texts(&result), errors);
     let mut secrets = Findings::default();
-    secrets.check(terms.secrets(), &about, texts(&result));
+    secrets.check(rules.secrets(), &about, texts(&result));
     // The proposal's own texts were judged then; the node's file is the first that can keep the warning.
-    if terms.secrets() == Severity::Warn {
+    if rules.secrets() == Severity::Warn {
         let proposed =
             [("title", proposal.title.as_str()), ("plannedAction", proposal.planned_action.as_str())];
         secrets.check(Severity::Warn, &about, proposed);
     }
     errors.append(&mut secrets.errors);
-    let asked = match known_state(terms, &result.state, &about) {
+    let asked = match known_state(rules, &result.state, &about) {
         Ok(state) => state,
         Err(error) => {
             errors.push(error);
@@ -164,15 +164,15 @@ fn judge(
         }
     };
     let mut warnings = secrets.warnings;
-    let state = match early(terms, &asked, proposal, errors) {
+    let state = match early(rules, &asked, proposal, errors) {
         Some((state, warning)) => {
             warnings.push(warning);
             state
         }
         None => asked.clone(),
     };
-    check_parent(investigation, terms, proposal, &asked, &state, errors);
-    if let Some(least) = terms.evidence(&state) {
+    check_parent(investigation, rules, proposal, &asked, &state, errors);
+    if let Some(least) = rules.evidence(&state) {
         let has = result.evidence.as_deref().map_or(0, |evidence| evidence.trim().chars().count());
         if has < least as usize {
             errors.push(
@@ -193,7 +193,7 @@ fn judge(
         );
     }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
-    for (severity, doubt) in doubts(terms, proposal, agent_id.as_deref(), now, agents) {
+    for (severity, doubt) in doubts(rules, proposal, agent_id.as_deref(), now, agents) {
         match severity {
             Severity::Off => {}
             Severity::Warn => warnings.push(doubt),
@@ -237,21 +237,21 @@ fn texts(result: &Finding) -> impl Iterator<Item = (&str, &str)> {
 
 /// The state that is stored in place of one that comes too early, with the warning; adds an error where it is locked.
 fn early(
-    terms: &Terms,
+    rules: &EffectiveRules,
     asked: &StateName,
     node: &Node,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<(StateName, Diagnostic)> {
     let round = node.round();
-    let rule = terms.early_rule(asked, round)?;
-    let first = terms.first_round_from(asked, round);
+    let rule = rules.early_rule(asked, round)?;
+    let first = rules.first_round_from(asked, round);
     let Some(stored) = &rule.store_as else {
-        let available: Vec<&StateName> = terms
+        let available: Vec<&StateName> = rules
             .ruleset()
             .states
             .iter()
             .map(|state| &state.name)
-            .filter(|state| terms.early_rule(state, round).is_none())
+            .filter(|state| rules.early_rule(state, round).is_none())
             .collect();
         errors.push(
             Diagnostic::new(
@@ -264,13 +264,13 @@ fn early(
                 },
             )
             .about(&node.id)
-            .suggest(format!("Available in round {round}: {}.", terms::list(available))),
+            .suggest(format!("Available in round {round}: {}.", effective::list(available))),
         );
         return None;
     };
-    let owed = match terms.owed(stored, round) {
+    let owed = match rules.owed(stored, round) {
         Some((needs, of)) => {
-            format!("It now needs {} in round {}.", terms::children(needs, of), round.saturating_add(1))
+            format!("It now needs {} in round {}.", effective::children(needs, of), round.saturating_add(1))
         }
         None => "It is closed.".to_owned(),
     };
@@ -293,7 +293,7 @@ fn early(
 /// The parent may have changed since the proposal.
 fn check_parent(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     node: &Node,
     asked: &StateName,
     state: &StateName,
@@ -301,7 +301,7 @@ fn check_parent(
 ) {
     let Some(parent) = node.parent.as_ref().and_then(|parent| investigation.node(parent)) else { return };
     let Some(parent_state) = parent.state() else { return };
-    if terms.is_terminal(parent_state) {
+    if rules.is_terminal(parent_state) {
         errors.push(
             Diagnostic::new(
                 "TERMINAL_PARENT",
@@ -313,8 +313,8 @@ fn check_parent(
                 node.id, parent.id
             )),
         );
-    } else if !terms.allows_child(parent_state, state) {
-        let allowed = terms.child_states(parent_state).unwrap_or_default();
+    } else if !rules.allows_child(parent_state, state) {
+        let allowed = rules.child_states(parent_state).unwrap_or_default();
         let stored = match asked == state {
             true => String::new(),
             false => format!(" (as which {asked} is stored in round {})", node.round()),
@@ -325,20 +325,20 @@ fn check_parent(
                 format!("{} can't be {state}{stored} under {}, which is {parent_state}.", node.id, parent.id),
             )
             .about(&node.id)
-            .suggest(format!("Allowed under {parent_state}: {}.", terms::list(allowed))),
+            .suggest(format!("Allowed under {parent_state}: {}.", effective::list(allowed))),
         );
     }
 }
 
 /// What is doubtful about who did the research, and how fast.
 fn doubts(
-    terms: &Terms,
+    rules: &EffectiveRules,
     node: &Node,
     agent: Option<&str>,
     now: Timestamp,
     agents: &HashMap<String, NodeId>,
 ) -> Vec<(Severity, Diagnostic)> {
-    let checks = &terms.ruleset().checks;
+    let checks = &rules.ruleset().checks;
     let mut doubts = Vec::new();
     let seconds = now.seconds_since(node.proposed_at);
     if seconds < f64::from(checks.min_research_seconds) {
@@ -383,12 +383,12 @@ fn doubts(
 /// The node and the state that it would be stored with, if the node is pending and the state known and not locked.
 fn state_in_ratio<'i>(
     investigation: &'i Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     result: &Finding,
 ) -> Option<(&'i Node, StateName)> {
     let node = investigation.node(&result.node_id.parse().ok()?).filter(|node| node.is_pending())?;
-    let asked = known_state(terms, &result.state, &result.node_id).ok()?;
-    match terms.early_rule(&asked, node.round()) {
+    let asked = known_state(rules, &result.state, &result.node_id).ok()?;
+    match rules.early_rule(&asked, node.round()) {
         None => Some((node, asked)),
         Some(rule) => Some((node, rule.store_as.clone()?)),
     }
@@ -397,7 +397,7 @@ fn state_in_ratio<'i>(
 /// The terminal ratio, round by round.
 fn check_ratio(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     states: &[(&Node, StateName)],
     errors: &mut Vec<Diagnostic>,
 ) {
@@ -405,13 +405,13 @@ fn check_ratio(
     let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (node, state) in states {
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());
-        let Some(is_closed) = terms.counts_as_closed(state, node.round(), parent) else { continue };
+        let Some(is_closed) = rules.counts_as_closed(state, node.round(), parent) else { continue };
         let (counted, closed) = rounds.entry(node.round()).or_default();
         *counted += 1;
         *closed += u64::from(is_closed);
     }
     for (round, (counted, closed)) in rounds {
-        let Some(percent) = terms.closing_limit(round).map(u64::from) else { continue };
+        let Some(percent) = rules.closing_limit(round).map(u64::from) else { continue };
         if closed * 100 > counted * percent {
             let most = counted * percent / 100;
             errors.push(
@@ -429,17 +429,17 @@ fn check_ratio(
 }
 
 /// One warning per state whose nodes still lack children.
-fn incomplete_warnings(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
-    let incomplete = terms.incomplete(investigation);
+fn incomplete_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let incomplete = rules.incomplete(investigation);
     let mut warnings = Vec::new();
-    for state in &terms.ruleset().states {
+    for state in &rules.ruleset().states {
         let of_state: Vec<_> =
             incomplete.iter().filter(|(node, _)| node.state() == Some(&state.name)).collect();
         let Some((first, requirement)) = of_state.first() else { continue };
         let message = match of_state.len() {
             1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),
             many => {
-                let shown = terms::list(of_state.iter().take(5).map(|(node, _)| &node.id));
+                let shown = effective::list(of_state.iter().take(5).map(|(node, _)| &node.id));
                 let more = if many > 5 { format!(" and {} more", many - 5) } else { String::new() };
                 format!("{many} {} nodes still lack children: {shown}{more}.", state.name)
             }

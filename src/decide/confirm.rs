@@ -5,21 +5,25 @@ use std::sync::Arc;
 use crate::domain::{
     Author, Change, Classification, Investigation, Node, Reclassification, StateName, Timestamp, Transition,
 };
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 
 /// Every change of a waiting parent that its children's states bring about, deepest first; a parent that moves may
 /// itself move its own parent.
-pub fn confirmations(investigation: &Investigation, terms: &Terms, now: Timestamp) -> Vec<Transition> {
+pub fn confirmations(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    now: Timestamp,
+) -> Vec<Transition> {
     let mut transitions = Vec::new();
-    if terms.ruleset().confirmations.is_empty() {
+    if rules.ruleset().confirmations.is_empty() {
         return transitions;
     }
     let mut current = investigation.clone();
     // From the deepest round up, each node that waits is looked at once: a child has moved before its parent is asked.
-    let waiting = investigation.committed().rev().filter(|(_, state)| terms.confirmation(state).is_some());
+    let waiting = investigation.committed().rev().filter(|(_, state)| rules.confirmation(state).is_some());
     let ids: Vec<_> = waiting.map(|(node, _)| node.id.clone()).collect();
     for id in ids {
-        let moved = current.committed_node(&id).and_then(|node| decided(&current, terms, node, now));
+        let moved = current.committed_node(&id).and_then(|node| decided(&current, rules, node, now));
         if let Some(transition) = moved {
             current = current.with(&[Change::Node(Arc::clone(&transition.node))]);
             transitions.push(transition);
@@ -29,10 +33,15 @@ pub fn confirmations(investigation: &Investigation, terms: &Terms, now: Timestam
 }
 
 /// The change of one waiting node that the first deciding child brings about.
-fn decided(investigation: &Investigation, terms: &Terms, node: &Node, now: Timestamp) -> Option<Transition> {
+fn decided(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    now: Timestamp,
+) -> Option<Transition> {
     let classification = node.classification.as_ref()?;
     let state = classification.current_state();
-    let confirmation = terms.confirmation(state)?;
+    let confirmation = rules.confirmation(state)?;
     let mut children: Vec<(&Node, &Classification, &StateName)> = investigation
         .committed_children(&node.id)
         .filter_map(|(child, state)| Some((child.as_ref(), child.classification.as_ref()?, state)))

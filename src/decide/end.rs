@@ -6,7 +6,7 @@ use super::secrets::Findings;
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
 use crate::domain::{Conclusion, Diagnostic, Event, Investigation, Timestamp};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct End {
 /// Every blocker, not only the first; and `TEXT_TOO_LONG`.
 pub fn end(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     request: End,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
@@ -39,12 +39,12 @@ pub fn end(
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
-    let mut errors = blockers(investigation, terms);
+    let mut errors = blockers(investigation, rules);
     let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];
     let texts = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
     check_lengths("", texts.clone(), &mut errors);
     let mut secrets = Findings::default();
-    secrets.check(terms.secrets(), "", texts);
+    secrets.check(rules.secrets(), "", texts);
     errors.append(&mut secrets.errors);
     Rejection::unless_empty(errors)?;
     let conclusion = Arc::new(Conclusion {

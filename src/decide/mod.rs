@@ -1,4 +1,4 @@
-//! Decisions: (investigation, terms, request, now) to an event or a rejection. Pure: no git, no clock, no file.
+//! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. What follows from a state, whoever
 //! asks, is in [`standing`] (what is owed, whether it can end), [`quality`], [`results`] (what was found) and [`next`]

@@ -25,9 +25,9 @@ use super::Rejection;
 use super::propose::{NewNode, Propose};
 use super::standing::blockers;
 use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::ruleset::effective::list;
 use crate::ruleset::schema::Confirmation;
-use crate::ruleset::terms::list;
-use crate::ruleset::{Role, State, Terms};
+use crate::ruleset::{EffectiveRules, Role, State};
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use ids::Ids;
@@ -162,7 +162,11 @@ impl Plan {
 /// # Errors
 ///
 /// `INVALID_ARGUMENT`: a number of tasks out of its range, or dimensions that are empty or too many.
-pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Result<Plan, Rejection> {
+pub fn next(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    request: &Next,
+) -> Result<Plan, Rejection> {
     let most = number_of_tasks(request.max_tasks)?;
     let grid = Grid::new(investigation, &request.dimensions)?;
     let coverage = grid.as_ref().map(Grid::coverage);
@@ -171,17 +175,17 @@ pub fn next(investigation: &Investigation, terms: &Terms, request: &Next) -> Res
     }
     let planner = Planner {
         investigation,
-        terms,
-        advisor: Advisor::new(investigation, terms),
+        rules,
+        advisor: Advisor::new(investigation, rules),
         strategy: request.strategy,
         most: most as usize,
-        limit: (most as usize).min(terms.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
+        limit: (most as usize).min(rules.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
     };
     let (next_call, tasks) = planner.plan(grid);
     let pending = match &next_call {
         Some(NextCall { call: Call::Commit(steps), .. }) => {
             let ids: Vec<NodeId> = steps.iter().map(|step| step.node.clone()).collect();
-            briefs(investigation, terms, &ids)
+            briefs(investigation, rules, &ids)
         }
         _ => Vec::new(),
     };
@@ -204,8 +208,8 @@ pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
 }
 
 /// The briefs of proposals that are pending, with states for a commit of them all.
-pub fn briefs(investigation: &Investigation, terms: &Terms, pending: &[NodeId]) -> Vec<Task> {
-    let advisor = Advisor::new(investigation, terms);
+pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[NodeId]) -> Vec<Task> {
+    let advisor = Advisor::new(investigation, rules);
     let nodes: Vec<&Node> = pending
         .iter()
         .filter_map(|id| investigation.node(id))
@@ -226,7 +230,7 @@ pub fn briefs(investigation: &Investigation, terms: &Terms, pending: &[NodeId]) 
                 parent: node.parent.clone(),
                 title: node.title.clone(),
                 planned_action: node.planned_action.clone(),
-                prompt: brief::prompt(investigation, terms, &advisor, words, length),
+                prompt: brief::prompt(investigation, rules, &advisor, words, length),
                 suggested_state: suggestion?.state,
             })
         })
@@ -234,16 +238,16 @@ pub fn briefs(investigation: &Investigation, terms: &Terms, pending: &[NodeId]) 
 }
 
 /// A task that checks a committed node: a child of it with a fresh id. `None` where it can't have one.
-pub fn check(investigation: &Investigation, terms: &Terms, node: &Node) -> Option<Task> {
-    let advisor = Advisor::new(investigation, terms);
+pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> Option<Task> {
+    let advisor = Advisor::new(investigation, rules);
     advisor.committable(Some(node)).first()?;
     let id = Ids::new(investigation).child(&node.id)?;
     let suggestion = advisor.suggest(&[Place { parent: Some(node), keep_open: false }]).pop()??;
     let number = investigation.children(&node.id).count() + 1;
-    let (title, planned_action) = brief::title_and_action(investigation, terms, Some(node), number, 0, None);
+    let (title, planned_action) = brief::title_and_action(investigation, rules, Some(node), number, 0, None);
     let words = (&id, Some(node), title.as_str(), planned_action.as_str());
     Some(Task {
-        prompt: brief::prompt(investigation, terms, &advisor, words, brief::prompt_length(1)),
+        prompt: brief::prompt(investigation, rules, &advisor, words, brief::prompt_length(1)),
         parent: Some(node.id.clone()),
         suggested_state: suggestion.state,
         id,
@@ -254,7 +258,7 @@ pub fn check(investigation: &Investigation, terms: &Terms, node: &Node) -> Optio
 
 struct Planner<'a> {
     investigation: &'a Investigation,
-    terms: &'a Terms<'a>,
+    rules: &'a EffectiveRules<'a>,
     advisor: Advisor<'a>,
     strategy: Strategy,
     /// The most tasks that were asked for.
@@ -303,7 +307,7 @@ impl<'a> Planner<'a> {
             });
             suggested = self.suggest(&slots);
         }
-        let blockers = blockers(self.investigation, self.terms);
+        let blockers = blockers(self.investigation, self.rules);
         if idle && slots.is_empty() {
             if blockers.is_empty() {
                 let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
@@ -377,7 +381,7 @@ impl<'a> Planner<'a> {
     fn is_lost(&self, node: &Node) -> bool {
         let parent =
             node.parent.as_ref().and_then(|parent| self.investigation.node(parent)).map(AsRef::as_ref);
-        let closed = parent.and_then(Node::state).is_some_and(|state| self.terms.is_terminal(state));
+        let closed = parent.and_then(Node::state).is_some_and(|state| self.rules.is_terminal(state));
         closed || self.advisor.committable(parent).is_empty()
     }
 
@@ -387,11 +391,11 @@ impl<'a> Planner<'a> {
         if investigation.roots().any(|root| root.is_pending()) {
             return Vec::new();
         }
-        let rules = &self.terms.ruleset().roots;
-        let recovery = self.terms.recovery_required(investigation);
+        let roots = &self.rules.ruleset().roots;
+        let recovery = self.rules.recovery_required(investigation);
         let existing = investigation.roots().count();
-        let least = (self.terms.min_roots() as usize).saturating_sub(existing);
-        let most = rules.max.map_or(usize::MAX, |max| max as usize);
+        let least = (self.rules.min_roots() as usize).saturating_sub(existing);
+        let most = roots.max.map_or(usize::MAX, |max| max as usize);
         let number = if recovery {
             let room = most.max(existing + 1) - existing;
             Some(least.max(1)).filter(|number| *number <= room)
@@ -401,7 +405,7 @@ impl<'a> Planner<'a> {
         } else {
             None
         };
-        let allowed = rules.ids.as_deref().filter(|_| !recovery);
+        let allowed = roots.ids.as_deref().filter(|_| !recovery);
         let ids: Vec<NodeId> = (0..number.unwrap_or(0)).map_while(|_| ids.root(allowed)).collect();
         if ids.len() < least {
             return Vec::new();
@@ -413,31 +417,31 @@ impl<'a> Planner<'a> {
 
     /// Children that are wanted under open nodes, in the order of the strategy.
     fn wants(&self, combinations: usize) -> Vec<Want<'a>> {
-        let (investigation, terms) = (self.investigation, self.terms);
+        let (investigation, rules) = (self.investigation, self.rules);
         let asked = if self.strategy == Strategy::Exhaustive { EXHAUSTIVE_CHILDREN } else { 0 };
-        let asked = asked.max(terms.children_asked() as usize);
+        let asked = asked.max(rules.children_asked() as usize);
         let open = self.advisor.open_by_round();
         let mut wants: Vec<Want<'a>> = Vec::new();
         for (node, state) in investigation.committed() {
-            if terms.is_terminal(state) || !self.advisor.can_be_completed(node) {
+            if rules.is_terminal(state) || !self.advisor.can_be_completed(node) {
                 continue;
             }
             let children = investigation.children(&node.id).count();
             let pending = children - investigation.committed_children(&node.id).count();
             let missing =
-                terms.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
+                rules.requirement(investigation, node).map_or(0, |requirement| requirement.missing());
             // Where a limit keeps some of all children open, asking for more than is owed would let the tree grow with
             // every round: there it is asked for only while few branches are open, and not below the end's depth.
             let below = node.round().saturating_add(1);
-            let limited = terms.closing_limit(below).is_some_and(|percent| percent < 100);
+            let limited = rules.closing_limit(below).is_some_and(|percent| percent < 100);
             let many = open.get(&below).is_some_and(|open| *open >= KEPT_OPEN);
             let endless = limited && (node.round() >= self.advisor.goal || many);
             let asked = if endless { 0 } else { asked };
             let mut number = (missing as usize).saturating_sub(pending).max(asked.saturating_sub(children));
-            let checks = match terms.role(state) {
+            let checks = match rules.role(state) {
                 Role::AwaitingConfirmation => true,
                 Role::Solution => {
-                    terms.verified_by(investigation, node).is_empty()
+                    rules.verified_by(investigation, node).is_empty()
                         && self
                             .advisor
                             .committable(Some(node))
@@ -446,7 +450,7 @@ impl<'a> Planner<'a> {
                 }
                 _ => false,
             };
-            let awaits = terms.role(state) == Role::AwaitingConfirmation || self.strategy == Strategy::Verify;
+            let awaits = rules.role(state) == Role::AwaitingConfirmation || self.strategy == Strategy::Verify;
             if checks && awaits && pending == 0 {
                 number = number.max(1);
             }
@@ -457,7 +461,7 @@ impl<'a> Planner<'a> {
         }
         self.widen(&mut wants, combinations);
         wants.retain(|want| want.number > 0);
-        let promise = |want: &Want<'_>| match want.parent.state().map(|state| terms.role(state)) {
+        let promise = |want: &Want<'_>| match want.parent.state().map(|state| rules.role(state)) {
             Some(Role::AwaitingConfirmation) => 0,
             Some(Role::Solution) => 1,
             Some(Role::Open) => 2,
@@ -475,7 +479,7 @@ impl<'a> Planner<'a> {
 
     /// Raises the numbers for the recommended breadth, while its round is the frontier, and for missing combinations.
     fn widen(&self, wants: &mut [Want<'a>], combinations: usize) {
-        let breadth = self.terms.breadth().filter(|(round, _)| self.investigation.current_round() <= *round);
+        let breadth = self.rules.breadth().filter(|(round, _)| self.investigation.current_round() <= *round);
         if let Some((round, recommended)) = breadth {
             let there = self.investigation.nodes().filter(|node| node.round() == round).count();
             let lacking = (recommended as usize).saturating_sub(there);
@@ -499,7 +503,7 @@ impl<'a> Planner<'a> {
 
     /// Whether the children of a node explore further, rather than check it.
     fn explores(&self, parent: &Node) -> bool {
-        parent.state().is_some_and(|state| self.terms.role(state) == Role::Open)
+        parent.state().is_some_and(|state| self.rules.role(state) == Role::Open)
     }
 
     /// As many of the wanted children as fit: branch after branch, or in turn under each parent.
@@ -540,10 +544,10 @@ impl<'a> Planner<'a> {
         let served: HashSet<&NodeId> = slots.iter().filter_map(|slot| Some(&slot.parent?.id)).collect();
         self.investigation.committed().find_map(|(node, state)| {
             let lacks = self
-                .terms
+                .rules
                 .requirement(self.investigation, node)
                 .is_some_and(|requirement| requirement.missing() > 0);
-            let waits = self.terms.role(state) == Role::AwaitingConfirmation;
+            let waits = self.rules.role(state) == Role::AwaitingConfirmation;
             let decided = |confirmation: &Confirmation| {
                 self.advisor
                     .committable(Some(node))
@@ -551,7 +555,7 @@ impl<'a> Planner<'a> {
                     .any(|state| confirmation.outcomes.iter().any(|outcome| outcome.child == state.name))
             };
             let hopeless = (lacks && !self.advisor.can_be_completed(node))
-                || (waits && !self.terms.confirmation(state).is_some_and(decided));
+                || (waits && !self.rules.confirmation(state).is_some_and(decided));
             let no_id_left = (lacks || waits) && !served.contains(&node.id) && node.id.child("1").is_none();
             let other = match no_id_left {
                 true if self.investigation.children(&node.id).next().is_none() => self.advisor.closing(node)?,
@@ -632,7 +636,7 @@ impl<'a> Planner<'a> {
         self.investigation
             .committed()
             .rev()
-            .filter(|(_, state)| !self.terms.is_terminal(state))
+            .filter(|(_, state)| !self.rules.is_terminal(state))
             .map(|(node, _)| node.as_ref())
             .find_map(|node| {
                 let keep_open = node.round().saturating_add(1) < self.advisor.goal;
@@ -650,7 +654,7 @@ impl<'a> Planner<'a> {
         let parent = self
             .investigation
             .committed()
-            .filter(|(_, state)| !self.terms.is_terminal(state))
+            .filter(|(_, state)| !self.rules.is_terminal(state))
             .map(|(node, _)| node.as_ref())
             .filter(|node| self.advisor.committable(Some(node)).iter().any(|state| state.terminal))
             .min_by_key(|node| match deep_enough(node) {
@@ -680,7 +684,7 @@ impl<'a> Planner<'a> {
     }
 
     fn step(&self, node: &NodeId, state: &StateName) -> Step {
-        Step { node: node.clone(), state: state.clone(), evidence: self.terms.evidence(state) }
+        Step { node: node.clone(), state: state.clone(), evidence: self.rules.evidence(state) }
     }
 
     fn tasks(
@@ -704,7 +708,7 @@ impl<'a> Planner<'a> {
             let combination = grid.as_mut().filter(|_| slot.explores).and_then(Grid::take);
             let (title, planned_action) = brief::title_and_action(
                 self.investigation,
-                self.terms,
+                self.rules,
                 slot.parent,
                 *number,
                 roots.max(*number),
@@ -712,7 +716,7 @@ impl<'a> Planner<'a> {
             );
             let words = (&slot.id, slot.parent, title.as_str(), planned_action.as_str());
             tasks.push(Task {
-                prompt: brief::prompt(self.investigation, self.terms, &self.advisor, words, length),
+                prompt: brief::prompt(self.investigation, self.rules, &self.advisor, words, length),
                 parent: parent.cloned(),
                 id: slot.id,
                 title,

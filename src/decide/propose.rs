@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::secrets::Findings;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
 use crate::domain::{Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
-use crate::ruleset::{Terms, terms};
+use crate::ruleset::{EffectiveRules, effective};
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct NewNode {
 /// Every fault of every node; then nothing of the batch is kept.
 pub fn propose(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     request: Propose,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
@@ -48,13 +48,13 @@ pub fn propose(
             .into());
     }
     let mut errors = Vec::new();
-    check_batch_limit(terms, &request, &mut errors);
+    check_batch_limit(rules, &request, &mut errors);
     let withdrawn = withdrawn(investigation, &request, &mut errors);
     let mut nodes = Vec::with_capacity(request.nodes.len());
     let mut secrets = Findings::default();
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
-        secrets.check(terms.secrets(), &new.id, texts);
+        secrets.check(rules.secrets(), &new.id, texts);
     }
     errors.append(&mut secrets.errors);
     let mut spellings = Spellings::new(investigation, &request.nodes, &withdrawn);
@@ -66,14 +66,14 @@ pub fn propose(
         .map(|node| node.id.clone())
         .collect();
     for new in request.nodes {
-        if let Some(node) = check_node(investigation, terms, new, now, &mut spellings, &mut errors) {
+        if let Some(node) = check_node(investigation, rules, new, now, &mut spellings, &mut errors) {
             nodes.push(Arc::new(node));
         }
     }
-    check_roots(investigation, terms, &nodes, &asked_roots, &withdrawn, &mut errors);
+    check_roots(investigation, rules, &nodes, &asked_roots, &withdrawn, &mut errors);
     Rejection::unless_empty(errors)?;
     let mut warnings = secrets.warnings;
-    warnings.extend(breadth_warning(investigation, terms, &nodes, &withdrawn));
+    warnings.extend(breadth_warning(investigation, rules, &nodes, &withdrawn));
     let withdrawn = withdrawn.into_iter().collect();
     Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings })
 }
@@ -82,15 +82,15 @@ fn is_committed(investigation: &Investigation, id: &str) -> bool {
     id.parse::<NodeId>().is_ok_and(|id| investigation.committed_node(&id).is_some())
 }
 
-fn check_batch_limit(terms: &Terms, request: &Propose, errors: &mut Vec<Diagnostic>) {
-    if let Some(limit) = terms.ruleset().batch_limit.filter(|limit| request.nodes.len() > *limit as usize) {
+fn check_batch_limit(rules: &EffectiveRules, request: &Propose, errors: &mut Vec<Diagnostic>) {
+    if let Some(limit) = rules.ruleset().batch_limit.filter(|limit| request.nodes.len() > *limit as usize) {
         errors.push(
             Diagnostic::new(
                 "BATCH_OVERFLOW",
                 format!(
                     "The batch holds {} nodes; {} allows {limit}.",
                     request.nodes.len(),
-                    terms.ruleset().name
+                    rules.ruleset().name
                 ),
             )
             .suggest(format!("Propose at most {limit} nodes in a call.")),
@@ -134,10 +134,10 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
         0 => "No proposal is pending: propose nodes with tot_propose first.".into(),
-        1..=12 => format!("Pending: {}.", terms::list(&pending)),
+        1..=12 => format!("Pending: {}.", effective::list(&pending)),
         many => format!(
             "Pending: {} and {} more (tot_status lists them).",
-            terms::list(&pending[..10]),
+            effective::list(&pending[..10]),
             many - 10
         ),
     }
@@ -167,7 +167,7 @@ impl Spellings {
 /// The node, if nothing is wrong with it by itself; adds what is.
 fn check_node(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     new: NewNode,
     now: Timestamp,
     spellings: &mut Spellings,
@@ -253,7 +253,7 @@ fn check_node(
     };
     if let Some(parent) = &parent
         && let Some(state) = parent.state()
-        && terms.is_terminal(state)
+        && rules.is_terminal(state)
     {
         error(
             "TERMINAL_PARENT",
@@ -321,22 +321,22 @@ fn free_child(investigation: &Investigation, parent: &NodeId) -> Option<NodeId> 
 /// The limits on roots, counting committed and pending ones.
 fn check_roots(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     nodes: &[Arc<Node>],
     asked: &HashSet<String>,
     withdrawn: &[NodeId],
     errors: &mut Vec<Diagnostic>,
 ) {
     let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
-    let roots = &terms.ruleset().roots;
-    let name = &terms.ruleset().name;
-    let recovery = terms.recovery_required(investigation);
+    let roots = &rules.ruleset().roots;
+    let name = &rules.ruleset().name;
+    let recovery = rules.recovery_required(investigation);
     if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
         for id in new.iter().filter(|id| !ids.contains(id)) {
             errors.push(
                 Diagnostic::new("INVALID_ROOT_ID", format!("{id} can't be a root in {name}."))
                     .about(id)
-                    .suggest(format!("The root is {}; propose other nodes below it.", terms::list(ids))),
+                    .suggest(format!("The root is {}; propose other nodes below it.", effective::list(ids))),
             );
         }
     }
@@ -364,7 +364,7 @@ fn check_roots(
             .suggest(suggestion),
         );
     }
-    let least = terms.min_roots() as usize;
+    let least = rules.min_roots() as usize;
     let kept = investigation
         .roots()
         .filter(|node| !withdrawn.contains(&node.id) && !asked.contains(node.id.as_str()))
@@ -389,11 +389,11 @@ fn check_roots(
 
 fn breadth_warning(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     nodes: &[Arc<Node>],
     withdrawn: &[NodeId],
 ) -> Option<Diagnostic> {
-    let (round, recommended) = terms.breadth()?;
+    let (round, recommended) = rules.breadth()?;
     if !nodes.iter().any(|node| node.round() == round) {
         return None;
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::Investigation;
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// The figures; all 0 where there is no node. Solutions count as valid, dead ends as dead, by the states' roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -32,7 +32,7 @@ pub struct Quality {
 }
 
 /// The figures of this investigation.
-pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
+pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality {
     let mut all = 0u32;
     let (mut terminal, mut terminal_rounds) = (0u32, 0u64);
     let (mut valid, mut dead) = (0u32, 0u32);
@@ -40,11 +40,11 @@ pub fn quality(investigation: &Investigation, terms: &Terms) -> Quality {
     for kin in investigation.kin() {
         let nodes = u32::try_from(kin.nodes.len()).unwrap_or(u32::MAX);
         all += nodes;
-        if terms.is_terminal(&kin.state) {
+        if rules.is_terminal(&kin.state) {
             terminal += nodes;
             terminal_rounds += u64::from(kin.round) * u64::from(nodes);
         }
-        match terms.role(&kin.state) {
+        match rules.role(&kin.state) {
             Role::Solution => valid += nodes,
             Role::DeadEnd => dead += nodes,
             _ => {}

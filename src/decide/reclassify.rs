@@ -10,7 +10,7 @@ use crate::domain::{
     Author, Change, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, StateName, Timestamp,
     Transition,
 };
-use crate::ruleset::{Terms, terms};
+use crate::ruleset::{EffectiveRules, effective};
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Reclassify {
 /// `INVESTIGATION_ENDED` where the change would not open an ended investigation again.
 pub fn reclassify(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     request: Reclassify,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
@@ -55,13 +55,13 @@ pub fn reclassify(
             .suggest("Use the id of a committed node; a pending proposal is committed with tot_commit.")
             .into());
     };
-    let to = known_state(terms, &request.new_state, &about)?;
+    let to = known_state(rules, &request.new_state, &about)?;
     if &to == from {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     let mut errors = Vec::new();
     let ended = investigation.conclusion().is_some();
-    if ended && terms.is_terminal(&to) {
+    if ended && rules.is_terminal(&to) {
         errors.push(
             Diagnostic::new(
                 "INVESTIGATION_ENDED",
@@ -71,13 +71,13 @@ pub fn reclassify(
             .suggest("Reclassify a node to an open state first."),
         );
     }
-    check_tree(investigation, terms, node, &to, &mut errors);
+    check_tree(investigation, rules, node, &to, &mut errors);
     check_lengths(&about, texts(&request), &mut errors);
     let mut secrets = Findings::default();
-    secrets.check(terms.secrets(), &about, texts(&request));
+    secrets.check(rules.secrets(), &about, texts(&request));
     errors.append(&mut secrets.errors);
     Rejection::unless_empty(errors)?;
-    let mut warnings = around_the_rules(terms, node, &to, request.evidence.as_deref());
+    let mut warnings = around_the_rules(rules, node, &to, request.evidence.as_deref());
     warnings.append(&mut secrets.warnings);
     let from = from.clone();
     let mut after = Node::clone(node);
@@ -96,7 +96,7 @@ pub fn reclassify(
     }
     let after = Arc::new(after);
     let next = investigation.with(&[Change::Node(Arc::clone(&after))]);
-    let transitions = confirmations(&next, terms, now);
+    let transitions = confirmations(&next, rules, now);
     let transition = Transition { node: after, from, to, by: None };
     Ok(Decision { event: Some(Event::Reclassified { transition, transitions, reopened: ended }), warnings })
 }
@@ -119,16 +119,16 @@ fn texts(request: &Reclassify) -> impl Iterator<Item = (&str, &str)> {
 /// Whether the tree can hold the state: below its parent, and above its children.
 fn check_tree(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     node: &Node,
     to: &StateName,
     errors: &mut Vec<Diagnostic>,
 ) {
-    if terms.is_terminal(to) {
+    if rules.is_terminal(to) {
         let children: Vec<&NodeId> = investigation.children(&node.id).map(|child| &child.id).collect();
         let pending = investigation.children(&node.id).filter(|child| child.is_pending()).count();
         if !children.is_empty() {
-            let shown = terms::list(children.iter().take(5));
+            let shown = effective::list(children.iter().take(5));
             let more = match children.len() {
                 0..=5 => String::new(),
                 many => format!(" and {} more", many - 5),
@@ -148,7 +148,7 @@ fn check_tree(
         }
     } else {
         for (child, state) in
-            investigation.committed_children(&node.id).filter(|(_, state)| !terms.allows_child(to, state))
+            investigation.committed_children(&node.id).filter(|(_, state)| !rules.allows_child(to, state))
         {
             errors.push(
                 Diagnostic::new(
@@ -158,7 +158,7 @@ fn check_tree(
                 .about(&node.id)
                 .suggest(format!(
                     "Allowed under {to}: {}.",
-                    terms::list(terms.child_states(to).unwrap_or_default())
+                    effective::list(rules.child_states(to).unwrap_or_default())
                 )),
             );
         }
@@ -166,7 +166,7 @@ fn check_tree(
     let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent));
     if let Some(parent) = parent
         && let Some(state) = parent.state()
-        && !terms.allows_child(state, to)
+        && !rules.allows_child(state, to)
     {
         errors.push(
             Diagnostic::new(
@@ -176,20 +176,25 @@ fn check_tree(
             .about(&node.id)
             .suggest(format!(
                 "Allowed under {state}: {}.",
-                terms::list(terms.child_states(state).unwrap_or_default())
+                effective::list(rules.child_states(state).unwrap_or_default())
             )),
         );
     }
 }
 
 /// A reclassify may go around the depth and evidence rules, but not unseen.
-fn around_the_rules(terms: &Terms, node: &Node, to: &StateName, evidence: Option<&str>) -> Vec<Diagnostic> {
+fn around_the_rules(
+    rules: &EffectiveRules,
+    node: &Node,
+    to: &StateName,
+    evidence: Option<&str>,
+) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
-    if terms.early_rule(to, node.round()).is_some() {
+    if rules.early_rule(to, node.round()).is_some() {
         warnings.push(
             Diagnostic::new(
                 "EARLY_STATE",
-                match terms.first_round_from(to, node.round()) {
+                match rules.first_round_from(to, node.round()) {
                     Some(first) => format!(
                         "{} became {to} in round {}; a commit could have had it from round {first}.",
                         node.id,
@@ -201,7 +206,7 @@ fn around_the_rules(terms: &Terms, node: &Node, to: &StateName, evidence: Option
             .about(&node.id),
         );
     }
-    if let Some(least) = terms.evidence(to) {
+    if let Some(least) = rules.evidence(to) {
         let held = node.classification.iter().flat_map(|classification| {
             classification
                 .evidence

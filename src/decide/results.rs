@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, MentionKind};
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ pub struct Results {
 }
 
 /// What this investigation found so far.
-pub fn results(investigation: &Investigation, terms: &Terms) -> Results {
+pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results {
     let mut results = Results { references: references(investigation), ..Results::default() };
     for (node, state) in investigation.committed() {
-        match terms.role(state) {
+        match rules.role(state) {
             Role::Solution => results.solutions.push(Solution {
                 node: Arc::clone(node),
-                verified_by: terms.verified_by(investigation, node),
+                verified_by: rules.verified_by(investigation, node),
             }),
             Role::Theory => results.theories.push(Arc::clone(node)),
             Role::DeadEnd => results.dead_ends.push(Arc::clone(node)),

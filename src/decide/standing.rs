@@ -2,8 +2,8 @@
 
 use super::quality::quality;
 use crate::domain::{Diagnostic, Investigation, Kin, Node, NodeId, StateName};
-use crate::ruleset::terms::Requirement;
-use crate::ruleset::{Terms, terms};
+use crate::ruleset::effective::Requirement;
+use crate::ruleset::{EffectiveRules, effective};
 
 /// All of it, for who tells it whole: the nodes are gone through once for what several parts need.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,33 +41,33 @@ pub struct Owed {
 }
 
 /// How the investigation stands.
-pub fn outlook(investigation: &Investigation, terms: &Terms) -> Outlook {
+pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
     if investigation.conclusion().is_some() {
         let next_action =
             "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
-    let incomplete = terms.incomplete(investigation);
-    let blockers = all_blockers(investigation, terms, &incomplete);
-    let next_round = next_round(investigation, terms, &incomplete);
-    let next_action = next_action(investigation, terms, next_round.as_ref(), blockers.first());
+    let incomplete = rules.incomplete(investigation);
+    let blockers = all_blockers(investigation, rules, &incomplete);
+    let next_round = next_round(investigation, rules, &incomplete);
+    let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.first());
     Outlook { blockers, next_round, next_action }
 }
 
 /// Everything that blocks the end. Nothing blocks an investigation that has ended.
-pub fn blockers(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     if investigation.conclusion().is_some() {
         return Vec::new();
     }
-    all_blockers(investigation, terms, &terms.incomplete(investigation))
+    all_blockers(investigation, rules, &rules.incomplete(investigation))
 }
 
 fn all_blockers(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     incomplete: &[(&Node, Requirement)],
 ) -> Vec<Diagnostic> {
-    let mut blockers = owed_by(investigation, terms, incomplete);
+    let mut blockers = owed_by(investigation, rules, incomplete);
     for id in investigation.unreadable() {
         blockers.push(
             Diagnostic::new(
@@ -78,24 +78,24 @@ fn all_blockers(
             .suggest("Mend it by hand and commit it; tot_status names the fault."),
         );
     }
-    blockers.extend(at_odds(investigation, terms));
+    blockers.extend(at_odds(investigation, rules));
     blockers
 }
 
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
 /// commit by hand can leave an ended one at odds with its rules.
-pub fn owed(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
-    owed_by(investigation, terms, &terms.incomplete(investigation))
+pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    owed_by(investigation, rules, &rules.incomplete(investigation))
 }
 
 fn owed_by(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     incomplete: &[(&Node, Requirement)],
 ) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let round = investigation.current_round();
-    let least = terms.min_rounds();
+    let least = rules.min_rounds();
     let is_pending = investigation.pending().next().is_some();
     if investigation.committed().next().is_none() {
         blockers.push(Diagnostic::new("NO_NODES", "Nothing is committed yet.").suggest(match is_pending {
@@ -103,7 +103,7 @@ fn owed_by(
             false => "Propose a root with tot_propose, research it, and commit it.",
         }));
     }
-    if terms.recovery_required(investigation) {
+    if rules.recovery_required(investigation) {
         blockers.push(
             Diagnostic::new(
                 "RECOVERY_REQUIRED",
@@ -121,7 +121,7 @@ fn owed_by(
             format!("Round {least} must be reached; the deepest committed node is in round {round}."),
         );
         // Where no node is open, the blocker before this one says what to do.
-        if investigation.committed().any(|(_, state)| !terms.is_terminal(state)) {
+        if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {
             let deep_enough = investigation.pending().any(|node| node.round() >= least);
             blocker = blocker.suggest(match deep_enough {
                 true => format!("Commit what is pending in round {least} or deeper."),
@@ -132,7 +132,7 @@ fn owed_by(
         }
         blockers.push(blocker);
     }
-    if let Some(depth) = terms.min_depth().filter(|depth| round < *depth) {
+    if let Some(depth) = rules.min_depth().filter(|depth| round < *depth) {
         blockers.push(
             Diagnostic::new(
                 "DEPTH_TOO_SHALLOW",
@@ -157,13 +157,13 @@ fn owed_by(
             .suggest(how_to_complete(investigation, node, requirement)),
         );
     }
-    let waiting = match terms.ruleset().confirmations.is_empty() {
+    let waiting = match rules.ruleset().confirmations.is_empty() {
         true => None,
         false => Some(investigation.committed()),
     };
     for (node, state) in waiting.into_iter().flatten() {
-        if let Some(confirmation) = terms.confirmation(state) {
-            let outcomes = terms::list(
+        if let Some(confirmation) = rules.confirmation(state) {
+            let outcomes = effective::list(
                 confirmation
                     .outcomes
                     .iter()
@@ -181,7 +181,7 @@ fn owed_by(
     }
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
-        let shown = terms::list(pending.iter().take(10));
+        let shown = effective::list(pending.iter().take(10));
         let more =
             if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
         blockers.push(
@@ -192,8 +192,8 @@ fn owed_by(
                 }),
         );
     }
-    if let Some(percent) = terms.ruleset().end.min_quality_percent {
-        let figures = quality(investigation, terms);
+    if let Some(percent) = rules.ruleset().end.min_quality_percent {
+        let figures = quality(investigation, rules);
         let least = f64::from(percent) / 100.0;
         // The figures are sums of thirds and fifths: a hair below the limit is the limit.
         if figures.composite_score + 1e-9 < least {
@@ -224,17 +224,17 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
     let round = node.round().saturating_add(1);
     let lacking = requirement.missing().saturating_sub(u32::try_from(pending.len()).unwrap_or(u32::MAX));
     if pending.is_empty() {
-        return format!("Propose {} below it, in round {round}.", terms::children(lacking, of));
+        return format!("Propose {} below it, in round {round}.", effective::children(lacking, of));
     }
-    let named = terms::list(pending.iter().take(5));
+    let named = effective::list(pending.iter().take(5));
     let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
-    let states = of.map(|of| format!(" as {}", terms::list(of))).unwrap_or_default();
+    let states = of.map(|of| format!(" as {}", effective::list(of))).unwrap_or_default();
     match lacking {
         0 => format!("Commit {named}{more}{states}."),
         lacking => {
             format!(
                 "Commit {named}{more}{states}, and propose {} below it besides.",
-                terms::children(lacking, of)
+                effective::children(lacking, of)
             )
         }
     }
@@ -242,23 +242,23 @@ fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Req
 
 /// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed
 /// below the parent's. Only a hand or a merge brings this about, in a node's file or in the pinned ruleset.
-pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> {
+pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut faults: Vec<(&NodeId, Diagnostic)> = Vec::new();
-    let suspects = investigation.kin().filter(|kin| is_at_odds(kin, terms));
+    let suspects = investigation.kin().filter(|kin| is_at_odds(kin, rules));
     for (kin, node) in suspects.flat_map(|kin| kin.nodes.iter().map(move |node| (kin, node))) {
         let state = &kin.state;
-        if terms.ruleset().state(state).is_none() {
+        if rules.ruleset().state(state).is_none() {
             let message =
-                format!("{} is {state}, which is not a state of {}.", node.id, terms.ruleset().name);
+                format!("{} is {state}, which is not a state of {}.", node.id, rules.ruleset().name);
             let fault = Diagnostic::new("UNKNOWN_STATE", message)
                 .about(&node.id)
-                .suggest(format!("Reclassify it to one of {}.", terms.ruleset().state_list()));
+                .suggest(format!("Reclassify it to one of {}.", rules.ruleset().state_list()));
             faults.push((&node.id, fault));
         }
-        let takes_none = takes_no_children(kin, terms);
+        let takes_none = takes_no_children(kin, rules);
         for (child, below) in investigation.committed_children(&node.id) {
             // One of an unknown state is a fault of its own.
-            if terms.ruleset().state(below).is_none() {
+            if rules.ruleset().state(below).is_none() {
                 continue;
             }
             if takes_none {
@@ -268,12 +268,12 @@ pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> 
                     .about(&child.id)
                     .suggest(format!("Reclassify {} to an open state.", node.id));
                 faults.push((&child.id, fault));
-            } else if !terms.allows_child(state, below) {
+            } else if !rules.allows_child(state, below) {
                 let message = format!(
                     "{} is {below} under {}, which is {state} and does not allow it.",
                     child.id, node.id
                 );
-                let allowed = terms::list(terms.child_states(state).unwrap_or_default());
+                let allowed = effective::list(rules.child_states(state).unwrap_or_default());
                 let fault = Diagnostic::new("INVALID_CHILD_STATE", message)
                     .about(&child.id)
                     .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
@@ -286,15 +286,15 @@ pub fn at_odds(investigation: &Investigation, terms: &Terms) -> Vec<Diagnostic> 
 }
 
 /// Whether these nodes, or children of theirs, can't be as they are.
-fn is_at_odds(kin: &Kin, terms: &Terms) -> bool {
-    let takes_none = takes_no_children(kin, terms);
-    terms.ruleset().state(&kin.state).is_none()
-        || kin.children.iter().any(|(below, _)| takes_none || !terms.allows_child(&kin.state, below))
+fn is_at_odds(kin: &Kin, rules: &EffectiveRules) -> bool {
+    let takes_none = takes_no_children(kin, rules);
+    rules.ruleset().state(&kin.state).is_none()
+        || kin.children.iter().any(|(below, _)| takes_none || !rules.allows_child(&kin.state, below))
 }
 
 /// Whether they take no children. A node that a child has closed keeps those it has.
-fn takes_no_children(kin: &Kin, terms: &Terms) -> bool {
-    terms.is_terminal(&kin.state) && !kin.is_promoted
+fn takes_no_children(kin: &Kin, rules: &EffectiveRules) -> bool {
+    rules.is_terminal(&kin.state) && !kin.is_promoted
 }
 
 /// What would raise the quality most.
@@ -311,12 +311,12 @@ fn weakest(figures: &super::quality::Quality) -> &'static str {
 /// The lowest round in which nodes are missing, and how many; `None` where none are.
 fn next_round(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     incomplete: &[(&Node, Requirement)],
 ) -> Option<NextRound> {
-    let batches = |nodes: u32| terms.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
+    let batches = |nodes: u32| rules.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
     if investigation.committed().next().is_none() {
-        let nodes_required = terms.min_roots();
+        let nodes_required = rules.min_roots();
         return Some(NextRound {
             round: 1,
             nodes_required,
@@ -341,13 +341,13 @@ fn next_round(
 /// The next legal step of an open investigation, in one line.
 fn next_action(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     next: Option<&NextRound>,
     blocker: Option<&Diagnostic>,
 ) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
-        let shown = terms::list(pending.iter().take(5));
+        let shown = effective::list(pending.iter().take(5));
         let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
         return format!(
             "Research {shown}{more}, each by an agent of its own, then tot_commit with state, findings and agentId."
@@ -355,7 +355,7 @@ fn next_action(
     }
     if let Some(next) = next {
         if next.round == 1 {
-            let roots = terms.ruleset().roots.ids.as_deref().filter(|ids| ids.len() == 1);
+            let roots = rules.ruleset().roots.ids.as_deref().filter(|ids| ids.len() == 1);
             return match roots {
                 Some(ids) => format!("tot_propose the root {} (parent: null).", ids[0]),
                 None if next.nodes_required > 1 => {
@@ -371,11 +371,11 @@ fn next_action(
             .map(|owed| {
                 let node = investigation.node(&owed.parent);
                 let of = node
-                    .and_then(|node| terms.requirement(investigation, node))
+                    .and_then(|node| rules.requirement(investigation, node))
                     .and_then(|requirement| requirement.of);
                 format!(
                     "{} below {} ({})",
-                    terms::children(owed.children_needed, of.as_deref()),
+                    effective::children(owed.children_needed, of.as_deref()),
                     owed.parent,
                     owed.state
                 )

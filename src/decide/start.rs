@@ -3,7 +3,7 @@
 use super::secrets::Findings;
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Diagnostic, Meta, SessionId, Timestamp};
-use crate::ruleset::{Ruleset, Severity, terms};
+use crate::ruleset::{Ruleset, Severity, effective};
 
 /// The least and most that `minRounds` may be.
 const MIN_ROUNDS: std::ops::RangeInclusive<u32> = 1..=20;
@@ -52,7 +52,7 @@ pub fn start(
     if !modes.contains(&mode) {
         invalid(
             format!("mode: {name} has no mode `{mode}`."),
-            format!("Choose one of {}, or leave it out.", terms::list(&modes)),
+            format!("Choose one of {}, or leave it out.", effective::list(&modes)),
         );
     }
     let min_rounds = {

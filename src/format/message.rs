@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Author, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning};
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
@@ -48,8 +48,13 @@ pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
 }
 
 /// The message of an event. `before` is the investigation that it was decided on; `warnings` are the reply's.
-pub fn message(before: &Investigation, terms: &Terms, event: &Event, warnings: &[Diagnostic]) -> String {
-    let mut text = format!("{}\n", subject(before, terms, event));
+pub fn message(
+    before: &Investigation,
+    rules: &EffectiveRules,
+    event: &Event,
+    warnings: &[Diagnostic],
+) -> String {
+    let mut text = format!("{}\n", subject(before, rules, event));
     let mut body = body(before, event);
     if matches!(event, Event::Proposed { .. } | Event::Ended { .. }) {
         // No file holds these: the message is where a reviewer sees them.
@@ -66,7 +71,7 @@ pub fn message(before: &Investigation, terms: &Terms, event: &Event, warnings: &
     text
 }
 
-fn subject(before: &Investigation, terms: &Terms, event: &Event) -> String {
+fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String {
     match event {
         Event::Proposed { nodes, withdrawn } => {
             let propose = listed("Propose", nodes.iter().map(|node| node.id.to_string()).collect());
@@ -90,13 +95,13 @@ fn subject(before: &Investigation, terms: &Terms, event: &Event) -> String {
             let of_role = |role| {
                 before
                     .committed()
-                    .filter(|(_, state)| terms.role(state) == role)
+                    .filter(|(_, state)| rules.role(state) == role)
                     .map(|(node, _)| node)
                     .collect::<Vec<_>>()
             };
             let solutions = of_role(Role::Solution);
             let verified =
-                solutions.iter().filter(|node| !terms.verified_by(before, node).is_empty()).count();
+                solutions.iter().filter(|node| !rules.verified_by(before, node).is_empty()).count();
             let dead_ends = of_role(Role::DeadEnd).len();
             let found = match solutions.len() {
                 0 => "no solution".to_owned(),

@@ -2,8 +2,8 @@
 //! file, clock or git; the same investigation yields the same bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`Sheets`]: which nodes stand on which picture, since no one reads one of 1,000 cards.
-//! - [`svg()`]: the picture of a sheet. `svg` decides what stands on each card, `place` where it stands, `draw`
+//! - [`Pages`]: which nodes stand on which picture, since no one reads one of 1,000 cards.
+//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, `place` where it stands, `draw`
 //!   (the one file that names layout-rs) calls back for each card and edge.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the style of a picture that stands alone.
 //!
@@ -38,16 +38,16 @@
 mod dot;
 mod draw;
 mod mermaid;
+mod pages;
 mod palette;
 mod place;
 #[cfg(test)]
 mod samples;
-mod sheets;
 mod svg;
 mod text;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
+pub use pages::{Page, Pages};
 pub use palette::{Colour, class as role_class, palette, role as role_colour, stylesheet};
-pub use sheets::{Sheet, Sheets};
-pub use svg::{SheetHref, Svg, SvgOptions, sign, svg};
+pub use svg::{PageHref, Svg, SvgOptions, sign, svg};

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use crate::domain::{Classification, Investigation, Meta, Node, SessionId, Timestamp};
-use crate::ruleset::{Ruleset, Terms, builtin};
+use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
 /// The default ruleset.
 pub(super) fn ruleset() -> &'static Ruleset {
     &builtin::all()[0].ruleset
 }
 
-/// The terms of an investigation under the default ruleset.
-pub(super) fn terms(investigation: &Investigation) -> Terms<'static> {
-    Terms::new(ruleset(), investigation.meta())
+/// The rules of an investigation under the default ruleset.
+pub(super) fn rules(investigation: &Investigation) -> EffectiveRules<'static> {
+    EffectiveRules::new(ruleset(), investigation.meta())
 }
 
 /// An investigation of nodes given as id, parent, state (`None` for a proposal) and title.

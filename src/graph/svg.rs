@@ -1,4 +1,4 @@
-//! The picture of one sheet: what stands on its cards, where they stand, and the markup.
+//! The picture of one page: what stands on its cards, where they stand, and the markup.
 //!
 //! 1. [`Card::new`] decides what stands on each card, and thereby its height.
 //! 2. [`place`](super::place) gives each card its place in its column.
@@ -11,26 +11,26 @@ mod sign;
 use std::fmt::Write as _;
 
 use super::draw::{self, Pen, Place};
+use super::pages::{Item, Page, Pages};
 use super::palette;
 use super::place::{self, Gaps};
-use super::sheets::{Item, Sheet, Sheets};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line, xml};
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::{Role, Ruleset};
 
 pub use sign::sign;
 
-/// The address of a node's card on the sheet of that number.
-pub type SheetHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
+/// The address of a node's card on the page of that number.
+pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 
 /// What the picture is to be.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
     /// Where a card leads to; without it the cards are no links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Where a node's card is on another sheet, which is given by its number: the way into a branch that was cut
+    /// Where a node's card is on another page, which is given by its number: the way into a branch that was cut
     /// off, and back. Without it there are no such links.
-    pub sheet_href: Option<SheetHref<'a>>,
+    pub page_href: Option<PageHref<'a>>,
     /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
     /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
     /// attribute.
@@ -58,28 +58,28 @@ impl Svg {
     }
 }
 
-/// The picture of one of the sheets, laid out from left to right: a column per round, a card per node.
-pub fn svg(sheets: &Sheets<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
-    let title = title_of(sheets.investigation);
-    let Some(sheet) = sheets.sheets().get(number).filter(|sheet| !sheet.cards.is_empty()) else {
+/// The picture of one of the pages, laid out from left to right: a column per round, a card per node.
+pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
+    let title = title_of(pages.investigation);
+    let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
         return nothing(&title, options);
     };
-    let scene = Scene::new(sheets, sheet, options);
-    let mut label = match &sheet.root {
+    let scene = Scene::new(pages, page, options);
+    let mut label = match &page.root {
         None => format!("Graph of {title}"),
         Some(root) => format!("Branch {root} of the graph of {title}"),
     };
-    if sheet.part.1 > 1 {
-        let _ = write!(label, ", part {} of {}", sheet.part.0, sheet.part.1);
+    if page.part.1 > 1 {
+        let _ = write!(label, ", part {} of {}", page.part.0, page.part.1);
     }
-    let _ = write!(label, ", left to right: {}", count(sheet.shown, "node"));
-    if sheet.hidden > 0 {
-        let _ = write!(label, ", {} more on other pictures", sheet.hidden);
+    let _ = write!(label, ", left to right: {}", count(page.shown, "node"));
+    if page.hidden > 0 {
+        let _ = write!(label, ", {} more on other pictures", page.hidden);
     }
     let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), scene: &scene, options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
-        legend::write(&mut writer.out, &one_line(&sheets.investigation.meta().title), ruleset, scene.width);
+        legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // The ways to what was found come last, so that no other edge lies over them.
@@ -88,7 +88,7 @@ pub fn svg(sheets: &Sheets<'_>, number: usize, options: &SvgOptions<'_>) -> Svg 
         draw::edges(&scene.places, edges, &mut writer);
     }
     writer.out.push_str("</g>\n<g class=\"cards\">\n");
-    writer.way_up(sheets, sheet);
+    writer.way_up(pages, page);
     draw::cards(&scene.places, &mut writer);
     writer.out.push_str("</g>\n</svg>\n");
     Svg { markup: writer.out, width: scene.width.ceil(), height: scene.height.ceil() }
@@ -137,18 +137,18 @@ struct Card<'i> {
     state: String,
     id: String,
     title: Vec<String>,
-    /// The sheet on which what is below it stands, where that is another one.
+    /// The page on which what is below it stands, where that is another one.
     continued: Option<usize>,
 }
 
 impl<'i> Scene<'i> {
-    fn new(sheets: &Sheets<'i>, sheet: &Sheet, options: &SvgOptions<'_>) -> Self {
-        let cards: Vec<Card<'i>> = sheet.cards.iter().map(|item| Card::new(sheets, sheet, *item)).collect();
+    fn new(pages: &Pages<'i>, page: &Page, options: &SvgOptions<'_>) -> Self {
+        let cards: Vec<Card<'i>> = page.cards.iter().map(|item| Card::new(pages, page, *item)).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
         let heights: Vec<f64> = cards.iter().map(Card::height).collect();
         let tops = place::tops(&parents, &heights, GAPS);
         let first = cards.first().map_or(0, |card| card.item.depth);
-        let left = MARGIN + if sheet.up.is_some() { WAY_UP } else { 0.0 };
+        let left = MARGIN + if page.up.is_some() { WAY_UP } else { 0.0 };
         let column = |card: &Card<'_>| f64::from(card.item.depth - first) * (WIDTH + COLUMN_GAP);
         let mut width = cards.iter().map(|card| left + column(card) + WIDTH + MARGIN).fold(0.0, f64::max);
         let mut head = 0.0;
@@ -177,8 +177,8 @@ impl<'i> Scene<'i> {
 }
 
 impl<'i> Card<'i> {
-    fn new(sheets: &Sheets<'i>, sheet: &Sheet, at: usize) -> Self {
-        let item = sheets.items[at];
+    fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
+        let item = pages.items[at];
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the head, the id has the rest.
@@ -190,11 +190,11 @@ impl<'i> Card<'i> {
         }
         Card {
             item,
-            parent: item.parent.and_then(|parent| sheet.cards.binary_search(&parent).ok()),
+            parent: item.parent.and_then(|parent| page.cards.binary_search(&parent).ok()),
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
-            continued: sheets.continued(sheet, at),
+            continued: pages.continued(page, at),
         }
     }
 
@@ -241,9 +241,9 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The way from a branch back to the sheet that it was cut off: a button before its root.
-    fn way_up(&mut self, sheets: &Sheets<'_>, sheet: &Sheet) {
-        let (Some(up), Some(root), Some(place)) = (sheet.up, &sheet.root, self.scene.places.first()) else {
+    /// The way from a branch back to the page that it was cut off: a button before its root.
+    fn way_up(&mut self, pages: &Pages<'_>, page: &Page) {
+        let (Some(up), Some(root), Some(place)) = (page.up, &page.root, self.scene.places.first()) else {
             return;
         };
         let middle = place.y + place.height / 2.0;
@@ -258,8 +258,8 @@ impl Writer<'_> {
             number(middle),
             number(place.x)
         );
-        let Some(href) = self.options.sheet_href else { return };
-        let above = sheets.sheets().get(up).and_then(|sheet| sheet.root.as_ref());
+        let Some(href) = self.options.page_href else { return };
+        let above = pages.all().get(up).and_then(|page| page.root.as_ref());
         let whither = above.map_or("the whole graph".to_owned(), |above| format!("branch {above}"));
         self.button(
             &href(up, root),
@@ -416,7 +416,7 @@ impl Pen for Writer<'_> {
             );
         }
         let _ = writeln!(out, "</{tag}>");
-        if let (Some(next), Some(href)) = (card.continued, self.options.sheet_href) {
+        if let (Some(next), Some(href)) = (card.continued, self.options.page_href) {
             let below = item.below;
             let place = Place {
                 x: x + BAR + 5.0,

@@ -2,7 +2,7 @@
 //!
 //! A request's way: [`stdio`] reads a line, or [`mod@http`] a request from the net, and keeps account of what is owed an
 //! answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`], which finds the tool;
-//! [`forgiving`] makes of the arguments what the tool's schema, made by [`schema`], means; the tool's function answers by
+//! [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the tool's function answers by
 //! [`wire`]; [`bounded`] cuts what is too long; the answer goes back as `structuredContent` and text. [`resources`],
 //! [`prompts`] and [`complete`] answer the other requests. What a call has written, [`service`] tells by [`changes`] to
 //! those who listen; what the server does, [`log`] tells its operator.
@@ -13,9 +13,9 @@
 pub mod address;
 pub mod bounded;
 pub mod changes;
+pub mod coercion;
 pub mod complete;
 mod desk;
-pub mod forgiving;
 mod handler;
 pub mod http;
 mod lanes;

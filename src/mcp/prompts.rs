@@ -6,9 +6,9 @@ use super::wire::beginning;
 use crate::decide::next::{briefs, check};
 use crate::decide::standing::outlook;
 use crate::domain::{Diagnostic, NodeId};
+use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
-use crate::ruleset::terms::list;
-use crate::ruleset::{Role, Terms, builtin};
+use crate::ruleset::{EffectiveRules, Role, builtin};
 
 /// A prompt, as a list shows it.
 pub struct Prompt {
@@ -117,13 +117,13 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
          Then follow the method below to its end. Research for real, with whatever tools you have, each node by an \
          agent of its own where you can start some: what is committed is reviewed by people, with its sources.\n\n{}",
         quoted(query),
-        instructions(&Terms::by_default(&file.ruleset))
+        instructions(&EffectiveRules::by_default(&file.ruleset))
     ))
 }
 
 fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
     let standing = service.read(session)?;
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let committed = investigation.committed().count();
     let mut text = format!(
         "Continue the investigation {} with the Tree of Thoughts tools. {}\n\nIt stands at round {} of at least {}; \
@@ -131,12 +131,12 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
         investigation.meta().id,
         question(&standing),
         investigation.current_round(),
-        terms.min_rounds(),
+        rules.min_rounds(),
     );
     let pending: Vec<NodeId> = investigation.pending().take(NAMED).map(|node| node.id.clone()).collect();
     if !pending.is_empty() {
         text.push_str("\n\n## Proposed and not yet committed\n");
-        for task in briefs(investigation, &terms, &pending) {
+        for task in briefs(investigation, &rules, &pending) {
             text.push_str(&format!(
                 "\n- {}: {}. {}",
                 task.id,
@@ -145,7 +145,7 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
             ));
         }
     }
-    let outlook = outlook(investigation, &terms);
+    let outlook = outlook(investigation, &rules);
     let blockers = &outlook.blockers;
     if !blockers.is_empty() {
         text.push_str("\n\n## What blocks the end\n");
@@ -160,14 +160,14 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
         "\n\n## Next\n\n{} tot_next gives tasks, prompts and the call that is legal now; tot_read gives what others \
          found, whole.\n\n{}",
         outlook.next_action,
-        instructions(&service.terms(&standing))
+        instructions(&service.rules(&standing))
     ));
     Ok(text)
 }
 
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
     let standing = service.read(session)?;
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let id = investigation.meta().id;
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let (node, it) = found.and_then(|node| Some((node, node.classification.as_ref()?))).ok_or_else(|| {
@@ -191,18 +191,18 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         text.push_str(&format!("\n## Its evidence\n\n{}\n", beginning(evidence.trim(), TEXT)));
     }
     text.push_str("\n## What the rules say\n");
-    if let Some(confirmation) = terms.confirmation(state) {
+    if let Some(confirmation) = rules.confirmation(state) {
         for outcome in &confirmation.outcomes {
             text.push_str(&format!("\n- A child in {} makes it {}.", outcome.child, outcome.becomes));
         }
     }
-    let allowed = |name: &_| terms.child_states(state).is_none_or(|states| states.contains(name));
-    for confirming in terms.ruleset().states.iter().filter(|state| state.role == Role::Confirmation) {
-        if allowed(&confirming.name) && !terms.is_terminal(state) {
+    let allowed = |name: &_| rules.child_states(state).is_none_or(|states| states.contains(name));
+    for confirming in rules.ruleset().states.iter().filter(|state| state.role == Role::Confirmation) {
+        if allowed(&confirming.name) && !rules.is_terminal(state) {
             text.push_str(&format!("\n- A child in {} confirms it.", confirming.name));
         }
     }
-    match check(investigation, &terms, node).filter(|_| investigation.conclusion().is_none()) {
+    match check(investigation, &rules, node).filter(|_| investigation.conclusion().is_none()) {
         Some(task) => text.push_str(&format!(
             "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit it with the state \
              that your findings call for.\n\n## The task\n\n{}",

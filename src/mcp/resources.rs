@@ -11,7 +11,7 @@ use super::service::{Refusal, Service, Standing, sentence};
 use crate::decide::results::results;
 use crate::decide::standing::outlook;
 use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId};
-use crate::graph::{self, Sheets, SvgOptions};
+use crate::graph::{self, Pages, SvgOptions};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 
 /// How many resources a page of the list has.
@@ -164,14 +164,14 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
         }
         Address::GraphDot(session) => {
             let standing = service.read(session)?;
-            let text = graph::dot(standing.investigation(), standing.terms().ruleset());
+            let text = graph::dot(standing.investigation(), standing.rules().ruleset());
             Ok(Content { mime: DOT, text })
         }
         Address::GraphSvg(session) => {
             let standing = service.read(session)?;
-            let terms = standing.terms();
-            let options = SvgOptions { standalone: Some(terms.ruleset()), ..SvgOptions::default() };
-            let whole = Sheets::new(standing.investigation(), &terms, None);
+            let rules = standing.rules();
+            let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
+            let whole = Pages::new(standing.investigation(), &rules, None);
             let text = graph::svg(&whole, 0, &options).markup;
             Ok(Content { mime: SVG, text })
         }
@@ -294,8 +294,8 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
 
 /// What follows from the rules.
 fn judged(text: &mut String, standing: &Standing) {
-    let (investigation, terms) = (standing.investigation(), standing.terms());
-    let found = results(investigation, &terms);
+    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let found = results(investigation, &rules);
     if !found.solutions.is_empty() {
         let solutions = found.solutions.iter().map(|solution| {
             let by: Vec<String> =
@@ -312,7 +312,7 @@ fn judged(text: &mut String, standing: &Standing) {
     if investigation.conclusion().is_some() {
         return;
     }
-    let outlook = outlook(investigation, &terms);
+    let outlook = outlook(investigation, &rules);
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
     let said = outlook.blockers.iter().map(|blocker| line(&blocker.message));
     listing(text, "What blocks the end", said, outlook.blockers.len());

@@ -17,7 +17,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::forgiving;
+use super::coercion;
 
 /// The reply fields that every rejection has, so the only ones an output schema may require.
 pub const SHARED: [&str; 6] = ["status", "message", "errors", "warnings", "canEnd", "blockers"];
@@ -98,7 +98,7 @@ pub fn lint_output(schema: &Value, rejection: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     lint_root(schema, &mut faults);
     lint_at(schema, "the root", Side::Output, &mut faults);
-    match forgiving::understand(schema, rejection.clone()) {
+    match coercion::understand(schema, rejection.clone()) {
         Ok(same) if same == *rejection => {}
         Ok(_) => faults.push("a rejection fits only by being changed".to_owned()),
         Err(misfits) => {
@@ -351,7 +351,7 @@ fn lint_at(schema: &Value, place: &str, side: Side, faults: &mut Vec<String>) {
     for many in ["anyOf", "oneOf", "allOf", "prefixItems"] {
         if let Some(Value::Array(parts)) = schema.get(many) {
             if side == Side::Input && place != "the root" {
-                faults.push(format!("{place} has `{many}`, which the forgiving reader can't judge"));
+                faults.push(format!("{place} has `{many}`, which the coercion reader can't judge"));
             }
             parts.iter().for_each(|part| lint_at(part, place, side, faults));
         }

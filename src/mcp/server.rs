@@ -2,7 +2,7 @@
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
-//! 3. A call is understood by the tool's schema ([`forgiving`]), run where it may block (at the `desk` over stdio, else
+//! 3. A call is understood by the tool's schema ([`coercion`]), run where it may block (at the `desk` over stdio, else
 //!    on a thread), and answered.
 //!
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
@@ -28,8 +28,8 @@ use tokio::sync::watch;
 
 use super::{
     bounded::{LIMIT, bounded},
+    coercion::{self, Misfit},
     desk::Desk,
-    forgiving::{self, Misfit},
     handler::Heard,
     lanes::{Lane, Lanes},
     log::{self, Log},
@@ -123,8 +123,8 @@ impl Server {
             }
             faults.extend(schema::lint_input(tool.input_schema()).into_iter().map(fault));
             faults.extend(schema::lint_output(tool.output_schema(), &sample).into_iter().map(fault));
-            let example = forgiving::example(tool.input_schema());
-            if forgiving::understand(tool.input_schema(), example.clone()) != Ok(example) {
+            let example = coercion::example(tool.input_schema());
+            if coercion::understand(tool.input_schema(), example.clone()) != Ok(example) {
                 faults.push(fault("the example doesn't fit the input schema".to_owned()));
             }
         }
@@ -213,7 +213,7 @@ impl Server {
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let known: Vec<&str> = self.offered().map(|tool| tool.about.name).collect();
-        let hint = forgiving::nearest(known.iter().copied(), name)
+        let hint = coercion::nearest(known.iter().copied(), name)
             .map(|name| format!(" Did you mean `{name}`?"))
             .unwrap_or_default();
         let shown: String = name.chars().take(80).collect();
@@ -270,8 +270,8 @@ impl Tool {
 
     /// Answers a call as an agent sent it. Blocks; a panic of the tool goes through.
     pub fn answer(&self, arguments: Value) -> Reply {
-        let sent = forgiving::short_fields(&arguments);
-        match forgiving::understand(self.input_schema(), arguments) {
+        let sent = coercion::short_fields(&arguments);
+        match coercion::understand(self.input_schema(), arguments) {
             Ok(input) => (self.call)(input),
             Err(misfits) => self.misfitting(&misfits, &sent),
         }
@@ -294,7 +294,7 @@ impl Tool {
 
     fn misfitting(&self, misfits: &[Misfit], sent: &Map<String, Value>) -> Reply {
         let name = self.about.name;
-        let example = forgiving::example_like(self.input_schema(), sent).to_string();
+        let example = coercion::example_like(self.input_schema(), sent).to_string();
         let mut errors: Vec<Value> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
         if let Some(rest) = misfits.len().checked_sub(MAX_ERRORS).filter(|rest| *rest > 0) {
             errors.push(error("INVALID_ARGUMENT", &format!("{rest} more misfits are not shown"), None));

@@ -15,7 +15,7 @@ use crate::domain::id::shorten;
 use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
-use crate::ruleset::{Library, Ruleset, RulesetFile, Severity, Terms};
+use crate::ruleset::{EffectiveRules, Library, Ruleset, RulesetFile, Severity};
 use crate::store::{Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
 
@@ -82,8 +82,8 @@ impl Standing {
     }
 
     /// The rules in force.
-    pub fn terms(&self) -> Terms<'_> {
-        Terms::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
+    pub fn rules(&self) -> EffectiveRules<'_> {
+        EffectiveRules::new(&self.ruleset.ruleset, self.snapshot.investigation.meta())
     }
 }
 
@@ -148,8 +148,8 @@ impl Service {
     }
 
     /// The rules in force, with what the operator asks beyond them.
-    pub fn terms<'a>(&self, standing: &'a Standing) -> Terms<'a> {
-        if self.reject_secrets { standing.terms().refusing_secrets() } else { standing.terms() }
+    pub fn rules<'a>(&self, standing: &'a Standing) -> EffectiveRules<'a> {
+        if self.reject_secrets { standing.rules().refusing_secrets() } else { standing.rules() }
     }
 
     /// What is done about what looks like a credential under a ruleset.
@@ -262,7 +262,7 @@ impl Service {
     pub fn write(
         &self,
         session: &str,
-        decide: impl Fn(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
+        decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
         let turn = self.store.turn(&path);
@@ -286,7 +286,7 @@ impl Service {
                 .into());
             }
             let at = self.now()?;
-            let decision = match decide(&before, &self.terms(&standing), at) {
+            let decision = match decide(&before, &self.rules(&standing), at) {
                 Ok(decision) => decision,
                 Err(rejection) => {
                     return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
@@ -338,7 +338,7 @@ impl Service {
         warnings: &[Diagnostic],
         at: Timestamp,
     ) -> Result<Snapshot, StoreError> {
-        let message = message::message(before, &standing.terms(), event, warnings);
+        let message = message::message(before, &standing.rules(), event, warnings);
         self.store.commit(&standing.snapshot, files, &event.changes(), &message, at)
     }
 }

@@ -10,7 +10,7 @@ use crate::decide::results::Reference;
 use crate::decide::standing::{self, NextRound};
 use crate::domain::{Diagnostic, Investigation, Transition};
 use crate::markdown::{self, MentionKind};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 use crate::store::CommitId;
 
 /// How much of a finding stands in a reply.
@@ -311,8 +311,8 @@ impl Shared {
         errors: &[Diagnostic],
         warnings: &[Diagnostic],
     ) -> Shared {
-        let (investigation, terms) = (standing.investigation(), standing.terms());
-        let outlook = standing::outlook(investigation, &terms);
+        let (investigation, rules) = (standing.investigation(), standing.rules());
+        let outlook = standing::outlook(investigation, &rules);
         Shared {
             status,
             message: outlook.next_action,
@@ -417,8 +417,8 @@ impl From<Reference> for ReferenceEntry {
 }
 
 /// The open nodes that lack children.
-pub fn incomplete(investigation: &Investigation, terms: &Terms) -> Vec<IncompleteNode> {
-    terms
+pub fn incomplete(investigation: &Investigation, rules: &EffectiveRules) -> Vec<IncompleteNode> {
+    rules
         .incomplete(investigation)
         .into_iter()
         .filter_map(|(node, requirement)| {

@@ -16,7 +16,7 @@ use super::texts;
 use crate::domain::{
     Author, Classification, Conclusion, Investigation, Meta, Node, NodeId, Reclassification,
 };
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 use crate::store::{Relation, Snapshot};
 
 /// Characters of a value that stands in one line; a longer one is shown as the difference of two texts.
@@ -259,7 +259,7 @@ fn cards(snapshot: &Snapshot) -> Cards<'_> {
     let file = snapshot.ruleset.as_ref().ok();
     Cards::new(
         investigation,
-        file.map(|file| Terms::new(&file.ruleset, investigation.meta())),
+        file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta())),
         &[],
         texts::excerpt,
     )

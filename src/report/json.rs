@@ -8,7 +8,7 @@ use super::{Input, ReportError};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId};
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -165,18 +165,19 @@ struct ChangeOf {
 fn document(input: &Input, references: &[Reference]) -> Document {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
-    let terms = snapshot.ruleset.as_ref().ok().map(|file| Terms::new(&file.ruleset, investigation.meta()));
+    let rules =
+        snapshot.ruleset.as_ref().ok().map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
     let meta = investigation.meta();
     let with_role = |role| -> Vec<&Node> {
-        let is = |(node, state)| (terms?.role(state) == role).then_some(node);
+        let is = |(node, state)| (rules?.role(state) == role).then_some(node);
         investigation.committed().filter_map(|(node, state)| is((node.as_ref(), state))).collect()
     };
     let ids = |nodes: Vec<&Node>| nodes.into_iter().map(|node| node.id.to_string()).collect();
     let solution = |node: &Node| {
-        let by = terms.map_or_else(Vec::new, |terms| terms.verified_by(investigation, node));
+        let by = rules.map_or_else(Vec::new, |rules| rules.verified_by(investigation, node));
         Solution { node: node.id.to_string(), verified: !by.is_empty(), verified_by: strings(&by) }
     };
-    let blockers = terms.map_or_else(Vec::new, |terms| standing::owed(investigation, &terms));
+    let blockers = rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules));
     Document {
         version: VERSION,
         meta: Meta {
@@ -218,8 +219,8 @@ fn document(input: &Input, references: &[Reference]) -> Document {
                 message: blocker.message,
             })
             .collect(),
-        quality: terms.map(|terms| quality(investigation, &terms)),
-        nodes: investigation.nodes().map(|node| node_data(investigation, terms, node)).collect(),
+        quality: rules.map(|rules| quality(investigation, &rules)),
+        nodes: investigation.nodes().map(|node| node_data(investigation, rules, node)).collect(),
         references: references.iter().map(reference).collect(),
         commits: input
             .history
@@ -244,7 +245,7 @@ fn document(input: &Input, references: &[Reference]) -> Document {
     }
 }
 
-fn node_data(investigation: &Investigation, terms: Option<Terms<'_>>, node: &Node) -> NodeData {
+fn node_data(investigation: &Investigation, rules: Option<EffectiveRules<'_>>, node: &Node) -> NodeData {
     let committed = node.classification.as_ref();
     NodeData {
         id: node.id.to_string(),
@@ -253,7 +254,7 @@ fn node_data(investigation: &Investigation, terms: Option<Terms<'_>>, node: &Nod
         round: node.round(),
         title: node.title.clone(),
         state: node.state().map(ToString::to_string),
-        role: terms.zip(node.state()).and_then(|(terms, state)| Some(terms.ruleset().state(state)?.role)),
+        role: rules.zip(node.state()).and_then(|(rules, state)| Some(rules.ruleset().state(state)?.role)),
         planned_action: node.planned_action.clone(),
         proposed_at: node.proposed_at.to_string(),
         committed_as: committed.map(|c| c.state.to_string()),

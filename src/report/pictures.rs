@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::model::Report;
 use super::templates::SafeHtml;
 use crate::domain::{Investigation, NodeId};
-use crate::graph::{self, Sheets, SvgOptions};
-use crate::ruleset::{Role, Ruleset, Terms};
+use crate::graph::{self, Pages, SvgOptions};
+use crate::ruleset::{EffectiveRules, Role, Ruleset};
 
 /// Cards that fit a picture.
 const FITS_A_PICTURE: usize = 150;
@@ -82,39 +82,41 @@ impl Pictures {
         investigation: &Investigation,
         ruleset: &Ruleset,
     ) -> Result<Pictures, serde_json::Error> {
-        let terms = Terms::new(ruleset, investigation.meta());
+        let rules = EffectiveRules::new(ruleset, investigation.meta());
         let href = |id: &NodeId| report.href(id);
-        let sheets = Sheets::new(investigation, &terms, Some(FITS_A_PICTURE));
-        let names: Vec<String> = sheets.sheets().iter().map(|sheet| name(sheet, report)).collect();
-        let places: HashMap<NodeId, String> =
-            sheets.homes().map(|(id, sheet)| (id.clone(), format!("{}#{id}", page(&names, sheet)))).collect();
+        let drawn = Pages::new(investigation, &rules, Some(FITS_A_PICTURE));
+        let names: Vec<String> = drawn.all().iter().map(|page| name(page, report)).collect();
+        let places: HashMap<NodeId, String> = drawn
+            .homes()
+            .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
+            .collect();
 
-        let whole = Sheets::new(investigation, &terms, None);
+        let whole = Pages::new(investigation, &rules, None);
         let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
         let mut files =
             vec![("graph.svg".to_owned(), graph::svg(&whole, 0, &standalone).markup.into_bytes())];
         if investigation.nodes().next().is_none() {
             return Ok(Pictures { in_short: None, pages: Vec::new(), files, places });
         }
-        let split = sheets.sheets().len() > 1;
+        let split = drawn.all().len() > 1;
         if split {
             let inner = |id: &NodeId| format!("../{}", report.href(id));
-            let beside = |sheet: usize, id: &NodeId| format!("{}.svg#{id}", names[sheet]);
+            let beside = |page: usize, id: &NodeId| format!("{}.svg#{id}", names[page]);
             let options = SvgOptions {
                 href: Some(&inner),
-                sheet_href: Some(&beside),
+                page_href: Some(&beside),
                 id_prefix: Some(""),
                 standalone: Some(ruleset),
             };
             for (number, name) in names.iter().enumerate() {
-                let markup = graph::svg(&sheets, number, &options).markup;
+                let markup = graph::svg(&drawn, number, &options).markup;
                 files.push((format!("graph/{name}.svg"), markup.into_bytes()));
             }
-            files.push((PLACES.to_owned(), script(&sheets, &names)?));
+            files.push((PLACES.to_owned(), script(&drawn, &names)?));
         }
-        let pages = Pages { report, sheets: &sheets, names: &names, places: &places };
-        let pages = (0..names.len()).map(|number| (page(&names, number), pages.page(number))).collect();
-        Ok(Pictures { in_short: Some(in_short(investigation, &terms, &href, &places)), pages, files, places })
+        let pages = PageModels { report, drawn: &drawn, names: &names, places: &places };
+        let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
+        Ok(Pictures { in_short: Some(in_short(investigation, &rules, &href, &places)), pages, files, places })
     }
 }
 
@@ -129,37 +131,37 @@ impl Pictures {
 /// Says on which page each node's card is, for a link into `graph.html` that names one which isn't there.
 const PLACES: &str = "graph/places.js";
 
-struct Pages<'a, 'i> {
+struct PageModels<'a, 'i> {
     report: &'a Report,
-    sheets: &'a Sheets<'i>,
+    drawn: &'a Pages<'i>,
     names: &'a [String],
     places: &'a HashMap<NodeId, String>,
 }
 
-impl Pages<'_, '_> {
+impl PageModels<'_, '_> {
     fn page(&self, number: usize) -> PicturePage {
-        let sheet = &self.sheets.sheets()[number];
+        let page = &self.drawn.all()[number];
         let root = if number == 0 { "" } else { "../" };
         let href = |id: &NodeId| format!("{root}{}", self.report.href(id));
-        let sheet_href = |sheet: usize, id: &NodeId| format!("{root}{}#{id}", page(self.names, sheet));
+        let page_href = |page: usize, id: &NodeId| format!("{root}{}#{id}", page_path(self.names, page));
         let options = SvgOptions {
             href: Some(&href),
-            sheet_href: Some(&sheet_href),
+            page_href: Some(&page_href),
             id_prefix: Some(""),
             standalone: None,
         };
-        let drawing = Drawing::of(&graph::svg(self.sheets, number, &options), sheet.shown, sheet.hidden);
-        let (before, after) = self.sheets.neighbours(number);
+        let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
+        let (before, after) = self.drawn.neighbours(number);
         let split = self.names.len() > 1;
-        let answers = self.sheets.verified().count();
+        let answers = self.drawn.verified().count();
         PicturePage {
             drawing,
-            root: sheet.root.as_ref().map(|id| self.place(id)),
-            part: (sheet.part.1 > 1).then_some(sheet.part),
+            root: page.root.as_ref().map(|id| self.place(id)),
+            part: (page.part.1 > 1).then_some(page.part),
             above: self.above(number),
-            before: before.map(|sheet| self.sheet(sheet)),
-            after: after.map(|sheet| self.sheet(sheet)),
-            answers: self.sheets.verified().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
+            before: before.map(|page| self.link(page)),
+            after: after.map(|page| self.link(page)),
+            answers: self.drawn.verified().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
             more_answers: answers.saturating_sub(MOST_ANSWERS),
             file: if split { format!("graph/{}.svg", self.names[number]) } else { "graph.svg".to_owned() },
             signs: signs(),
@@ -173,31 +175,31 @@ impl Pages<'_, '_> {
         Place { label: id.to_string(), title: self.title(id), href }
     }
 
-    /// A picture.
-    fn sheet(&self, number: usize) -> Place {
-        let sheet = &self.sheets.sheets()[number];
-        let (label, title) = match &sheet.root {
+    /// The way to a picture.
+    fn link(&self, number: usize) -> Place {
+        let page = &self.drawn.all()[number];
+        let (label, title) = match &page.root {
             None => ("Whole graph".to_owned(), String::new()),
             Some(id) => (id.to_string(), self.title(id)),
         };
-        let label = match sheet.part {
+        let label = match page.part {
             (_, 1) => label,
             (part, of) => format!("{label}, part {part} of {of}"),
         };
-        Place { label, title, href: page(self.names, number) }
+        Place { label, title, href: page_path(self.names, number) }
     }
 
     /// The pictures from the whole graph down to the one that this one was cut off.
     fn above(&self, number: usize) -> Vec<Place> {
-        let up = |number: &usize| self.sheets.sheets().get(*number).and_then(|sheet| sheet.up);
+        let up = |number: &usize| self.drawn.all().get(*number).and_then(|page| page.up);
         let mut above: Vec<Place> =
-            std::iter::successors(up(&number), up).map(|number| self.sheet(number)).collect();
+            std::iter::successors(up(&number), up).map(|number| self.link(number)).collect();
         above.reverse();
         above
     }
 
     fn title(&self, id: &NodeId) -> String {
-        self.sheets.title(id).unwrap_or_default().to_owned()
+        self.drawn.title(id).unwrap_or_default().to_owned()
     }
 }
 
@@ -217,20 +219,20 @@ impl Drawing {
 /// The picture on the first page; what it leaves out is on the pages of the large ones.
 fn in_short(
     investigation: &Investigation,
-    terms: &Terms<'_>,
+    rules: &EffectiveRules<'_>,
     href: &dyn Fn(&NodeId) -> String,
     places: &HashMap<NodeId, String>,
 ) -> Drawing {
-    let sheets = Sheets::new(investigation, terms, Some(FITS_A_PAGE));
-    let sheet_href = |_, id: &NodeId| places.get(id).cloned().unwrap_or_default();
-    let options = SvgOptions { href: Some(href), sheet_href: Some(&sheet_href), ..SvgOptions::default() };
-    let (shown, hidden) = sheets.sheets().first().map_or((0, 0), |sheet| (sheet.shown, sheet.hidden));
-    Drawing::of(&graph::svg(&sheets, 0, &options), shown, hidden)
+    let drawn = Pages::new(investigation, rules, Some(FITS_A_PAGE));
+    let page_href = |_, id: &NodeId| places.get(id).cloned().unwrap_or_default();
+    let options = SvgOptions { href: Some(href), page_href: Some(&page_href), ..SvgOptions::default() };
+    let (shown, hidden) = drawn.all().first().map_or((0, 0), |page| (page.shown, page.hidden));
+    Drawing::of(&graph::svg(&drawn, 0, &options), shown, hidden)
 }
 
-/// The name of a sheet's files: unlike ids it may hold a second dot, so that no two are the same.
-fn name(sheet: &graph::Sheet, report: &Report) -> String {
-    let stem = match &sheet.root {
+/// The name of a page's files: unlike ids it may hold a second dot, so that no two are the same.
+fn name(page: &graph::Page, report: &Report) -> String {
+    let stem = match &page.root {
         None => "overview".to_owned(),
         // As the node's page is named, which no other letter case collides with.
         Some(root) => {
@@ -238,26 +240,26 @@ fn name(sheet: &graph::Sheet, report: &Report) -> String {
             href.trim_start_matches("nodes/").trim_end_matches(".html").to_owned()
         }
     };
-    match sheet.part.0 {
+    match page.part.0 {
         1 => stem,
         part => format!("{stem}.{part}"),
     }
 }
 
-/// The path of a sheet's page.
-fn page(names: &[String], sheet: usize) -> String {
-    match names.get(sheet) {
-        Some(name) if sheet > 0 => format!("graph/{name}.html"),
+/// The path of a page's page.
+fn page_path(names: &[String], page: usize) -> String {
+    match names.get(page) {
+        Some(name) if page > 0 => format!("graph/{name}.html"),
         _ => "graph.html".to_owned(),
     }
 }
 
 /// The pages with the ids of the nodes on each.
-fn script(sheets: &Sheets<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Error> {
+fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Error> {
     let mut places: Vec<(String, Vec<&str>)> =
-        (0..names.len()).map(|sheet| (page(names, sheet), Vec::new())).collect();
-    for (id, sheet) in sheets.homes() {
-        places[sheet].1.push(id.as_str());
+        (0..names.len()).map(|page| (page_path(names, page), Vec::new())).collect();
+    for (id, page) in drawn.homes() {
+        places[page].1.push(id.as_str());
     }
     // Ids and paths hold no letter that means anything in a script.
     Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())

@@ -1,58 +1,58 @@
 //! What an agent must know to follow a ruleset, written from it: the states, what each needs, the loop, the end.
 
+use super::effective::{EffectiveRules, list};
 use super::schema::{LAST_ROUND, Role, Severity, State};
-use super::terms::{Terms, list};
 use crate::domain::StateName;
 
 /// The instructions for one investigation, in Markdown.
-pub fn instructions(terms: &Terms) -> String {
-    let ruleset = terms.ruleset();
+pub fn instructions(rules: &EffectiveRules) -> String {
+    let ruleset = rules.ruleset();
     // Summary and advice are of the whole method: they would contradict the rules where some of them are not in force.
-    let summary = if terms.is_relaxed() { terms.mode_meaning() } else { ruleset.summary.as_str() };
-    let mut text = format!("# {} (mode {})\n\n{summary}\n", ruleset.name, terms.mode_name());
-    if let Some(advice) = ruleset.advice.as_ref().filter(|_| !terms.is_relaxed()) {
+    let summary = if rules.is_relaxed() { rules.mode_meaning() } else { ruleset.summary.as_str() };
+    let mut text = format!("# {} (mode {})\n\n{summary}\n", ruleset.name, rules.mode_name());
+    if let Some(advice) = ruleset.advice.as_ref().filter(|_| !rules.is_relaxed()) {
         text.push_str(&format!("\n{}\n", advice.trim()));
     }
     text.push_str("\n## States\n\n");
     for state in &ruleset.states {
-        text.push_str(&format!("- {}: {}. {}\n", state.name, state.meaning, needs(terms, state)));
+        text.push_str(&format!("- {}: {}. {}\n", state.name, state.meaning, needs(rules, state)));
     }
-    let rules = rules(terms);
-    if !rules.is_empty() {
+    let rules_said = sentences(rules);
+    if !rules_said.is_empty() {
         text.push_str("\n## Rules\n\n");
-        for rule in rules {
+        for rule in rules_said {
             text.push_str(&format!("- {rule}\n"));
         }
     }
     text.push_str("\n## Loop\n\n");
-    for (number, step) in steps(terms).iter().enumerate() {
+    for (number, step) in steps(rules).iter().enumerate() {
         text.push_str(&format!("{}. {step}\n", number + 1));
     }
-    text.push_str(&format!("\n## End\n\n{}\n", end(terms)));
+    text.push_str(&format!("\n## End\n\n{}\n", end(rules)));
     text
 }
 
 /// What a state asks for and what it does, in sentences.
-pub fn needs(terms: &Terms, state: &State) -> String {
+pub fn needs(rules: &EffectiveRules, state: &State) -> String {
     let mut parts = Vec::new();
     if state.terminal {
         parts.push("Terminal.".to_owned());
     }
-    if let Some(owed) = owed(terms, state) {
+    if let Some(owed) = owed(rules, state) {
         parts.push(format!("Needs {owed}."));
     }
     if let Some(allowed) = &state.child_states {
         parts.push(format!("Its children may be {}.", list(allowed)));
     }
-    match terms.first_round(&state.name) {
+    match rules.first_round(&state.name) {
         Some(1) => {}
         Some(first) => parts.push(format!("From round {first}.")),
         None => parts.push("No commit gives it.".to_owned()),
     }
-    if let Some(least) = terms.evidence(&state.name) {
+    if let Some(least) = rules.evidence(&state.name) {
         parts.push(format!("Needs `evidence` of {least} characters or more."));
     }
-    if let Some(confirmation) = terms.confirmation(&state.name) {
+    if let Some(confirmation) = rules.confirmation(&state.name) {
         for outcome in &confirmation.outcomes {
             parts.push(format!("A child in {} makes it {}.", outcome.child, outcome.becomes));
         }
@@ -61,12 +61,12 @@ pub fn needs(terms: &Terms, state: &State) -> String {
 }
 
 /// The children that a state asks for, by rounds: `2 children in rounds 1 to 2, 1 child from round 3`.
-pub fn owed(terms: &Terms, state: &State) -> Option<String> {
+pub fn owed(rules: &EffectiveRules, state: &State) -> Option<String> {
     // Each said once, with the round from which it holds; an empty one where nothing is owed.
     let mut said: Vec<(u32, String)> = Vec::new();
     for round in 1..=100 {
-        let need = match terms.owed(&state.name, round) {
-            Some((min, of)) if min > 0 => super::terms::children(min, of),
+        let need = match rules.owed(&state.name, round) {
+            Some((min, of)) if min > 0 => super::effective::children(min, of),
             _ => String::new(),
         };
         if said.last().is_none_or(|(_, last)| *last != need) {
@@ -90,14 +90,14 @@ pub fn owed(terms: &Terms, state: &State) -> Option<String> {
 }
 
 /// The rules that go across states, one sentence each.
-pub fn rules(terms: &Terms) -> Vec<String> {
-    let ruleset = terms.ruleset();
-    let mut rules = Vec::new();
+pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let ruleset = rules.ruleset();
+    let mut sentences = Vec::new();
     // Rules that differ only in their code are one sentence.
     type Key<'r> = (u32, u32, &'r Option<StateName>);
     let mut early: Vec<(Key, Vec<&StateName>)> = Vec::new();
     for rule in &ruleset.early_states {
-        let states = rule.states.iter().filter(|state| terms.early_rule(state, rule.to_round).is_some());
+        let states = rule.states.iter().filter(|state| rules.early_rule(state, rule.to_round).is_some());
         let key = (rule.from_round.unwrap_or(1), rule.to_round, &rule.store_as);
         match early.iter_mut().find(|(other, _)| *other == key) {
             Some((_, known)) => known.extend(states),
@@ -112,7 +112,7 @@ pub fn rules(terms: &Terms) -> Vec<String> {
             to => format!("rounds {from} to {to}"),
         };
         let is = if states.len() == 1 { "is" } else { "are" };
-        rules.push(match stored {
+        sentences.push(match stored {
             Some(stored) => format!("In {rounds}, {} {is} stored as {stored}.", list(states)),
             None => format!("In {rounds}, {} {is} refused.", list(states)),
         });
@@ -131,7 +131,7 @@ pub fn rules(terms: &Terms) -> Vec<String> {
             [] => String::new(),
             states => format!(" (with {})", list(states)),
         };
-        rules.push(format!(
+        sentences.push(format!(
             "Of one commit's nodes, at most so many may be closed{also}: {}.",
             limits.join(", ")
         ));
@@ -145,7 +145,7 @@ pub fn rules(terms: &Terms) -> Vec<String> {
                 1 => " of round 1".to_owned(),
                 last => format!(" up to round {last}"),
             });
-            rules.push(format!(
+            sentences.push(format!(
                 "There, {nodes}{}{} do not count.",
                 below.unwrap_or_default(),
                 rounds.unwrap_or_default()
@@ -153,16 +153,16 @@ pub fn rules(terms: &Terms) -> Vec<String> {
         }
     }
     if let Some(limit) = ruleset.batch_limit {
-        rules.push(format!("At most {limit} nodes in a proposal."));
+        sentences.push(format!("At most {limit} nodes in a proposal."));
     }
-    if let Some((round, recommended)) = terms.breadth() {
-        rules.push(format!("{recommended} or more nodes are recommended in round {round}."));
+    if let Some((round, recommended)) = rules.breadth() {
+        sentences.push(format!("{recommended} or more nodes are recommended in round {round}."));
     }
     let checks = &ruleset.checks;
     let mut check = |severity: Severity, what: String| match severity {
         Severity::Off => {}
-        Severity::Warn => rules.push(format!("{what} draws a warning that stays in the history.")),
-        Severity::Reject => rules.push(format!("{what} is refused.")),
+        Severity::Warn => sentences.push(format!("{what} draws a warning that stays in the history.")),
+        Severity::Reject => sentences.push(format!("{what} is refused.")),
     };
     check(
         checks.suspicious,
@@ -170,17 +170,17 @@ pub fn rules(terms: &Terms) -> Vec<String> {
     );
     check(checks.missing_agent, "A result without agentId".to_owned());
     check(checks.reused_agent, "An agentId that already stands on another node".to_owned());
-    if terms.secrets() == Severity::Reject {
+    if rules.secrets() == Severity::Reject {
         check(Severity::Reject, "A text that holds what looks like a credential".to_owned());
     }
-    rules
+    sentences
 }
 
 /// What is asked of the roots, in a sentence.
-pub fn roots(terms: &Terms) -> String {
-    let roots = &terms.ruleset().roots;
+pub fn roots(rules: &EffectiveRules) -> String {
+    let roots = &rules.ruleset().roots;
     let ids = roots.ids.as_ref().map(|ids| format!(", {}", list(ids))).unwrap_or_default();
-    match (terms.min_roots(), roots.max) {
+    match (rules.min_roots(), roots.max) {
         (1, Some(1)) => format!("One root{ids}."),
         (least, Some(most)) if least == most => format!("{least} roots in the first proposal{ids}."),
         (least, Some(most)) => format!("{least} to {most} roots{ids}."),
@@ -192,9 +192,9 @@ pub fn roots(terms: &Terms) -> String {
     }
 }
 
-fn steps(terms: &Terms) -> Vec<String> {
-    let ruleset = terms.ruleset();
-    let roots = match (&ruleset.roots.ids, terms.min_roots(), ruleset.roots.max) {
+fn steps(rules: &EffectiveRules) -> Vec<String> {
+    let ruleset = rules.ruleset();
+    let roots = match (&ruleset.roots.ids, rules.min_roots(), ruleset.roots.max) {
         (Some(ids), _, _) if ids.len() == 1 => format!("one root, {} (parent: null)", ids[0]),
         (_, 1, Some(1)) => "one root (parent: null)".to_owned(),
         (_, 1, _) => "one or more roots, R1.A, R1.B, … (parent: null)".to_owned(),
@@ -222,8 +222,8 @@ fn steps(terms: &Terms) -> Vec<String> {
     steps
 }
 
-fn end(terms: &Terms) -> String {
-    sentence(&end_parts(terms).join("; "))
+fn end(rules: &EffectiveRules) -> String {
+    sentence(&end_parts(rules).join("; "))
 }
 
 /// With a capital at its beginning and a full stop at its end.
@@ -234,15 +234,15 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// What must hold at the end, one clause each.
-pub fn end_parts(terms: &Terms) -> Vec<String> {
-    let mut parts = vec![format!("round {} is reached", terms.min_rounds())];
-    if let Some(depth) = terms.min_depth() {
+pub fn end_parts(rules: &EffectiveRules) -> Vec<String> {
+    let mut parts = vec![format!("round {} is reached", rules.min_rounds())];
+    if let Some(depth) = rules.min_depth() {
         parts.push(format!("the deepest node is in round {depth} or later"));
     }
-    if let Some(percent) = terms.ruleset().end.min_quality_percent {
+    if let Some(percent) = rules.ruleset().end.min_quality_percent {
         parts.push(format!("the quality is {:.2} or more", f64::from(percent) / 100.0));
     }
-    if !terms.ruleset().confirmations.is_empty() {
+    if !rules.ruleset().confirmations.is_empty() {
         parts.push("no node awaits confirmation".to_owned());
     }
     parts.push("every open node has the children it needs".to_owned());

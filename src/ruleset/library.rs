@@ -78,7 +78,7 @@ impl Library {
 
     /// The names, for messages.
     pub fn name_list(&self) -> String {
-        super::terms::list(self.names())
+        super::effective::list(self.names())
     }
 
     fn misnamed(&self, path: &str, file: &RulesetFile) -> Option<RulesetError> {

@@ -3,7 +3,7 @@
 //!
 //! 1. [`schema`]: the file, as types; every kind of rule there is.
 //! 2. [`validity`]: whether a ruleset contradicts itself.
-//! 3. [`terms`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
+//! 3. [`effective`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
 //! 4. [`builtin`]: the rulesets that the program brings along.
 //! 5. [`library`]: these and an operator's own.
 //! 6. [`instructions`]: what an agent must know, written from the ruleset; [`sheet`]: the same for people.
@@ -11,16 +11,16 @@
 //! No ruleset's name appears in code outside `builtin`.
 
 pub mod builtin;
+pub mod effective;
 pub mod instructions;
 pub mod library;
 pub mod schema;
 pub mod sheet;
-pub mod terms;
 pub mod validity;
 
+pub use effective::{EffectiveRules, Requirement};
 pub use library::Library;
 pub use schema::{Mode, Role, Ruleset, Severity, State};
-pub use terms::{Requirement, Terms};
 
 use crate::yaml;
 

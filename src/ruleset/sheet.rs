@@ -1,7 +1,7 @@
 //! A ruleset for people at a terminal: plain text within 100 columns.
 
+use super::effective::{EffectiveRules, list};
 use super::instructions::{self, sentence};
-use super::terms::{Terms, list};
 use super::{Library, Mode, Ruleset, builtin};
 
 /// The widest line.
@@ -15,7 +15,7 @@ const NARROWEST: usize = 12;
 
 /// The whole ruleset: what it is for, its states as a table, its rules, its end and its modes.
 pub fn sheet(ruleset: &Ruleset) -> String {
-    let terms = Terms::by_default(ruleset);
+    let rules = EffectiveRules::by_default(ruleset);
     let mut text = format!("{}\n{}\n", ruleset.name, wrapped(&ruleset.summary, WIDTH).join("\n"));
     if let Some(advice) = &ruleset.advice {
         text.push('\n');
@@ -24,18 +24,18 @@ pub fn sheet(ruleset: &Ruleset) -> String {
             text.push_str(&format!("{}\n", wrapped(&paragraph, WIDTH).join("\n")));
         }
     }
-    text.push_str(&format!("\nStates\n{}", states(&terms)));
-    let mut rules = vec![instructions::roots(&terms)];
-    rules.extend(instructions::rules(&terms));
+    text.push_str(&format!("\nStates\n{}", states(&rules)));
+    let mut sentences = vec![instructions::roots(&rules)];
+    sentences.extend(instructions::sentences(&rules));
     for confirmation in &ruleset.confirmations {
-        rules.extend(confirmation.outcomes.iter().map(|outcome| {
+        sentences.extend(confirmation.outcomes.iter().map(|outcome| {
             format!("A child in {} makes {} {}.", outcome.child, confirmation.state, outcome.becomes)
         }));
     }
-    section(&mut text, "Rules", rules);
-    section(&mut text, "End", instructions::end_parts(&terms).iter().map(|part| sentence(part)).collect());
+    section(&mut text, "Rules", sentences);
+    section(&mut text, "End", instructions::end_parts(&rules).iter().map(|part| sentence(part)).collect());
     let mode = |mode: &Mode| {
-        let default = if terms.mode_name() == mode.name { " (default)" } else { "" };
+        let default = if rules.mode_name() == mode.name { " (default)" } else { "" };
         format!("{}{default}: {}", mode.name, mode.meaning)
     };
     if !ruleset.modes.is_empty() {
@@ -75,16 +75,16 @@ fn section(text: &mut String, title: &str, items: Vec<String>) {
     }
 }
 
-fn states(terms: &Terms) -> String {
+fn states(rules: &EffectiveRules) -> String {
     let head = ["State", "Meaning", "Counts as", "Needs", "First round", "Children may be"];
     let mut rows = vec![head.map(str::to_owned)];
-    for state in &terms.ruleset().states {
-        let mut needs = match instructions::owed(terms, state) {
+    for state in &rules.ruleset().states {
+        let mut needs = match instructions::owed(rules, state) {
             Some(owed) => owed,
             None if state.terminal => "nothing: it is final".to_owned(),
             None => "no child".to_owned(),
         };
-        if let Some(least) = terms.evidence(&state.name) {
+        if let Some(least) = rules.evidence(&state.name) {
             needs.push_str(&format!("; evidence of {least} characters"));
         }
         let children = match &state.child_states {
@@ -97,7 +97,7 @@ fn states(terms: &Terms) -> String {
             state.meaning.clone(),
             state.role.label().to_owned(),
             needs,
-            terms.first_round(&state.name).map_or("never".to_owned(), |first| first.to_string()),
+            rules.first_round(&state.name).map_or("never".to_owned(), |first| first.to_string()),
             children,
         ]);
     }
@@ -130,8 +130,8 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
             push_line(&mut text, &widths, |column| cells[column].get(line).map_or("", String::as_str));
         }
         if number == 0 {
-            let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-            push_line(&mut text, &widths, |column| &rules[column]);
+            let lines: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+            push_line(&mut text, &widths, |column| &lines[column]);
         }
     }
     text

@@ -18,8 +18,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tree_of_thoughts::graph::{self, Sheets, SvgOptions};
-use tree_of_thoughts::ruleset::{Terms, builtin};
+use tree_of_thoughts::graph::{self, Pages, SvgOptions};
+use tree_of_thoughts::ruleset::{EffectiveRules, builtin};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,9 +46,9 @@ fn graph(size: usize, times: usize, file: &Path) {
     let investigation = large::investigation(size);
     let ruleset = &builtin::all()[0].ruleset;
     fs::write(file, graph::dot(&investigation, ruleset)).unwrap();
-    let terms = Terms::new(ruleset, investigation.meta());
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
     for _ in 0..times {
-        let whole = Sheets::new(&investigation, &terms, None);
+        let whole = Pages::new(&investigation, &rules, None);
         let svg = graph::svg(&whole, 0, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
         assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
     }

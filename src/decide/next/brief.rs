@@ -8,9 +8,9 @@ use super::suggest::Advisor;
 use crate::decide::TITLE_MAX;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown;
+use crate::ruleset::effective::{children, list};
 use crate::ruleset::instructions::needs;
-use crate::ruleset::terms::{children, list};
-use crate::ruleset::{Role, State, Terms};
+use crate::ruleset::{EffectiveRules, Role, State};
 
 /// The most characters of a prompt, and the least that it is cut to when there are many.
 const PROMPT_MAX: usize = 1_200;
@@ -33,7 +33,7 @@ pub(super) fn prompt_length(tasks: usize) -> usize {
 /// A title and a planned action. `number` is the task's place among its siblings, from 1.
 pub(super) fn title_and_action(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     parent: Option<&Node>,
     number: usize,
     of_roots: usize,
@@ -47,12 +47,12 @@ pub(super) fn title_and_action(
             "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
         ),
         Some((parent, state)) => {
-            let meaning = terms.ruleset().state(state).map_or("", |state| state.meaning.as_str());
-            let (base, path) = base(terms, &parent.title);
+            let meaning = rules.ruleset().state(state).map_or("", |state| state.meaning.as_str());
+            let (base, path) = base(rules, &parent.title);
             let path = path.map_or(number.to_string(), |path| format!("{path}.{number}"));
-            let owed = terms.owed(state, parent.round());
+            let owed = rules.owed(state, parent.round());
             let owed = owed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
-            let todo = match terms.role(state) {
+            let todo = match rules.role(state) {
                 Role::Solution | Role::AwaitingConfirmation => "Try to break what it says; confirm it only if it holds.",
                 Role::Exhausted => "Make sure that nothing is left to try there.",
                 _ if number > 1 => "Take a direction that its other children do not take.",
@@ -75,7 +75,7 @@ pub(super) fn title_and_action(
 /// The full brief for an agent that knows nothing yet.
 pub(super) fn prompt(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     advisor: &Advisor<'_>,
     task: (&NodeId, Option<&Node>, &str, &str),
     length: usize,
@@ -85,29 +85,30 @@ pub(super) fn prompt(
     let full: Vec<String> = options
         .iter()
         .map(|state| {
-            format!("{} ({})", state.name, said(terms, state)).replace(". )", ")").replace(".)", ")")
+            format!("{} ({})", state.name, said(rules, state)).replace(". )", ")").replace(".)", ")")
         })
         .collect();
-    let mut rules = format!("States in round {}: {}.", id.round(), full.join("; "));
-    if rules.chars().count() > length / 3 {
-        rules = format!("States in round {}: {}.", id.round(), list(options.iter().map(|state| &state.name)));
+    let mut states = format!("States in round {}: {}.", id.round(), full.join("; "));
+    if states.chars().count() > length / 3 {
+        states =
+            format!("States in round {}: {}.", id.round(), list(options.iter().map(|state| &state.name)));
     }
     if let Some(parent) = parent
-        && let Some(requirement) = terms.requirement(investigation, parent)
+        && let Some(requirement) = rules.requirement(investigation, parent)
         && requirement.of.is_some()
     {
-        rules.push_str(&format!(" {} needs {}.", parent.id, requirement.describe()));
+        states.push_str(&format!(" {} needs {}.", parent.id, requirement.describe()));
     }
-    let proven: Vec<_> = options.iter().filter(|state| terms.evidence(&state.name).is_some()).collect();
-    if let Some(least) = proven.iter().filter_map(|state| terms.evidence(&state.name)).max() {
-        rules.push_str(&format!(
+    let proven: Vec<_> = options.iter().filter(|state| rules.evidence(&state.name).is_some()).collect();
+    if let Some(least) = proven.iter().filter_map(|state| rules.evidence(&state.name)).max() {
+        states.push_str(&format!(
             " `evidence` of {least} characters or more: {}.",
             list(proven.iter().map(|state| &state.name))
         ));
     }
     let report = "Report in Markdown: what you tried, what you found, how sure it is; sources under `## References`, \
                   one per line as `- path:line - what it is` or a URL. Commit with your own agentId.";
-    let room = length.saturating_sub(rules.chars().count() + report.chars().count() + 30);
+    let room = length.saturating_sub(states.chars().count() + report.chars().count() + 30);
     let head = format!("Research {id}: {}", clip(title, room / 5));
     let query = format!("Question: {}", clip(&fold(&investigation.meta().query), room / 5));
     let known = investigation.meta().context.as_deref().map(fold).filter(|context| !context.is_empty());
@@ -116,7 +117,7 @@ pub(super) fn prompt(
     let used = known.as_deref().map_or(0, |known| known.chars().count() + 1);
     let used = used + head.chars().count() + query.chars().count() + todo.chars().count() + 4;
     let path = parent.map(|parent| path(investigation, parent, room.saturating_sub(used)));
-    let parts = [Some(head), Some(query), known, path, Some(todo), Some(rules), Some(report.to_owned())];
+    let parts = [Some(head), Some(query), known, path, Some(todo), Some(states), Some(report.to_owned())];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -151,14 +152,14 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     text
 }
 
-fn said(terms: &Terms, state: &State) -> String {
-    format!("{}. {}", state.meaning, needs(terms, state)).trim_end().to_owned()
+fn said(rules: &EffectiveRules, state: &State) -> String {
+    format!("{}. {}", state.meaning, needs(rules, state)).trim_end().to_owned()
 }
 
 /// A title without what a former task's title put around it, and the number that stood at its end.
-fn base<'t>(terms: &Terms, title: &'t str) -> (&'t str, Option<&'t str>) {
+fn base<'t>(rules: &EffectiveRules, title: &'t str) -> (&'t str, Option<&'t str>) {
     let mut base = title;
-    for state in &terms.ruleset().states {
+    for state in &rules.ruleset().states {
         if let Some(rest) = base.strip_prefix(state.meaning.as_str()).and_then(|rest| rest.strip_prefix(": "))
         {
             base = rest;

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::{Investigation, Node, NodeId, StateName};
-use crate::ruleset::{Role, State, Terms};
+use crate::ruleset::{EffectiveRules, Role, State};
 
 /// How many branches are kept open for depth, in each round. More would let a plan grow with every round.
 pub(super) const KEPT_OPEN: usize = 5;
@@ -47,40 +47,40 @@ pub(super) struct Suggestion {
 /// What is known for all suggestions on one investigation.
 pub(super) struct Advisor<'a> {
     investigation: &'a Investigation,
-    terms: &'a Terms<'a>,
+    rules: &'a EffectiveRules<'a>,
     costs: Costs<'a>,
     /// The round that the end asks for.
     pub(super) goal: u32,
 }
 
 impl<'a> Advisor<'a> {
-    pub(super) fn new(investigation: &'a Investigation, terms: &'a Terms<'a>) -> Self {
-        let goal = terms.min_rounds().max(terms.min_depth().unwrap_or(1));
-        Advisor { investigation, terms, costs: Costs::new(terms), goal }
+    pub(super) fn new(investigation: &'a Investigation, rules: &'a EffectiveRules<'a>) -> Self {
+        let goal = rules.min_rounds().max(rules.min_depth().unwrap_or(1));
+        Advisor { investigation, rules, costs: Costs::new(rules), goal }
     }
 
     /// The states that a commit could give a child of `parent` (or a root), in the order of the ruleset.
     pub(super) fn committable(&self, parent: Option<&Node>) -> Vec<&'a State> {
         let round = parent.map_or(1, |parent| parent.round().saturating_add(1));
         let parent = parent.and_then(Node::state);
-        committable(self.terms, parent, round).collect()
+        committable(self.rules, parent, round).collect()
     }
 
     /// Whether the children that an open node lacks could be committed in a state that counts.
     pub(super) fn can_be_completed(&self, node: &Node) -> bool {
-        let of = self.terms.requirement(self.investigation, node).and_then(|requirement| requirement.of);
+        let of = self.rules.requirement(self.investigation, node).and_then(|requirement| requirement.of);
         self.committable(Some(node)).iter().any(|state| of.as_ref().is_none_or(|of| of.contains(&state.name)))
     }
 
     /// The closed state that a leaf could be given by hand.
     pub(super) fn closing(&self, node: &Node) -> Option<&'a State> {
         let parent = node.parent.as_ref().and_then(|parent| self.investigation.node(parent)?.state());
-        self.terms
+        self.rules
             .ruleset()
             .states
             .iter()
             .filter(|state| state.terminal)
-            .filter(|state| parent.is_none_or(|parent| self.terms.allows_child(parent, &state.name)))
+            .filter(|state| parent.is_none_or(|parent| self.rules.allows_child(parent, &state.name)))
             .min_by_key(|state| rank(state.role, false))
     }
 
@@ -88,21 +88,21 @@ impl<'a> Advisor<'a> {
     /// First what the ruleset itself would have stored, then open work, then any other.
     pub(super) fn instead(&self, node: &Node, only_open: bool) -> Option<&'a State> {
         let current = node.state()?;
-        let (terms, investigation) = (self.terms, self.investigation);
+        let (rules, investigation) = (self.rules, self.investigation);
         let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());
         let has_children = investigation.children(&node.id).next().is_some();
-        let stored_as = terms.early_rule(current, node.round()).and_then(|rule| rule.store_as.as_ref());
-        terms
+        let stored_as = rules.early_rule(current, node.round()).and_then(|rule| rule.store_as.as_ref());
+        rules
             .ruleset()
             .states
             .iter()
             .filter(|state| &state.name != current && state.role != Role::AwaitingConfirmation)
             .filter(|state| !(state.terminal && (has_children || only_open)))
-            .filter(|state| parent.is_none_or(|parent| terms.allows_child(parent, &state.name)))
+            .filter(|state| parent.is_none_or(|parent| rules.allows_child(parent, &state.name)))
             .filter(|state| {
                 investigation
                     .committed_children(&node.id)
-                    .all(|(_, child)| terms.allows_child(&state.name, child))
+                    .all(|(_, child)| rules.allows_child(&state.name, child))
             })
             .filter(|state| self.costs.of(&state.name, node.round()) < NEVER)
             .min_by_key(|state| {
@@ -135,7 +135,7 @@ impl<'a> Advisor<'a> {
             };
             let parent_state = place.parent.and_then(Node::state);
             if let (Some(parent), Some(state)) = (place.parent, parent_state) {
-                let requirement = self.terms.requirement(self.investigation, parent);
+                let requirement = self.rules.requirement(self.investigation, parent);
                 let missing = requirement.as_ref().map_or(0, |requirement| requirement.missing());
                 let missing = lacks.entry(&parent.id).or_insert(missing);
                 if let Some(of) = requirement.and_then(|requirement| requirement.of).filter(|_| *missing > 0)
@@ -143,12 +143,12 @@ impl<'a> Advisor<'a> {
                     narrow(&mut options, &|option| of.contains(&option.name));
                 }
                 *missing = missing.saturating_sub(1);
-                if let Some(confirmation) = self.terms.confirmation(state)
+                if let Some(confirmation) = self.rules.confirmation(state)
                     && !answered.contains(&&parent.id)
                 {
                     let closes = |option: &State| {
                         confirmation.outcomes.iter().any(|outcome| {
-                            outcome.child == option.name && self.terms.is_terminal(&outcome.becomes)
+                            outcome.child == option.name && self.rules.is_terminal(&outcome.becomes)
                         })
                     };
                     let decides = |option: &State| {
@@ -160,14 +160,14 @@ impl<'a> Advisor<'a> {
                 }
             }
             let solution = parent_state.is_some_and(|state| {
-                matches!(self.terms.role(state), Role::Solution | Role::AwaitingConfirmation)
+                matches!(self.rules.role(state), Role::Solution | Role::AwaitingConfirmation)
             });
             let has_open_child = place.parent.is_some_and(|parent| {
                 continued.contains(&&parent.id)
                     || self
                         .investigation
                         .committed_children(&parent.id)
-                        .any(|(_, state)| !self.terms.is_terminal(state))
+                        .any(|(_, state)| !self.rules.is_terminal(state))
             });
             let kept = kept_open.entry(round).or_default();
             let goes_on = place.keep_open || (round < self.goal && !has_open_child && *kept < KEPT_OPEN);
@@ -200,14 +200,14 @@ impl<'a> Advisor<'a> {
 
     /// Whether any of these suggestions closes its node.
     pub(super) fn closes(&self, suggestion: &Suggestion) -> bool {
-        self.terms.is_terminal(&suggestion.state)
+        self.rules.is_terminal(&suggestion.state)
     }
 
     /// How many committed nodes are open, by round.
     pub(super) fn open_by_round(&self) -> HashMap<u32, usize> {
         let mut open = HashMap::new();
         for (node, state) in self.investigation.committed() {
-            if !self.terms.is_terminal(state) {
+            if !self.rules.is_terminal(state) {
                 *open.entry(node.round()).or_default() += 1;
             }
         }
@@ -224,12 +224,12 @@ impl<'a> Advisor<'a> {
             }
         }
         for (round, members) in rounds {
-            let Some(percent) = self.terms.closing_limit(round).map(|percent| percent as usize) else {
+            let Some(percent) = self.rules.closing_limit(round).map(|percent| percent as usize) else {
                 continue;
             };
             let counts = |choice: &Choice<'_>| {
                 let parent = choice.place.parent.and_then(Node::state);
-                self.terms.counts_as_closed(&choice.state.name, round, parent)
+                self.rules.counts_as_closed(&choice.state.name, round, parent)
             };
             loop {
                 let verdicts: Vec<(usize, bool)> =
@@ -257,7 +257,7 @@ impl<'a> Advisor<'a> {
         let state = self
             .committable(place.parent)
             .into_iter()
-            .filter(|state| self.terms.counts_as_closed(&state.name, round, parent) != Some(true))
+            .filter(|state| self.rules.counts_as_closed(&state.name, round, parent) != Some(true))
             .min_by_key(|state| self.costs.of(&state.name, round))?;
         Some(Choice { state, bound: choice.bound, held_open: true, place })
     }
@@ -288,16 +288,16 @@ fn rank(role: Role, below_a_solution: bool) -> u8 {
 
 /// The states that a commit could give a child under that state (or a root), in the order of the ruleset.
 fn committable<'r>(
-    terms: &Terms<'r>,
+    rules: &EffectiveRules<'r>,
     parent: Option<&StateName>,
     round: u32,
 ) -> impl Iterator<Item = &'r State> {
-    terms
+    rules
         .ruleset()
         .states
         .iter()
-        .filter(move |state| terms.early_rule(&state.name, round).is_none())
-        .filter(move |state| parent.is_none_or(|parent| terms.allows_child(parent, &state.name)))
+        .filter(move |state| rules.early_rule(&state.name, round).is_none())
+        .filter(move |state| parent.is_none_or(|parent| rules.allows_child(parent, &state.name)))
 }
 
 /// The cost of a state from which no end is reached by commits alone.
@@ -310,8 +310,8 @@ struct Costs<'a> {
 }
 
 impl<'a> Costs<'a> {
-    fn new(terms: &'a Terms<'a>) -> Self {
-        let ruleset = terms.ruleset();
+    fn new(rules: &'a EffectiveRules<'a>) -> Self {
+        let ruleset = rules.ruleset();
         let early = ruleset.early_states.iter().map(|rule| rule.to_round);
         let children = ruleset.states.iter().flat_map(|state| &state.children);
         let changes = children.flat_map(|rule| [rule.from_round, rule.to_round]).flatten();
@@ -319,11 +319,11 @@ impl<'a> Costs<'a> {
         // In the last round a state's cost hangs on others of the same table: as many passes as there are states.
         let mut below: HashMap<&StateName, u32> = HashMap::new();
         for _ in 0..=ruleset.states.len() {
-            below = Costs::of_round(terms, last, &below);
+            below = Costs::of_round(rules, last, &below);
         }
         let mut rounds = vec![below];
         for round in (1..last).rev() {
-            let above = Costs::of_round(terms, round, &rounds[rounds.len() - 1]);
+            let above = Costs::of_round(rules, round, &rounds[rounds.len() - 1]);
             rounds.push(above);
         }
         rounds.reverse();
@@ -331,21 +331,21 @@ impl<'a> Costs<'a> {
     }
 
     fn of_round(
-        terms: &'a Terms<'a>,
+        rules: &'a EffectiveRules<'a>,
         round: u32,
         below: &HashMap<&'a StateName, u32>,
     ) -> HashMap<&'a StateName, u32> {
         let cost = |state: &State| {
-            let Some((least, of)) = terms.owed(&state.name, round).filter(|(least, _)| *least > 0) else {
+            let Some((least, of)) = rules.owed(&state.name, round).filter(|(least, _)| *least > 0) else {
                 return 0;
             };
-            let cheapest = committable(terms, Some(&state.name), round.saturating_add(1))
+            let cheapest = committable(rules, Some(&state.name), round.saturating_add(1))
                 .filter(|child| of.is_none_or(|of| of.contains(&child.name)))
                 .filter_map(|child| below.get(&child.name).copied().filter(|cost| *cost < NEVER))
                 .min();
             cheapest.map_or(NEVER, |cost| least.saturating_mul(cost.saturating_add(1)).min(NEVER - 1))
         };
-        terms.ruleset().states.iter().map(|state| (&state.name, cost(state))).collect()
+        rules.ruleset().states.iter().map(|state| (&state.name, cost(state))).collect()
     }
 
     fn of(&self, state: &StateName, round: u32) -> u32 {

@@ -36,22 +36,22 @@ impl<'r> Play<'r> {
         Play { file, investigation: Investigation::new(meta), now: 0 }
     }
 
-    fn terms(&self) -> Terms<'r> {
-        Terms::new(&self.file.ruleset, self.investigation.meta())
+    fn rules(&self) -> EffectiveRules<'r> {
+        EffectiveRules::new(&self.file.ruleset, self.investigation.meta())
     }
 
     fn plan(&self, request: &Next) -> Plan {
-        next(&self.investigation, &self.terms(), request).unwrap()
+        next(&self.investigation, &self.rules(), request).unwrap()
     }
 
     /// Takes a decision over; whether it was accepted.
     fn take(
         &mut self,
-        decide: impl FnOnce(&Investigation, &Terms, Timestamp) -> Result<Decision, Rejection>,
+        decide: impl FnOnce(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<(), Rejection> {
         self.now += 60_000;
         let at = Timestamp::from_milliseconds(self.now).unwrap();
-        let decision = decide(&self.investigation, &self.terms(), at)?;
+        let decision = decide(&self.investigation, &self.rules(), at)?;
         if let Some(event) = &decision.event {
             self.investigation = self.investigation.with(&event.changes());
         }
@@ -60,7 +60,7 @@ impl<'r> Play<'r> {
 
     fn propose(&mut self, plan: &Plan) {
         let tasks = plan.proposal();
-        let result = self.take(|investigation, terms, at| propose(investigation, terms, tasks, at));
+        let result = self.take(|investigation, rules, at| propose(investigation, rules, tasks, at));
         result.unwrap_or_else(|why| panic!("{}: tasks are refused: {why}", self.show()));
     }
 
@@ -76,7 +76,7 @@ impl<'r> Play<'r> {
                 ..Finding::default()
             })
             .collect();
-        self.take(|investigation, terms, at| commit(investigation, terms, results, at))
+        self.take(|investigation, rules, at| commit(investigation, rules, results, at))
     }
 
     fn reclassify(&mut self, node: &NodeId, state: &str) -> Result<(), Rejection> {
@@ -86,7 +86,7 @@ impl<'r> Play<'r> {
             evidence: Some(EVIDENCE.into()),
             ..Reclassify::default()
         };
-        self.take(|investigation, terms, at| reclassify(investigation, terms, request, at))
+        self.take(|investigation, rules, at| reclassify(investigation, rules, request, at))
     }
 
     /// Commits each of these, proposed before, in a state.
@@ -103,7 +103,7 @@ impl<'r> Play<'r> {
                 .collect(),
             withdraw: Vec::new(),
         };
-        self.take(|investigation, terms, at| propose(investigation, terms, request, at)).unwrap();
+        self.take(|investigation, rules, at| propose(investigation, rules, request, at)).unwrap();
         let states: Vec<_> =
             nodes.iter().map(|(id, _, state)| (id.parse().unwrap(), (*state).to_owned())).collect();
         self.commit(&states).unwrap();
@@ -121,7 +121,7 @@ impl<'r> Play<'r> {
             Call::Withdraw(ids) => {
                 let withdraw = ids.iter().map(ToString::to_string).collect();
                 let request = Propose { nodes: Vec::new(), withdraw };
-                self.take(|investigation, terms, at| propose(investigation, terms, request, at))
+                self.take(|investigation, rules, at| propose(investigation, rules, request, at))
             }
             Call::Commit(steps) => {
                 let states: Vec<_> =
@@ -134,8 +134,8 @@ impl<'r> Play<'r> {
                 accepted
             }
             Call::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
-            Call::End => self.take(|investigation, terms, at| {
-                let decision = end(investigation, terms, End::default(), at)?;
+            Call::End => self.take(|investigation, rules, at| {
+                let decision = end(investigation, rules, End::default(), at)?;
                 assert!(matches!(decision.event, Some(Event::Ended { .. })));
                 Ok(decision)
             }),
@@ -163,7 +163,7 @@ impl<'r> Play<'r> {
         if plan.tasks.is_empty() {
             return;
         }
-        let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.terms().min_roots());
+        let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.rules().min_roots());
         assert!(plan.tasks.len() <= most as usize, "{} tasks", plan.tasks.len());
         after.propose(plan);
         let states: Vec<_> =
@@ -211,7 +211,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         let open: Vec<NodeId> = play
             .investigation
             .committed()
-            .filter(|(_, state)| !play.terms().is_terminal(state))
+            .filter(|(_, state)| !play.rules().is_terminal(state))
             .map(|(node, _)| node.id.clone())
             .collect();
         if !open.is_empty() && random.below(3) == 0 {
@@ -225,7 +225,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             };
             let request = Propose { nodes: vec![node], withdraw: Vec::new() };
             // The id may be taken.
-            let _ = play.take(|investigation, terms, at| propose(investigation, terms, request, at));
+            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
         let states: Vec<String> =
             play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
@@ -252,7 +252,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
             let request =
                 Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
             // Too few roots may not be left.
-            let _ = play.take(|investigation, terms, at| propose(investigation, terms, request, at));
+            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
         }
     }
 }
@@ -393,7 +393,7 @@ fn pending_proposals_come_first_and_are_not_proposed_again() {
     assert!(plan.tasks.is_empty());
     let Some(NextCall { call: Call::Commit(steps), .. }) = plan.next_call else { panic!("{plan:?}") };
     assert_eq!(steps.len(), 5);
-    let briefs = briefs(&play.investigation, &play.terms(), &["R1.B".parse().unwrap()]);
+    let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
     assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
 }
 
@@ -484,7 +484,7 @@ fn a_value_is_found_only_as_a_whole_word() {
         ..NewNode::default()
     });
     let proposal = Propose { nodes: nodes.collect(), withdraw: Vec::new() };
-    play.take(|investigation, terms, at| propose(investigation, terms, proposal, at)).unwrap();
+    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
     let coverage = play.plan(&request).coverage.unwrap();
     assert_eq!(coverage.covered, 2);
     let pair = |language: &str, size: &str| {
@@ -507,7 +507,7 @@ fn what_is_out_of_bounds_is_refused() {
         Next { dimensions: (0..11).map(|n| dimension(&n.to_string(), &["x"])).collect(), ..Next::default() },
     ];
     for request in requests {
-        let errors = next(&play.investigation, &play.terms(), &request).unwrap_err().errors;
+        let errors = next(&play.investigation, &play.rules(), &request).unwrap_err().errors;
         assert_eq!(errors[0].code, "INVALID_ARGUMENT", "{request:?}");
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::graph::samples;
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
-    svg(&Sheets::new(investigation, &samples::terms(investigation), None), 0, options)
+    svg(&Pages::new(investigation, &samples::rules(investigation), None), 0, options)
 }
 
 fn file() -> SvgOptions<'static> {
@@ -67,17 +67,17 @@ fn inline_there_is_no_style_and_alone_there_is() {
 #[test]
 fn overview_and_branches_lead_to_each_other() {
     let tree = samples::tree(&samples::complete(200, 3), |_| Some("EXPLORE"));
-    let sheets = Sheets::new(&tree, &samples::terms(&tree), Some(60));
-    let sheet_href = |sheet: usize, id: &NodeId| format!("{sheet}.html#{id}");
+    let pages = Pages::new(&tree, &samples::rules(&tree), Some(60));
+    let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
     let options = SvgOptions {
         href: Some(&link),
-        sheet_href: Some(&sheet_href),
+        page_href: Some(&page_href),
         id_prefix: Some(""),
         ..SvgOptions::default()
     };
-    let [overview, branch, ..] = sheets.sheets() else { panic!() };
+    let [overview, branch, ..] = pages.all() else { panic!() };
     let root = branch.root.as_ref().unwrap();
-    let markup = svg(&sheets, 0, &options).markup;
+    let markup = svg(&pages, 0, &options).markup;
     let more =
         format!("<a class=\"more\" href=\"1.html#{root}\"><title>{} nodes below {root}", branch.shown - 1);
     assert!(markup.contains(&more), "{markup}");
@@ -86,14 +86,14 @@ fn overview_and_branches_lead_to_each_other() {
         markup.contains(&format!("{} nodes, {} more on other pictures", overview.shown, overview.hidden))
     );
     well_formed(&markup);
-    let markup = svg(&sheets, 1, &options).markup;
+    let markup = svg(&pages, 1, &options).markup;
     assert!(
         markup.contains(&format!("<a class=\"more\" href=\"0.html#{root}\"><title>Back to the whole graph"))
     );
     assert_eq!(markup.matches("class=\"more\"").count(), 1);
     assert!(card(&markup, root.as_str()).contains(&format!("id=\"{root}\"")));
     well_formed(&markup);
-    assert!(svg(&sheets, 999, &options).markup.contains("No nodes yet"));
+    assert!(svg(&pages, 999, &options).markup.contains("No nodes yet"));
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn hostile_texts_stay_text() {
 fn a_long_id_and_a_long_state_share_the_head() {
     let id = format!("R1.{}", "Ab1".repeat(60));
     let sample = samples::build(&[(&id, None, Some("A_STATE_WITH_A_VERY_LONG_NAME_INDEED_SO"), "t")]);
-    let terms = samples::terms(&sample);
-    let sheets = Sheets::new(&sample, &terms, None);
-    let scene = Scene::new(&sheets, &sheets.sheets()[0], &SvgOptions::default());
+    let rules = samples::rules(&sample);
+    let pages = Pages::new(&sample, &rules, None);
+    let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     let card = &scene.cards[0];
     let used = measure(&card.id) * TITLE_SIZE * BOLD + measure(&card.state) * SMALL_SIZE;
     assert!(used + sign::SIZE <= WIDTH - LEFT - RIGHT, "{} {}", card.id, card.state);
@@ -215,9 +215,9 @@ proptest! {
 
 /// Everything that a picture of a tree promises.
 fn check(investigation: &Investigation) {
-    let terms = samples::terms(investigation);
-    let sheets = Sheets::new(investigation, &terms, None);
-    let scene = Scene::new(&sheets, &sheets.sheets()[0], &SvgOptions::default());
+    let rules = samples::rules(investigation);
+    let pages = Pages::new(investigation, &rules, None);
+    let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     const NEARLY: f64 = 1e-6;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;
 

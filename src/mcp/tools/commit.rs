@@ -116,13 +116,13 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let graph = input.graph;
     let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
-    let written = service.write(&input.session_id, |investigation, terms, now| {
-        commit(investigation, terms, results.clone(), now)
+    let written = service.write(&input.session_id, |investigation, rules, now| {
+        commit(investigation, rules, results.clone(), now)
     })?;
     let standing = &written.standing;
     let mut output =
         Output::from(Shared::done(standing, Some(standing.snapshot.head), &written.decision.warnings));
-    output.pending_explore = Some(incomplete(standing.investigation(), &standing.terms()));
+    output.pending_explore = Some(incomplete(standing.investigation(), &standing.rules()));
     if let Some(Event::Committed { nodes, transitions }) = &written.decision.event {
         output.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
         output.transitions = Some(transitions.iter().map(Into::into).collect());

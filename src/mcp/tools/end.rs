@@ -128,14 +128,14 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let request = End { conclusion: input.conclusion, agent_id: input.agent_id };
-    let written = service.write(&input.session_id, |investigation, terms, now| {
-        end(investigation, terms, request.clone(), now)
+    let written = service.write(&input.session_id, |investigation, rules, now| {
+        end(investigation, rules, request.clone(), now)
     })?;
     let standing = &written.standing;
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let tag = service.tag_end(standing, written.at)?;
     let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
-    let found = results(investigation, &terms);
+    let found = results(investigation, &rules);
     let mut graph = graph_of(standing, input.graph);
     let findings =
         |node: &Node| node.classification.as_ref().map(|it| summary(&it.findings)).unwrap_or_default();
@@ -168,7 +168,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         ),
         dead_ends: Some(found.dead_ends.len()),
         references: Some(found.references.into_iter().map(Into::into).collect()),
-        quality: Some(quality(investigation, &terms).into()),
+        quality: Some(quality(investigation, &rules).into()),
         tag: Some(tag),
         final_dot: graph.dot.take(),
         graph,

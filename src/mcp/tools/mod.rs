@@ -21,7 +21,7 @@ use super::service::{Refusal, Service, Standing};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
 use crate::domain::Node;
 use crate::graph;
-use crate::ruleset::{builtin, terms};
+use crate::ruleset::{builtin, effective};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\
@@ -48,7 +48,7 @@ pub fn instructions(service: &Service) -> String {
     // Clients cut long instructions; UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;
     let names: Vec<&str> = service.rulesets().names().collect();
-    let shown = terms::list(names.iter().take(SHOWN));
+    let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
         "{INSTRUCTIONS}\n\nMethods for tot_start's `ruleset`, {} by default: {shown}{more}.",
@@ -86,7 +86,7 @@ fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
 
 /// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let nodes = investigation.len();
     let address = || Address::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
@@ -94,14 +94,14 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         GraphForm::None => {}
         GraphForm::Auto if nodes > GRAPH_NODES => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
-            let dot = graph::dot(investigation, terms.ruleset());
+            let dot = graph::dot(investigation, rules.ruleset());
             if form == GraphForm::Auto && dot.len() > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);
             }
         }
-        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, terms.ruleset())),
+        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, rules.ruleset())),
         GraphForm::Json => {
             let node = |node: &Arc<Node>| GraphNode {
                 node_id: node.id.to_string(),

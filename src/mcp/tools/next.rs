@@ -145,7 +145,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let standing = service.read(&input.session_id)?;
     let request = plan(input.strategy, input.max_tasks, input.dimensions);
-    let plan = match next(standing.investigation(), &standing.terms(), &request) {
+    let plan = match next(standing.investigation(), &standing.rules(), &request) {
         Ok(plan) => plan,
         Err(rejection) => {
             return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });

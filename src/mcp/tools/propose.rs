@@ -100,8 +100,8 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let graph = input.graph;
     let request =
         Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
-    let written = service.write(&input.session_id, |investigation, terms, now| {
-        propose(investigation, terms, request.clone(), now)
+    let written = service.write(&input.session_id, |investigation, rules, now| {
+        propose(investigation, rules, request.clone(), now)
     })?;
     let head = written.standing.snapshot.head;
     let mut output = Output::from(Shared::done(&written.standing, Some(head), &written.decision.warnings));

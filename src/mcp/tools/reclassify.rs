@@ -97,8 +97,8 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         verification_method: input.verification_method,
         alternatives_considered: input.alternatives_considered,
     };
-    let written = service.write(&input.session_id, |investigation, terms, now| {
-        reclassify(investigation, terms, request.clone(), now)
+    let written = service.write(&input.session_id, |investigation, rules, now| {
+        reclassify(investigation, rules, request.clone(), now)
     })?;
     let standing = &written.standing;
     let commit = written.decision.event.is_some().then_some(standing.snapshot.head);

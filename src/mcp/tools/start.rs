@@ -147,6 +147,6 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         allow_early_terminal: Some(meta.allow_early_terminal),
         min_roots: Some(meta.min_roots),
         repository: Some(repository.display().to_string()),
-        instructions: Some(instructions(&service.terms(&standing))),
+        instructions: Some(instructions(&service.rules(&standing))),
     })
 }

@@ -171,18 +171,18 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
 }
 
 fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let shared = Shared::done(standing, None, &[]);
     let graph = graph_of(standing, input.graph);
     let room = if graph.dot.is_some() { ROOM / 3 } else { ROOM };
     let facts = facts(&standing.snapshot, shared, input, start, room);
     let mut active: BTreeMap<String, usize> =
-        terms.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
+        rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
     active.extend(facts.active_by_state.into_iter().flatten());
-    let terminal = investigation.committed().filter(|(_, state)| terms.is_terminal(state)).count();
+    let terminal = investigation.committed().filter(|(_, state)| rules.is_terminal(state)).count();
     let mut faults = facts.faults.unwrap_or_default();
-    faults.extend(at_odds(investigation, &terms).iter().map(ToString::to_string));
-    let all_incomplete = incomplete(investigation, &terms).into_iter();
+    faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
+    let all_incomplete = incomplete(investigation, &rules).into_iter();
     let (incomplete, next_cursor) = match input.detail {
         // The cursor goes through the nodes then.
         Detail::Full => (page(all_incomplete, 0, ROOM / 3).0, facts.next_cursor),
@@ -194,7 +194,7 @@ fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
         terminal_nodes: Some(terminal),
         incomplete: Some(incomplete),
         next_cursor,
-        quality: Some(quality(investigation, &terms).into()),
+        quality: Some(quality(investigation, &rules).into()),
         next_action: Some(facts.shared.message.clone()),
         graph,
         ..facts

@@ -18,7 +18,7 @@ use crate::decide::next::{Call, Next, briefs, next, number_of_tasks};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Event, Investigation, NodeId, Timestamp};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 
 const ABOUT: About = About {
     name: "tot_step",
@@ -115,12 +115,12 @@ fn run(service: &Service, input: Input) -> Result<Answer<Output>, Refusal> {
     let first = if results.is_empty() {
         None
     } else {
-        Some(service.write(&input.session_id, |investigation, terms, now| {
-            commit(investigation, terms, results.clone(), now)
+        Some(service.write(&input.session_id, |investigation, rules, now| {
+            commit(investigation, rules, results.clone(), now)
         })?)
     };
-    let second = service.write(&input.session_id, |investigation, terms, now| {
-        what_is_next(investigation, terms, &plan, nodes.as_deref(), now)
+    let second = service.write(&input.session_id, |investigation, rules, now| {
+        what_is_next(investigation, rules, &plan, nodes.as_deref(), now)
     });
     match (first, second) {
         (first, Ok(second)) => done(first.as_ref(), &second, &plan).map(Answer::Done),
@@ -132,7 +132,7 @@ fn run(service: &Service, input: Input) -> Result<Answer<Output>, Refusal> {
 /// The proposal of a turn: the given nodes, or the tasks of a plan on this very state.
 fn what_is_next(
     investigation: &Investigation,
-    terms: &Terms,
+    rules: &EffectiveRules,
     plan: &Next,
     nodes: Option<&[NewNode]>,
     now: Timestamp,
@@ -140,7 +140,7 @@ fn what_is_next(
     let request = match nodes {
         Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
         None => {
-            let plan = next(investigation, terms, plan)?;
+            let plan = next(investigation, rules, plan)?;
             // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
             let may_end = plan.next_call.as_ref().is_some_and(|next| next.call == Call::End);
             if may_end { Propose::default() } else { plan.proposal() }
@@ -149,12 +149,12 @@ fn what_is_next(
     if request.nodes.is_empty() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
-    propose(investigation, terms, request, now)
+    propose(investigation, rules, request, now)
 }
 
 fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Output, Refusal> {
     let standing = &second.standing;
-    let (investigation, terms) = (standing.investigation(), standing.terms());
+    let (investigation, rules) = (standing.investigation(), standing.rules());
     let commits: Vec<_> = first.into_iter().chain([second]).filter_map(commit_of).collect();
     let warnings: Vec<_> =
         first.into_iter().chain([second]).flat_map(|written| written.decision.warnings.clone()).collect();
@@ -164,18 +164,18 @@ fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Output
     output.pending = Some(pending(investigation));
     if let Some(first) = first {
         output.add_results(first);
-        output.pending_explore = Some(incomplete(investigation, &terms));
+        output.pending_explore = Some(incomplete(investigation, &rules));
     }
     let approved: Vec<NodeId> = match &second.decision.event {
         Some(Event::Proposed { nodes, .. }) => nodes.iter().map(|node| node.id.clone()).collect(),
         _ => Vec::new(),
     };
     output.approved_nodes = Some(approved.iter().map(ToString::to_string).collect());
-    let what_now = next(investigation, &terms, plan)?;
+    let what_now = next(investigation, &rules, plan)?;
     output.tasks = Some(match approved.is_empty() {
         // Nothing is new: what is still pending is to be researched.
         true => tasks(what_now.pending.clone(), Vec::new()),
-        false => tasks(briefs(investigation, &terms, &approved), Vec::new()),
+        false => tasks(briefs(investigation, &rules, &approved), Vec::new()),
     });
     output.next_call = next_call(investigation, &what_now, plan);
     if let Some(call) = &output.next_call {
@@ -194,7 +194,7 @@ fn half_done(first: &Written, refusal: &Refusal) -> Output {
     output.shared.commit = commit_of(first);
     output.commits = Some(output.shared.commit.iter().cloned().collect());
     let standing = &first.standing;
-    output.pending_explore = Some(incomplete(standing.investigation(), &standing.terms()));
+    output.pending_explore = Some(incomplete(standing.investigation(), &standing.rules()));
     output.add_results(first);
     output
 }

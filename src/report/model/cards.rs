@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::report::templates::Shared;
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// A node in a few words, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
@@ -78,7 +78,7 @@ fn role_class(role: Option<Role>) -> &'static str {
 /// Every node as a card, and the questions that pages ask of nodes.
 pub(in crate::report) struct Cards<'a> {
     pub(super) investigation: &'a Investigation,
-    pub(super) terms: Option<Terms<'a>>,
+    pub(super) rules: Option<EffectiveRules<'a>>,
     pub(super) cards: HashMap<NodeId, Shared<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
 }
@@ -86,7 +86,7 @@ pub(in crate::report) struct Cards<'a> {
 impl<'a> Cards<'a> {
     pub(in crate::report) fn new(
         investigation: &'a Investigation,
-        terms: Option<Terms<'a>>,
+        rules: Option<EffectiveRules<'a>>,
         references: &[Reference],
         excerpt: impl Fn(&Node) -> String,
     ) -> Self {
@@ -96,7 +96,7 @@ impl<'a> Cards<'a> {
                 cited.entry(node.clone()).or_default().push(at);
             }
         }
-        let mut cards = Cards { investigation, terms, cards: HashMap::new(), cited };
+        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
             let card = cards.make(node, href, excerpt(node));
@@ -136,7 +136,7 @@ impl<'a> Cards<'a> {
 
     /// A state, with the role that the ruleset gives it.
     pub(in crate::report) fn state(&self, name: &StateName) -> StateView {
-        let known = self.terms.and_then(|terms| terms.ruleset().state(name));
+        let known = self.rules.and_then(|rules| rules.ruleset().state(name));
         StateView {
             name: name.to_string(),
             class: role_class(known.map(|state| state.role)),
@@ -155,11 +155,11 @@ impl<'a> Cards<'a> {
     }
 
     pub(super) fn is(&self, node: &Node, role: Role) -> bool {
-        self.terms.zip(node.state()).is_some_and(|(terms, state)| terms.role(state) == role)
+        self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.role(state) == role)
     }
 
     pub(super) fn verified_by(&self, node: &Node) -> Vec<NodeId> {
-        self.terms.map_or_else(Vec::new, |terms| terms.verified_by(self.investigation, node))
+        self.rules.map_or_else(Vec::new, |rules| rules.verified_by(self.investigation, node))
     }
 
     pub(super) fn with_role(&self, role: Role) -> impl Iterator<Item = &'a Arc<Node>> {
@@ -167,7 +167,7 @@ impl<'a> Cards<'a> {
     }
 
     pub(super) fn open_end(&self, node: &Node) -> Option<OpenEnd> {
-        let requirement = self.terms?.requirement(self.investigation, node)?;
+        let requirement = self.rules?.requirement(self.investigation, node)?;
         (requirement.missing() > 0).then_some(())?;
         Some(OpenEnd {
             card: self.card(node)?,

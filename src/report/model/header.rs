@@ -7,7 +7,7 @@ use crate::decide::standing;
 use crate::markdown;
 use crate::report::texts::CARD_EXCERPT;
 use crate::report::{Input, history};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 
 /// Characters of a question that stand whole at the top of a page.
 const SHORT_QUERY: usize = 700;
@@ -63,8 +63,8 @@ pub(super) fn header(input: &Input, overview: &Overview) -> Header {
     let meta = investigation.meta();
     let conclusion = investigation.conclusion();
     let head = snapshot.head.to_string();
-    let terms = snapshot.ruleset.as_ref().ok().map(|file| Terms::new(&file.ruleset, meta));
-    let at_odds = terms.map(|terms| standing::at_odds(investigation, &terms)).unwrap_or_default();
+    let rules = snapshot.ruleset.as_ref().ok().map(|file| EffectiveRules::new(&file.ruleset, meta));
+    let at_odds = rules.map(|rules| standing::at_odds(investigation, &rules)).unwrap_or_default();
     Header {
         id: meta.id.to_string(),
         title: meta.title.clone(),

@@ -56,7 +56,7 @@ impl<'a> Cards<'a> {
         for (_, state) in self.investigation.committed() {
             *counts.entry(state).or_default() += 1;
         }
-        let known = self.terms.map_or(&[][..], |terms| &terms.ruleset().states);
+        let known = self.rules.map_or(&[][..], |rules| &rules.ruleset().states);
         let mut states: Vec<StateCount> = known
             .iter()
             .map(|state| StateCount {

@@ -32,7 +32,7 @@ use super::templates::Shared;
 use super::texts;
 use crate::decide::quality::quality;
 use crate::domain::{Node, NodeId};
-use crate::ruleset::Terms;
+use crate::ruleset::EffectiveRules;
 
 /// All pages of one investigation.
 pub(super) struct Report {
@@ -60,12 +60,12 @@ impl Report {
     pub(super) fn of(input: &Input) -> Report {
         let investigation = input.snapshot.investigation.as_ref();
         let file = input.snapshot.ruleset.as_ref().ok();
-        let terms = file.map(|file| Terms::new(&file.ruleset, investigation.meta()));
+        let rules = file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
         let texts = texts::read(investigation);
         let references = cited::collect(investigation, &texts);
         let excerpt =
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
-        let cards = Cards::new(investigation, terms, &references, excerpt);
+        let cards = Cards::new(investigation, rules, &references, excerpt);
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
         let nodes = cards.node_views(texts, &references, &places, &history);
@@ -78,8 +78,8 @@ impl Report {
             outline: cards.outline(),
             references: cited_page,
             judged: Judged {
-                rules: file.zip(terms).map(|(file, terms)| cards.rules(terms, &file.text)),
-                quality: terms.map(|terms| quality(investigation, &terms)),
+                rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),
+                quality: rules.map(|rules| quality(investigation, &rules)),
                 warnings,
                 conversions: cards.conversions(),
                 changes: cards.changes(),

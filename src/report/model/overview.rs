@@ -117,17 +117,17 @@ impl<'a> Cards<'a> {
             *rounds.entry(node.round()).or_default() += 1;
             agents.extend(node.classification.iter().flat_map(|classification| classification.agents()));
         }
-        let method_verifies = self.terms.is_some_and(|terms| {
-            let ruleset = terms.ruleset();
+        let method_verifies = self.rules.is_some_and(|rules| {
+            let ruleset = rules.ruleset();
             !ruleset.confirmations.is_empty()
                 || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
         });
-        let blockers = self.terms.map_or_else(Vec::new, |terms| standing::owed(self.investigation, &terms));
+        let blockers = self.rules.map_or_else(Vec::new, |rules| standing::owed(self.investigation, &rules));
         let dead_ends = self.findings(Role::DeadEnd);
         let theories = self.findings(Role::Theory);
         Overview {
             verdict: verdict(
-                self.terms.is_some(),
+                self.rules.is_some(),
                 conclusion.is_some(),
                 method_verifies,
                 &solutions,

@@ -6,7 +6,7 @@ use super::cards::{Cards, StateView};
 use super::plural;
 use crate::report::templates::SafeHtml;
 use crate::ruleset::schema::LAST_ROUND;
-use crate::ruleset::{Ruleset, Severity, State, Terms, terms};
+use crate::ruleset::{EffectiveRules, Ruleset, Severity, State, effective};
 
 /// A ruleset for people.
 #[derive(Clone, Debug, Serialize)]
@@ -40,8 +40,8 @@ pub(in crate::report) struct StateRule {
 }
 
 impl<'a> Cards<'a> {
-    pub(super) fn rules(&self, terms: Terms<'_>, text: &str) -> Rules {
-        let ruleset = terms.ruleset();
+    pub(super) fn rules(&self, rules: EffectiveRules<'_>, text: &str) -> Rules {
+        let ruleset = rules.ruleset();
         let counts = self.state_counts();
         let mode = ruleset.mode(&self.investigation.meta().mode);
         Rules {
@@ -57,22 +57,22 @@ impl<'a> Cards<'a> {
                     state: count.state,
                     count: count.count,
                     terminal: state.terminal,
-                    owes: owes(terms, state),
-                    child_states: state.child_states.as_ref().map(terms::list),
-                    first_round: terms.first_round(&state.name),
-                    evidence: terms.evidence(&state.name),
+                    owes: owes(rules, state),
+                    child_states: state.child_states.as_ref().map(effective::list),
+                    first_round: rules.first_round(&state.name),
+                    evidence: rules.evidence(&state.name),
                 })
                 .collect(),
             early: early(ruleset, self.investigation.meta().allow_early_terminal),
-            end: end(terms),
-            checks: checks(terms),
+            end: end(rules),
+            checks: checks(rules),
             text: text.to_owned(),
         }
     }
 }
 
 /// What a node in the state owes, by rounds: between the bounds of the rules nothing changes.
-fn owes(terms: Terms<'_>, state: &State) -> Vec<String> {
+fn owes(rules: EffectiveRules<'_>, state: &State) -> Vec<String> {
     let mut starts: Vec<u32> = vec![1];
     for rule in &state.children {
         starts.extend(rule.from_round);
@@ -81,7 +81,7 @@ fn owes(terms: Terms<'_>, state: &State) -> Vec<String> {
     starts.sort_unstable();
     starts.dedup();
     let mut spans: Vec<(u32, _)> =
-        starts.into_iter().map(|start| (start, terms.owed(&state.name, start))).collect();
+        starts.into_iter().map(|start| (start, rules.owed(&state.name, start))).collect();
     spans.dedup_by(|later, earlier| later.1 == earlier.1);
     let number = spans.len();
     let ends: Vec<Option<u32>> =
@@ -91,7 +91,7 @@ fn owes(terms: Terms<'_>, state: &State) -> Vec<String> {
         .zip(ends)
         .filter_map(|((start, owed), end)| {
             let (min, of) = owed?;
-            let what = format!("at least {}", terms::children(min, of));
+            let what = format!("at least {}", effective::children(min, of));
             Some(match end {
                 _ if number == 1 => what,
                 end => format!("{what} {}", in_rounds(start, end)),
@@ -118,7 +118,7 @@ fn early(ruleset: &Ruleset, allowed: bool) -> Vec<String> {
         .map(|rule| {
             let last = Some(rule.to_round).filter(|last| *last < LAST_ROUND);
             let rounds = in_rounds(rule.from_round.unwrap_or(1), last);
-            let states = terms::list(&rule.states);
+            let states = effective::list(&rule.states);
             let is = if rule.states.len() == 1 { "is" } else { "are" };
             match &rule.store_as {
                 Some(state) => format!("{states} {is} stored as {state} {rounds}."),
@@ -128,29 +128,29 @@ fn early(ruleset: &Ruleset, allowed: bool) -> Vec<String> {
         .collect()
 }
 
-fn end(terms: Terms<'_>) -> Vec<String> {
-    let end = &terms.ruleset().end;
+fn end(rules: EffectiveRules<'_>) -> Vec<String> {
+    let end = &rules.ruleset().end;
     let mut sentences = vec![
-        format!("Round {} is reached.", terms.min_rounds()),
+        format!("Round {} is reached.", rules.min_rounds()),
         "Every open node has the children it needs, and no proposal is pending.".to_owned(),
     ];
     sentences
-        .extend(terms.min_depth().map(|depth| format!("The deepest node is in round {depth} or later.")));
+        .extend(rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later.")));
     sentences.extend(
         end.min_quality_percent
             .map(|percent| format!("The quality is at least {:.2}.", f64::from(percent) / 100.0)),
     );
-    for confirmation in &terms.ruleset().confirmations {
+    for confirmation in &rules.ruleset().confirmations {
         sentences.push(format!("No node is left in {}.", confirmation.state));
     }
     sentences
 }
 
-fn checks(terms: Terms<'_>) -> Vec<String> {
-    let ruleset = terms.ruleset();
+fn checks(rules: EffectiveRules<'_>) -> Vec<String> {
+    let ruleset = rules.ruleset();
     let mut sentences = Vec::new();
     let roots = &ruleset.roots;
-    match (terms.min_roots(), roots.max) {
+    match (rules.min_roots(), roots.max) {
         (1, Some(1)) => sentences.push("There is one root.".to_owned()),
         (min, Some(max)) => sentences.push(format!("There are {min} to {max} roots.")),
         (min, None) => sentences.push(format!(
@@ -160,11 +160,11 @@ fn checks(terms: Terms<'_>) -> Vec<String> {
         )),
     }
     sentences.extend(
-        terms.breadth().map(|(round, nodes)| format!("Round {round} should have {nodes} nodes or more.")),
+        rules.breadth().map(|(round, nodes)| format!("Round {round} should have {nodes} nodes or more.")),
     );
     sentences.extend(ruleset.batch_limit.map(|limit| format!("At most {limit} nodes are proposed at once.")));
     if let Some(evidence) = &ruleset.evidence {
-        let states = terms::list(&evidence.states);
+        let states = effective::list(&evidence.states);
         sentences.push(format!("{states} need evidence of {} characters or more.", evidence.min_characters));
     }
     if let Some(ratio) = &ruleset.terminal_ratio {

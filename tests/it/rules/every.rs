@@ -34,7 +34,7 @@ fn in_each(check: impl Fn(&str, Table)) {
         let mut table = Table::new(name);
         let open = file.ruleset.states.iter().find(|state| !state.terminal).unwrap().name.to_string();
         let ids: Vec<String> =
-            ('A'..).take(table.terms().min_roots() as usize).map(|letter| format!("R1.{letter}")).collect();
+            ('A'..).take(table.rules().min_roots() as usize).map(|letter| format!("R1.{letter}")).collect();
         let roots: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), "", open.as_str())).collect();
         table.grow(&roots);
         check(&open, table);
@@ -208,7 +208,7 @@ fn texts() {
     };
     assert_snapshot!(said(table.try_reclassify(request)), @"TEXT_TOO_LONG R2.A1: reason has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
     let request = End { conclusion: long(), agent_id: None };
-    let refused = end(&table.investigation, &table.terms(), request, table.now).unwrap_err();
+    let refused = end(&table.investigation, &table.rules(), request, table.now).unwrap_err();
     assert_snapshot!(told(&refused.errors[refused.errors.len() - 1..]), @"TEXT_TOO_LONG: conclusion has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
 }
 
@@ -233,7 +233,7 @@ fn a_second_conclusion_is_not_stored_unseen() {
     let table = ended();
     let again = |conclusion: Option<&str>| {
         let request = End { conclusion: conclusion.map(str::to_owned), agent_id: None };
-        said(end(&table.investigation, &table.terms(), request, table.now))
+        said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");
     assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It was ended at 2026-01-05T09:02:00.000Z already; this conclusion was not stored. To replace it, reclassify a node to another, open state, and end it again.");
@@ -286,7 +286,7 @@ fn a_fault_rejects_the_whole_batch_and_all_faults_are_told() {
         nodes: vec![new("R2.A2", "R1.A"), new("R4.A", "R9.A"), NewNode::default()],
         withdraw: vec![],
     };
-    let refused = propose(&table.investigation, &table.terms(), request, table.now).unwrap_err();
+    let refused = propose(&table.investigation, &table.rules(), request, table.now).unwrap_err();
     assert_snapshot!(told(&refused.errors), @"
     PARENT_NOT_FOUND R4.A: The parent `R9.A` is not a committed node. Use the id of a committed node, or null for a root in round 1.
     MISSING_TITLE: A node has no title. Give it a title of one line.
@@ -385,7 +385,7 @@ fn findings_that_say_nothing() {
 fn blockers_do_not_ask_to_propose_what_is_pending() {
     let mut table = Table::new("single-root");
     let advice = |table: &Table| {
-        let blockers = tree_of_thoughts::decide::standing::blockers(&table.investigation, &table.terms());
+        let blockers = tree_of_thoughts::decide::standing::blockers(&table.investigation, &table.rules());
         let said =
             blockers.iter().map(|it| format!("{}: {}", it.code, it.suggestion.clone().unwrap_or_default()));
         said.collect::<Vec<_>>().join("\n")
@@ -435,7 +435,7 @@ fn doubts_can_be_off_or_refuse() {
     for file in builtin::all() {
         let mut table = Table::started(&file.ruleset.name, Start::default());
         let ids = ["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"];
-        let number = table.terms().min_roots().max(1) as usize;
+        let number = table.rules().min_roots().max(1) as usize;
         let nodes: Vec<(&str, &str)> = ids[..number].iter().map(|id| (*id, "")).collect();
         table.propose(&nodes);
         let open = file.ruleset.states[0].name.to_string();
@@ -496,7 +496,7 @@ fn has_children() {
     assert_eq!(codes(&table.reclassify("R2.A1", "DEAD")), ["EARLY_STATE"]);
     in_each(|_, mut table| {
         let state =
-            table.terms().ruleset().states.iter().find(|state| state.terminal).unwrap().name.to_string();
+            table.rules().ruleset().states.iter().find(|state| state.terminal).unwrap().name.to_string();
         table.propose(&[("R2.A1", "R1.A")]);
         assert!(table.reclassify("R1.A", &state).starts_with("HAS_CHILDREN R1.A"), "{state}");
     });

@@ -112,7 +112,7 @@ fn a_child_confirms_or_refutes() {
     let said = table.commit(&[("R4.A1a3", "DEAD"), ("R4.A1a2", "VALID")]);
     assert_eq!(said.lines().next().unwrap(), "R3.A1a VALID_PENDING -> VALID", "the first by id decides");
     assert!(!table.blockers().contains("AWAITING_CONFIRMATION"));
-    let found = results(&table.investigation, &table.terms());
+    let found = results(&table.investigation, &table.rules());
     let verified: Vec<(String, String)> = found
         .solutions
         .iter()
@@ -198,7 +198,7 @@ fn quality_too_low() {
     assert_snapshot!(table.end(), @"QUALITY_TOO_LOW: The quality is 0.46, below 0.50: depth 0.80, breadth 0.42, balance 0.00, exploration 0.50. Rule alternatives out, with evidence.");
     table.reclassify("R4.A1b1", "DEAD");
     assert_eq!(table.end(), "");
-    assert!(quality(&table.investigation, &table.terms()).composite_score >= 0.5);
+    assert!(quality(&table.investigation, &table.rules()).composite_score >= 0.5);
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn what_a_child_confirmed_is_verified_only_while_the_child_stands() {
     let mut table = pending();
     table.grow(&[("R4.A1a1", "R3.A1a", "VALID")]);
     let verified = |table: &Table| {
-        let found = results(&table.investigation, &table.terms());
+        let found = results(&table.investigation, &table.rules());
         let solution = found.solutions.iter().find(|solution| solution.node.id.as_str() == "R3.A1a");
         solution.unwrap().verified_by.iter().map(ToString::to_string).collect::<Vec<_>>()
     };

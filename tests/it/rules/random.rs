@@ -16,7 +16,7 @@ use tree_of_thoughts::format::message;
 use tree_of_thoughts::graph;
 use tree_of_thoughts::mcp::Service;
 use tree_of_thoughts::ruleset::instructions::instructions;
-use tree_of_thoughts::ruleset::{Library, Terms};
+use tree_of_thoughts::ruleset::{EffectiveRules, Library};
 use tree_of_thoughts::store::{Snapshot, Store};
 use tree_of_thoughts::world::World;
 
@@ -101,11 +101,11 @@ impl Bench {
     }
 
     /// Where a number points: below a committed node, mostly an open one, or among the roots.
-    fn parent(investigation: &Investigation, terms: &Terms, at: u8) -> Option<NodeId> {
+    fn parent(investigation: &Investigation, rules: &EffectiveRules, at: u8) -> Option<NodeId> {
         let any_state = at.is_multiple_of(16);
         let places: Vec<_> = investigation
             .committed()
-            .filter(|(_, state)| any_state || !terms.is_terminal(state))
+            .filter(|(_, state)| any_state || !rules.is_terminal(state))
             .map(|(node, _)| node.id.clone())
             .collect();
         places.get(at as usize % (places.len() + 1)).cloned()
@@ -147,8 +147,8 @@ impl Bench {
             Call::Propose { parent, steps, withdraw, wild } => {
                 let parent = {
                     let ruleset = &before.ruleset.as_ref().unwrap().ruleset;
-                    let terms = Terms::new(ruleset, investigation.meta());
-                    Bench::parent(investigation, &terms, *parent)
+                    let rules = EffectiveRules::new(ruleset, investigation.meta());
+                    Bench::parent(investigation, &rules, *parent)
                 };
                 // Mostly ids that are free, else any of the five.
                 let any = (0..5).map(|step| Bench::child(parent.as_ref(), step));
@@ -169,8 +169,8 @@ impl Bench {
                     nodes: ids.into_iter().map(node).collect(),
                     withdraw: withdraw.iter().map(|at| pick(&pending, *at)).collect(),
                 };
-                self.service.write(&self.id, |investigation, terms, now| {
-                    propose(investigation, terms, request.clone(), now)
+                self.service.write(&self.id, |investigation, rules, now| {
+                    propose(investigation, rules, request.clone(), now)
                 })
             }
             Call::Commit { first, states: chosen, evidence: given, agent } => {
@@ -188,8 +188,8 @@ impl Bench {
                         ..Finding::default()
                     })
                     .collect();
-                self.service.write(&self.id, |investigation, terms, now| {
-                    commit(investigation, terms, results.clone(), now)
+                self.service.write(&self.id, |investigation, rules, now| {
+                    commit(investigation, rules, results.clone(), now)
                 })
             }
             Call::Reclassify { node, state, evidence: given } => {
@@ -199,13 +199,13 @@ impl Bench {
                     evidence: evidence(*given),
                     ..Reclassify::default()
                 };
-                self.service.write(&self.id, |investigation, terms, now| {
-                    reclassify(investigation, terms, request.clone(), now)
+                self.service.write(&self.id, |investigation, rules, now| {
+                    reclassify(investigation, rules, request.clone(), now)
                 })
             }
             Call::End => self
                 .service
-                .write(&self.id, |investigation, terms, now| end(investigation, terms, End::default(), now)),
+                .write(&self.id, |investigation, rules, now| end(investigation, rules, End::default(), now)),
         };
         let after = self.snapshot();
         match written {
@@ -226,26 +226,26 @@ impl Bench {
     fn check(&self, snapshot: &Snapshot) -> Result<(), TestCaseError> {
         let ruleset = snapshot.ruleset.as_ref().unwrap();
         let investigation = &snapshot.investigation;
-        let terms = Terms::new(&ruleset.ruleset, investigation.meta());
-        prop_assert_eq!(at_odds(investigation, &terms), Vec::new());
+        let rules = EffectiveRules::new(&ruleset.ruleset, investigation.meta());
+        prop_assert_eq!(at_odds(investigation, &rules), Vec::new());
         let mut spellings: Vec<String> =
             investigation.nodes().map(|node| node.id.as_str().to_ascii_lowercase()).collect();
         spellings.sort();
         spellings.dedup();
         prop_assert_eq!(spellings.len(), investigation.nodes().count());
-        let blocked = blockers(investigation, &terms);
+        let blocked = blockers(investigation, &rules);
         if investigation.conclusion().is_some() {
             prop_assert!(blocked.is_empty());
         }
-        let ended = end(investigation, &terms, End::default(), self.service.now().map_err(|_| ()).unwrap());
+        let ended = end(investigation, &rules, End::default(), self.service.now().map_err(|_| ()).unwrap());
         prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
-        let outlook = outlook(investigation, &terms);
+        let outlook = outlook(investigation, &rules);
         prop_assert!(!outlook.next_action.is_empty());
-        prop_assert_eq!(outlook.blockers, blockers(investigation, &terms));
-        let _ = results(investigation, &terms);
+        prop_assert_eq!(outlook.blockers, blockers(investigation, &rules));
+        let _ = results(investigation, &rules);
         let _ =
             (graph::dot(investigation, &ruleset.ruleset), graph::mermaid(investigation, &ruleset.ruleset));
-        prop_assert!(!instructions(&terms).is_empty());
+        prop_assert!(!instructions(&rules).is_empty());
         Ok(())
     }
 

@@ -147,7 +147,7 @@ fn the_end_is_in_round_five_and_an_answer_may_be_unverified() {
     table.reclassify("R5.A1a1a", "VERIFY");
     assert_eq!(table.end(), "");
     let verified =
-        |table: &Table| results(&table.investigation, &table.terms()).solutions[0].verified_by.len();
+        |table: &Table| results(&table.investigation, &table.rules()).solutions[0].verified_by.len();
     assert_eq!(verified(&table), 1);
     table.reclassify("R5.A1a1a", "EXPLORE");
     assert_eq!(verified(&table), 0);
@@ -188,6 +188,6 @@ fn early_states_and_minimum_rounds_are_fixed_at_the_start() {
 
 #[test]
 fn exhaustive_asks_for_more_children() {
-    assert_eq!(Table::in_mode("single-root", "exhaustive").terms().children_asked(), 3);
-    assert_eq!(Table::new("single-root").terms().children_asked(), 0);
+    assert_eq!(Table::in_mode("single-root", "exhaustive").rules().children_asked(), 3);
+    assert_eq!(Table::new("single-root").rules().children_asked(), 0);
 }

@@ -10,7 +10,7 @@ use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
-use tree_of_thoughts::ruleset::{Library, RulesetFile, Terms};
+use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 
 /// Evidence that is long enough for every built-in ruleset.
 pub const EVIDENCE: &str = "Measured three times on the same machine, with the same result each time.";
@@ -81,8 +81,8 @@ impl Table {
         Table { ruleset: Arc::new(file), investigation: Investigation::new(meta), now }
     }
 
-    pub fn terms(&self) -> Terms<'_> {
-        Terms::new(&self.ruleset.ruleset, self.investigation.meta())
+    pub fn rules(&self) -> EffectiveRules<'_> {
+        EffectiveRules::new(&self.ruleset.ruleset, self.investigation.meta())
     }
 
     pub fn sleep(&mut self, seconds: i64) {
@@ -91,22 +91,22 @@ impl Table {
 
     pub fn try_propose(&mut self, nodes: Vec<NewNode>, withdraw: &[&str]) -> Result<Decision, Rejection> {
         let withdraw = withdraw.iter().map(|id| (*id).to_owned()).collect();
-        let decision = propose(&self.investigation, &self.terms(), Propose { nodes, withdraw }, self.now)?;
+        let decision = propose(&self.investigation, &self.rules(), Propose { nodes, withdraw }, self.now)?;
         Ok(self.apply(decision))
     }
 
     pub fn try_commit(&mut self, results: Vec<Finding>) -> Result<Decision, Rejection> {
-        let decision = commit(&self.investigation, &self.terms(), results, self.now)?;
+        let decision = commit(&self.investigation, &self.rules(), results, self.now)?;
         Ok(self.apply(decision))
     }
 
     pub fn try_reclassify(&mut self, request: Reclassify) -> Result<Decision, Rejection> {
-        let decision = reclassify(&self.investigation, &self.terms(), request, self.now)?;
+        let decision = reclassify(&self.investigation, &self.rules(), request, self.now)?;
         Ok(self.apply(decision))
     }
 
     pub fn try_end(&mut self) -> Result<Decision, Rejection> {
-        let decision = end(&self.investigation, &self.terms(), End::default(), self.now)?;
+        let decision = end(&self.investigation, &self.rules(), End::default(), self.now)?;
         Ok(self.apply(decision))
     }
 
@@ -161,15 +161,15 @@ impl Table {
 
     /// What blocks the end.
     pub fn blockers(&self) -> String {
-        told(&blockers(&self.investigation, &self.terms()))
+        told(&blockers(&self.investigation, &self.rules()))
     }
 
     pub fn next_round(&self) -> NextRound {
-        outlook(&self.investigation, &self.terms()).next_round.unwrap()
+        outlook(&self.investigation, &self.rules()).next_round.unwrap()
     }
 
     pub fn next_action(&self) -> String {
-        outlook(&self.investigation, &self.terms()).next_action
+        outlook(&self.investigation, &self.rules()).next_action
     }
 }
 

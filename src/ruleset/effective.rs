@@ -65,7 +65,7 @@ impl Children {
 
 /// The rules in force for one investigation.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct EffectiveRules<'a> {
     ruleset: &'a Ruleset,
     mode: Option<&'a Mode>,
     min_rounds: u32,
@@ -97,10 +97,10 @@ impl Requirement {
     }
 }
 
-impl<'a> Terms<'a> {
-    /// The terms of an investigation.
+impl<'a> EffectiveRules<'a> {
+    /// The rules of an investigation.
     pub fn new(ruleset: &'a Ruleset, meta: &Meta) -> Self {
-        Terms {
+        EffectiveRules {
             ruleset,
             mode: ruleset.mode(&meta.mode),
             min_rounds: meta.min_rounds,
@@ -110,11 +110,11 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// The terms of an investigation that chooses nothing for itself.
+    /// The rules of an investigation that chooses nothing for itself.
     pub fn by_default(ruleset: &'a Ruleset) -> Self {
         let mode = ruleset.modes.first();
         let min_rounds = mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
-        Terms {
+        EffectiveRules {
             ruleset,
             mode,
             min_rounds,
@@ -126,7 +126,7 @@ impl<'a> Terms<'a> {
 
     /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
     pub fn refusing_secrets(self) -> Self {
-        Terms { secrets: Severity::Reject, ..self }
+        EffectiveRules { secrets: Severity::Reject, ..self }
     }
 
     /// What is done about a text that holds what looks like a credential.

@@ -1,12 +1,12 @@
-//! Which nodes stand on which picture. A small tree is one sheet; a large one is an overview and a sheet for each
-//! branch that was cut off there, and so on below, like the sheets of a map.
+//! Which nodes stand on which picture. A small tree is one page; a large one is an overview and a page for each
+//! branch that was cut off there, and so on below, like the pages of a map.
 //!
 //! # Guarantees
 //!
-//! - Every node stands on exactly one sheet as a root of the tree or as a child of what stands there, and once more
-//!   as the root of its own sheet if it was cut off.
-//! - A sheet has at most `limit` cards. A family that is larger than that is spread over several
-//!   sheets, each with the parent.
+//! - Every node stands on exactly one page as a root of the tree or as a child of what stands there, and once more
+//!   as the root of its own page if it was cut off.
+//! - A page has at most `limit` cards. A family that is larger than that is spread over several
+//!   pages, each with the parent.
 //! - A branch is cut off only where there is enough below for a picture of its own ([`LEAST_BRANCHES`]).
 //! - The ways to verified solutions are followed first; then the tree is followed level by level, as far as it fits.
 //! - The time is linear in the number of nodes, but for the queue's logarithm; nothing recurses.
@@ -15,24 +15,24 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::domain::{Investigation, Node, NodeId};
-use crate::ruleset::{Role, Terms};
+use crate::ruleset::{EffectiveRules, Role};
 
 /// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
-/// sheet's root fit the sheet.
+/// page's root fit the page.
 const LEAST_BRANCHES: [usize; 3] = [24, 12, 6];
 /// Below this nothing is cut off, whatever the family.
 const LEAST_BRANCH: usize = LEAST_BRANCHES[2];
 
 /// The pictures of one investigation.
 #[derive(Debug)]
-pub struct Sheets<'i> {
+pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
     /// All nodes, in preorder: what is below a node follows it.
     pub(super) items: Vec<Item<'i>>,
-    sheets: Vec<Sheet>,
-    /// The first sheet of the branch that was cut off at a node.
+    pages: Vec<Page>,
+    /// The first page of the branch that was cut off at a node.
     branches: Vec<Option<usize>>,
-    /// The sheet on which a node stands below its parent, or as a root of the tree.
+    /// The page on which a node stands below its parent, or as a root of the tree.
     homes: Vec<usize>,
 }
 
@@ -54,72 +54,72 @@ pub(super) struct Item<'i> {
 
 /// What stands on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sheet {
+pub struct Page {
     /// The node from which on it shows the tree; `None` from the roots on.
     pub root: Option<NodeId>,
     /// Which part of how many, from 1, where the children of `root` (or of a lone root, or the roots) do not fit one
-    /// sheet.
+    /// page.
     pub part: (usize, usize),
-    /// The sheet on which the branch was cut off.
+    /// The page on which the branch was cut off.
     pub up: Option<usize>,
     /// How many nodes it has cards for.
     pub shown: usize,
-    /// How many nodes below its cards stand on further sheets.
+    /// How many nodes below its cards stand on further pages.
     pub hidden: usize,
     /// The cards, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
 }
 
-impl<'i> Sheets<'i> {
+impl<'i> Pages<'i> {
     /// The pictures with at most `limit` cards each; `None` for one picture of everything. There is always at least
     /// one, which begins at the roots.
-    pub fn new(investigation: &'i Investigation, terms: &Terms<'_>, limit: Option<usize>) -> Self {
-        let items = items(investigation, terms);
-        let mut sheets = Sheets {
+    pub fn new(investigation: &'i Investigation, rules: &EffectiveRules<'_>, limit: Option<usize>) -> Self {
+        let items = items(investigation, rules);
+        let mut pages = Pages {
             investigation,
             branches: vec![None; items.len()],
             homes: vec![0; items.len()],
             items,
-            sheets: Vec::new(),
+            pages: Vec::new(),
         };
         // A branch that is too small to be cut off must always fit.
         let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
-        if sheets.items.len() <= limit {
-            let cards = (0..sheets.items.len()).collect();
-            sheets.sheets.push(Sheet {
+        if pages.items.len() <= limit {
+            let cards = (0..pages.items.len()).collect();
+            pages.pages.push(Page {
                 root: None,
                 part: (1, 1),
                 up: None,
-                shown: sheets.items.len(),
+                shown: pages.items.len(),
                 hidden: 0,
                 cards,
             });
-            return sheets;
+            return pages;
         }
-        // A lone root is the beginning of every sheet from the top; it alone would be no overview.
-        let lone = (sheets.children(None).count() == 1).then_some(0);
+        // A lone root is the beginning of every page from the top; it alone would be no overview.
+        let lone = (pages.children(None).count() == 1).then_some(0);
         let mut branches = VecDeque::from([(lone, None)]);
         while let Some((root, up)) = branches.pop_front() {
-            sheets.cut(root, up, limit, &mut branches);
+            pages.cut(root, up, limit, &mut branches);
         }
-        sheets
+        pages
     }
 
-    /// All sheets: the first one from the roots, then those that were cut off it, and so on.
-    pub fn sheets(&self) -> &[Sheet] {
-        &self.sheets
+    /// All pages: the first one from the roots, then those that were cut off it, and so on.
+    pub fn all(&self) -> &[Page] {
+        &self.pages
     }
 
-    /// The sheets that show other parts of the same, or other branches cut off the same sheet: before and after.
-    pub fn neighbours(&self, sheet: usize) -> (Option<usize>, Option<usize>) {
+    /// The pages that show other parts of the same, or other branches cut off the same page: before and after.
+    pub fn neighbours(&self, page: usize) -> (Option<usize>, Option<usize>) {
         let beside = |other: usize| {
-            let (one, other_sheet) = (self.sheets.get(sheet)?, self.sheets.get(other)?);
-            (one.up == other_sheet.up).then_some(other)
+            let (one, other_page) = (self.pages.get(page)?, self.pages.get(other)?);
+            (one.up == other_page.up).then_some(other)
         };
-        (sheet.checked_sub(1).and_then(beside), sheet.checked_add(1).and_then(beside))
+        (page.checked_sub(1).and_then(beside), page.checked_add(1).and_then(beside))
     }
 
-    /// Each node with the sheet on which it stands below its parent, in preorder.
+    /// Each node with the page on which it stands below its parent, in preorder.
     pub fn homes(&self) -> impl Iterator<Item = (&NodeId, usize)> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
@@ -134,10 +134,10 @@ impl<'i> Sheets<'i> {
         self.investigation.node(id).map(|node| node.title.as_str())
     }
 
-    /// The first sheet of what was cut off at this card of that sheet.
-    pub(super) fn continued(&self, sheet: &Sheet, item: usize) -> Option<usize> {
-        // On its own sheet the root is not cut off.
-        let is_root = sheet.root.as_ref() == Some(&self.items[item].node.id);
+    /// The first page of what was cut off at this card of that page.
+    pub(super) fn continued(&self, page: &Page, item: usize) -> Option<usize> {
+        // On its own page the root is not cut off.
+        let is_root = page.root.as_ref() == Some(&self.items[item].node.id);
         self.branches[item].filter(|_| !is_root)
     }
 
@@ -161,7 +161,7 @@ impl<'i> Sheets<'i> {
         self.children(parent).map(|child| self.weight(child, least)).sum()
     }
 
-    /// Makes the sheet, or the sheets, of one branch, and names the branches that are cut off them.
+    /// Makes the page, or the pages, of one branch, and names the branches that are cut off them.
     fn cut(
         &mut self,
         root: Option<usize>,
@@ -176,10 +176,10 @@ impl<'i> Sheets<'i> {
         let parts = families.len();
         let branch = root.filter(|_| up.is_some());
         if let Some(branch) = branch {
-            self.branches[branch] = Some(self.sheets.len());
+            self.branches[branch] = Some(self.pages.len());
         }
         for (part, family) in families.into_iter().enumerate() {
-            let number = self.sheets.len();
+            let number = self.pages.len();
             let (mut cards, cuts) = self.fill(&family, room, least);
             for card in &cards {
                 self.homes[*card] = number;
@@ -191,11 +191,11 @@ impl<'i> Sheets<'i> {
             branches.extend(cuts.into_iter().map(|cut| (Some(cut), Some(number))));
             let root = branch.map(|root| self.items[root].node.id.clone());
             let shown = cards.len();
-            self.sheets.push(Sheet { root, part: (part + 1, parts), up, shown, hidden, cards });
+            self.pages.push(Page { root, part: (part + 1, parts), up, shown, hidden, cards });
         }
     }
 
-    /// The children of a node, spread evenly over as many sheets as they need.
+    /// The children of a node, spread evenly over as many pages as they need.
     fn spread(&self, parent: Option<usize>, room: usize, least: usize) -> Vec<Vec<usize>> {
         let whole = self.weight_of_family(parent, least);
         let most = whole.div_ceil(whole.div_ceil(room).max(1));
@@ -215,7 +215,7 @@ impl<'i> Sheets<'i> {
         families
     }
 
-    /// The cards of a sheet with this family on it, but for the root, and those at which branches are cut off.
+    /// The cards of a page with this family on it, but for the root, and those at which branches are cut off.
     fn fill(&self, family: &[usize], room: usize, least: usize) -> (Vec<usize>, Vec<usize>) {
         let mut cards = Vec::new();
         let mut open = BinaryHeap::new();
@@ -234,7 +234,7 @@ impl<'i> Sheets<'i> {
         }
         let mut cuts = Vec::new();
         while let Some(Reverse((_, _, item))) = open.pop() {
-            // Once a sheet is half full, no small branches are cut off for what is further down.
+            // Once a page is half full, no small branches are cut off for what is further down.
             let [first, rest @ ..] = LEAST_BRANCHES;
             let leasts = [first].into_iter().chain(rest.into_iter().filter(|_| left > room / 2));
             let fitting = leasts
@@ -254,16 +254,16 @@ impl<'i> Sheets<'i> {
 }
 
 /// All nodes in preorder.
-fn items<'i>(investigation: &'i Investigation, terms: &Terms<'_>) -> Vec<Item<'i>> {
+fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Vec<Item<'i>> {
     let mut items: Vec<Item<'i>> = Vec::new();
     let mut stack: Vec<(&'i Node, Option<usize>)> =
         investigation.roots().map(|node| (node.as_ref(), None)).collect();
     stack.reverse();
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
-        let role = node.state().map(|state| terms.role(state));
+        let role = node.state().map(|state| rules.role(state));
         let verified =
-            (role == Some(Role::Solution)).then(|| !terms.verified_by(investigation, node).is_empty());
+            (role == Some(Role::Solution)).then(|| !rules.verified_by(investigation, node).is_empty());
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
         items.push(Item { node, parent, depth, below: 0, role, verified, on_path: false });
         let first = stack.len();
@@ -288,45 +288,45 @@ mod tests {
     use super::*;
     use crate::graph::samples;
 
-    fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Sheets<'i> {
-        let sheets = Sheets::new(investigation, &samples::terms(investigation), Some(limit));
-        check(&sheets, limit);
-        sheets
+    fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Pages<'i> {
+        let pages = Pages::new(investigation, &samples::rules(investigation), Some(limit));
+        check(&pages, limit);
+        pages
     }
 
-    /// Everything that sheets promise.
-    fn check(sheets: &Sheets<'_>, limit: usize) {
-        let mut times = vec![0; sheets.items.len()];
-        for (number, sheet) in sheets.sheets().iter().enumerate() {
-            assert!(sheet.shown <= limit, "{} cards", sheet.shown);
-            assert_eq!(sheet.shown, sheet.cards.len());
-            assert!(sheet.cards.is_sorted());
-            let root = sheet.root.as_ref().map(|_| sheet.cards[0]);
-            for card in &sheet.cards {
-                let parent = sheets.items[*card].parent;
+    /// Everything that pages promise.
+    fn check(pages: &Pages<'_>, limit: usize) {
+        let mut times = vec![0; pages.items.len()];
+        for (number, page) in pages.all().iter().enumerate() {
+            assert!(page.shown <= limit, "{} cards", page.shown);
+            assert_eq!(page.shown, page.cards.len());
+            assert!(page.cards.is_sorted());
+            let root = page.root.as_ref().map(|_| page.cards[0]);
+            for card in &page.cards {
+                let parent = pages.items[*card].parent;
                 if Some(*card) == root {
-                    assert_eq!(sheets.items[*card].node.id, *sheet.root.as_ref().unwrap());
-                    assert!(sheets.items[*card].below >= LEAST_BRANCH);
+                    assert_eq!(pages.items[*card].node.id, *page.root.as_ref().unwrap());
+                    assert!(pages.items[*card].below >= LEAST_BRANCH);
                     continue;
                 }
-                if parent.is_none() && sheet.part.0 > 1 && sheets.children(None).count() == 1 {
+                if parent.is_none() && page.part.0 > 1 && pages.children(None).count() == 1 {
                     continue;
                 }
                 times[*card] += 1;
-                assert_eq!(sheets.homes[*card], number);
-                assert!(parent.is_none_or(|parent| sheet.cards.contains(&parent)));
+                assert_eq!(pages.homes[*card], number);
+                assert!(parent.is_none_or(|parent| page.cards.contains(&parent)));
                 // Where a card's children are not shown, there is a way to them.
-                let shown = sheets.children(Some(*card)).filter(|child| sheet.cards.contains(child)).count();
-                if parent.is_none() && sheet.part.1 > 1 {
+                let shown = pages.children(Some(*card)).filter(|child| page.cards.contains(child)).count();
+                if parent.is_none() && page.part.1 > 1 {
                     continue;
                 }
-                let children = sheets.children(Some(*card)).count();
-                match sheets.continued(sheet, *card) {
+                let children = pages.children(Some(*card)).count();
+                match pages.continued(page, *card) {
                     None => assert_eq!(shown, children),
                     Some(next) => {
                         assert_eq!(shown, 0);
-                        assert_eq!(sheets.sheets()[next].root.as_ref(), Some(&sheets.items[*card].node.id));
-                        assert_eq!(sheets.sheets()[next].up, Some(number));
+                        assert_eq!(pages.all()[next].root.as_ref(), Some(&pages.items[*card].node.id));
+                        assert_eq!(pages.all()[next].up, Some(number));
                     }
                 }
             }
@@ -335,25 +335,25 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_one_sheet() {
+    fn what_fits_is_one_page() {
         let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
-        let sheets = cut(&tree, 150);
-        assert_eq!(sheets.sheets().len(), 1);
-        assert_eq!((sheets.sheets()[0].shown, sheets.sheets()[0].hidden), (150, 0));
+        let pages = cut(&tree, 150);
+        assert_eq!(pages.all().len(), 1);
+        assert_eq!((pages.all()[0].shown, pages.all()[0].hidden), (150, 0));
         let none = samples::build(&[]);
-        assert_eq!(cut(&none, 150).sheets().len(), 1);
+        assert_eq!(cut(&none, 150).all().len(), 1);
     }
 
     #[test]
     fn a_large_tree_is_an_overview_and_branches() {
         let tree = samples::tree(&samples::complete(1000, 3), |_| Some("EXPLORE"));
-        let sheets = cut(&tree, 150);
-        let [overview, branches @ ..] = sheets.sheets() else { panic!() };
+        let pages = cut(&tree, 150);
+        let [overview, branches @ ..] = pages.all() else { panic!() };
         assert_eq!((overview.shown, overview.hidden), (142, 858));
         let sizes: Vec<usize> = branches.iter().map(|branch| branch.shown).collect();
         assert_eq!(sizes, vec![40; 22]);
-        assert_eq!(sheets.neighbours(1), (None, Some(2)));
-        assert_eq!(sheets.neighbours(branches.len()), (Some(branches.len() - 1), None));
+        assert_eq!(pages.neighbours(1), (None, Some(2)));
+        assert_eq!(pages.neighbours(branches.len()), (Some(branches.len() - 1), None));
     }
 
     #[test]
@@ -364,8 +364,8 @@ mod tests {
             .chain((0..5).flat_map(|branch| [Some(0)].into_iter().chain(vec![Some(1 + branch * 11); 10])))
             .collect();
         let tree = samples::tree(&parents, |_| Some("EXPLORE"));
-        let sheets = cut(&tree, 40);
-        let shown: Vec<usize> = sheets.sheets().iter().map(|sheet| sheet.shown).collect();
+        let pages = cut(&tree, 40);
+        let shown: Vec<usize> = pages.all().iter().map(|page| page.shown).collect();
         assert_eq!(shown, [36, 11, 11], "all five are on the overview, three of them whole");
     }
 
@@ -373,19 +373,19 @@ mod tests {
     fn a_wide_family_is_spread_evenly() {
         let wide: Vec<Option<usize>> = (0..1001_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
         let tree = samples::tree(&wide, |_| Some("EXPLORE"));
-        let sheets = cut(&tree, 150);
-        let shown: Vec<usize> = sheets.sheets().iter().map(|sheet| sheet.shown).collect();
+        let pages = cut(&tree, 150);
+        let shown: Vec<usize> = pages.all().iter().map(|page| page.shown).collect();
         assert_eq!(shown, [144, 144, 144, 144, 144, 144, 143]);
-        assert_eq!(sheets.sheets()[2].part, (3, 7));
+        assert_eq!(pages.all()[2].part, (3, 7));
         let roots = samples::tree(&vec![None; 301], |_| Some("EXPLORE"));
-        assert_eq!(cut(&roots, 150).sheets().len(), 3);
+        assert_eq!(cut(&roots, 150).all().len(), 3);
     }
 
     #[test]
-    fn a_deep_chain_goes_on_from_sheet_to_sheet() {
+    fn a_deep_chain_goes_on_from_page_to_page() {
         let chain: Vec<Option<usize>> = (0..5000_usize).map(|node| node.checked_sub(1)).collect();
         let tree = samples::tree(&chain, |_| Some("EXPLORE"));
-        assert_eq!(cut(&tree, 150).sheets().len(), 34);
+        assert_eq!(cut(&tree, 150).all().len(), 34);
     }
 
     #[test]
@@ -398,10 +398,10 @@ mod tests {
             node if node == deepest + 1 => Some("VERIFY"),
             _ => Some("EXPLORE"),
         });
-        let sheets = cut(&tree, 150);
-        let verified: Vec<&NodeId> = sheets.verified().collect();
+        let pages = cut(&tree, 150);
+        let verified: Vec<&NodeId> = pages.verified().collect();
         assert_eq!(verified.len(), 1);
-        assert!(sheets.homes().any(|home| home == (verified[0], 0)));
+        assert!(pages.homes().any(|home| home == (verified[0], 0)));
     }
 
     proptest! {
