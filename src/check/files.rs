@@ -2,6 +2,7 @@
 
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, key_line};
+use crate::domain::Code;
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
 use crate::ruleset::builtin;
@@ -17,7 +18,7 @@ pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
         round_trip(path, text, &mut findings);
         for suspect in suspects(text) {
             findings.push(
-                Finding::new(Warning, "SECRET_SUSPECTED", format!("It seems to hold {}.", suspect.kind))
+                Finding::new(Warning, Code::SecretSuspected, format!("It seems to hold {}.", suspect.kind))
                     .at(path, Some(suspect.line))
                     .suggest("If it is real, have it revoked: git keeps what was committed."),
             );
@@ -28,7 +29,7 @@ pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
         _ => findings.push(
             Finding::new(
                 Warning,
-                "LINE_ENDINGS",
+                Code::LineEndings,
                 "Nothing keeps git from changing the line endings of the files in a checkout.",
             )
             .at(layout::ATTRIBUTES, None)
@@ -42,7 +43,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
     let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {
-        return Finding::new(Warning, "STRAY_FILE", reason)
+        return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
             .suggest("Keep files of your own outside of nodes/.");
     }
@@ -50,15 +51,15 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     let text = subject.text(&fault.path);
     match text.and_then(|text| Some((text, node_file::read(text).ok()?))) {
         Some((_, node)) if subject.snapshot.investigation.node(&node.id).is_some() => {
-            Finding::new(Error, "DUPLICATE_ID", reason).at(&fault.path, None)
+            Finding::new(Error, Code::DuplicateId, reason).at(&fault.path, None)
         }
         Some((text, node)) if layout::node(&node.id) == fault.path => {
             let line = fault.line.or_else(|| key_line(text, "parent")).or_else(|| key_line(text, "id"));
-            Finding::new(Error, "MISPLACED_NODE", reason).at(&fault.path, line)
+            Finding::new(Error, Code::MisplacedNode, reason).at(&fault.path, line)
         }
-        Some((text, _)) => Finding::new(Error, "UNREADABLE_FILE", reason)
+        Some((text, _)) => Finding::new(Error, Code::UnreadableFile, reason)
             .at(&fault.path, fault.line.or_else(|| key_line(text, "id"))),
-        None => Finding::new(Error, "UNREADABLE_FILE", reason).at(&fault.path, fault.line),
+        None => Finding::new(Error, Code::UnreadableFile, reason).at(&fault.path, fault.line),
     }
 }
 
@@ -68,7 +69,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
         Ok(file) => file,
         Err(fault) => {
             findings.push(
-                Finding::new(Error, "INVALID_RULESET", format!("{}.", fault.reason.trim_end_matches('.')))
+                Finding::new(Error, Code::InvalidRuleset, format!("{}.", fault.reason.trim_end_matches('.')))
                     .at(&fault.path, fault.line)
                     .suggest("No call is judged until it is mended, by hand and with a commit."),
             );
@@ -80,7 +81,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
         findings.push(
             Finding::new(
                 Warning,
-                "RULESET_NAME",
+                Code::RulesetName,
                 format!("It is {}, but the investigation says {}.", file.ruleset.name, meta.ruleset),
             )
             .at(layout::RULESET, line("name")),
@@ -91,7 +92,7 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
         findings.push(
             Finding::new(
                 Warning,
-                "RULESET_DIFFERS",
+                Code::RulesetDiffers,
                 format!(
                     "It calls itself {}, but its rules are not those of this program.",
                     file.ruleset.name
@@ -114,7 +115,7 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
             findings.push(
                 Finding::new(
                     Error,
-                    "ID_CASE_COLLISION",
+                    Code::IdCaseCollision,
                     format!("It differs from {} only in letter case.", pair[0]),
                 )
                 .at(pair[1], subject.text(pair[1]).and_then(|text| key_line(text, "id")))
@@ -141,7 +142,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
     findings.push(
         Finding::new(
             Warning,
-            "EDITED_FILE",
+            Code::EditedFile,
             "This line is not as this program writes it; the next call on the node will lay it out anew.",
         )
         .at(path, Some(same as u64 + 1)),

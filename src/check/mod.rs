@@ -14,12 +14,11 @@ mod files;
 mod story;
 mod tree;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::domain::NodeId;
+use crate::domain::{Code, NodeId};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
 use crate::store::{CommitId, HistoryEntry, Snapshot, Store, StoreError};
@@ -52,7 +51,7 @@ pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What it is, to act on.
-    pub code: Cow<'static, str>,
+    pub code: Code,
     /// The file in the repository, where it is about one.
     pub path: Option<String>,
     /// The line in the file, from 1, where it is known.
@@ -97,10 +96,10 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
 
 impl Finding {
     /// A finding without a place.
-    fn new(severity: Severity, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+    fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
         Finding {
             severity,
-            code: code.into(),
+            code,
             path: None,
             line: None,
             commit: None,

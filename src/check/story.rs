@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
-use crate::domain::{Author, Happening, NodeId};
+use crate::domain::{Author, Code, Happening, NodeId};
 use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
@@ -49,14 +49,14 @@ fn one_commit(
     for fault in &entry.faults {
         findings.push(Finding::new(
             Note,
-            "UNREADABLE_CHANGE",
+            Code::UnreadableChange,
             format!("It changed a file that can't be read: {fault}."),
         ));
     }
     for path in entry.paths.iter().filter(|_| !first) {
         let (code, what) = match layout::place(path) {
-            Place::Meta => ("TERMS_CHANGED", "what tot_start fixed for good"),
-            Place::Ruleset => ("RULESET_CHANGED", "the rules that every call is judged by"),
+            Place::Meta => (Code::TermsChanged, "what tot_start fixed for good"),
+            Place::Ruleset => (Code::RulesetChanged, "the rules that every call is judged by"),
             _ => continue,
         };
         findings.push(
@@ -65,16 +65,16 @@ fn one_commit(
         );
     }
     if entry.parents.len() > 1 {
-        findings.push(Finding::new(Note, "MERGE", format!("A merge: {}", entry.subject())));
+        findings.push(Finding::new(Note, Code::Merge, format!("A merge: {}", entry.subject())));
         return;
     }
     let Some(tool) = tool else {
-        findings.push(Finding::new(Note, "COMMIT_BY_HAND", format!("Not a call: {}", entry.subject())));
+        findings.push(Finding::new(Note, Code::CommitByHand, format!("Not a call: {}", entry.subject())));
         return;
     };
     let mut wrong = |message: String| {
         findings.push(
-            Finding::new(Error, "NOT_ONE_CALL", message)
+            Finding::new(Error, Code::NotOneCall, message)
                 .suggest("It was amended, squashed or written by hand: see it with `git show`."),
         );
     };
@@ -125,7 +125,7 @@ fn one_commit(
     {
         findings.push(Finding::new(
             Error,
-            "BATCH_OVERFLOW",
+            Code::BatchOverflow,
             format!("It proposes {proposed} nodes; the ruleset allows {limit}."),
         ));
     }
@@ -205,7 +205,7 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
         findings.push(
             Finding::new(
                 Warning,
-                "ENDED_TAG_MISSING",
+                Code::EndedTagMissing,
                 "It ends the investigation, but no tag ended/N is on it.",
             )
             .in_commit(end.commit)
@@ -217,7 +217,7 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
             findings.push(
                 Finding::new(
                     Warning,
-                    "ENDED_TAG_ELSEWHERE",
+                    Code::EndedTagElsewhere,
                     format!("The tag {tag} is on this commit, which does not end the investigation."),
                 )
                 .in_commit(entry.commit),

@@ -4,7 +4,7 @@
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, confirm, standing};
-use crate::domain::{Author, Classification, Investigation, Node, StateName, Timestamp};
+use crate::domain::{Author, Classification, Code, Investigation, Node, StateName, Timestamp};
 use crate::format::layout;
 use crate::ruleset::{EffectiveRules, effective};
 
@@ -47,14 +47,14 @@ impl Check<'_> {
         let meta = self.investigation.meta();
         let ruleset = self.rules.ruleset();
         let text = self.subject.text(layout::META).unwrap_or_default();
-        let mut found = |severity, code: &'static str, key: &str, message: String| {
+        let mut found = |severity, code: Code, key: &str, message: String| {
             self.findings.push(Finding::new(severity, code, message).at(layout::META, key_line(text, key)));
         };
         if !ruleset.mode_names().contains(&meta.mode.as_str()) {
             let modes = effective::list(ruleset.mode_names());
             found(
                 Error,
-                "UNKNOWN_MODE",
+                Code::UnknownMode,
                 "mode",
                 format!("{} has no mode `{}`; it has {modes}.", ruleset.name, meta.mode),
             );
@@ -65,14 +65,14 @@ impl Check<'_> {
         if meta.min_rounds < if lowered { 1 } else { least } {
             let message =
                 format!("minRounds is {}, below what {} asks for, {least}.", meta.min_rounds, ruleset.name);
-            found(Error, "MIN_ROUNDS_LOWERED", "minRounds", message);
+            found(Error, Code::MinRoundsLowered, "minRounds", message);
         }
         if !ruleset.roots.min_is_chosen && meta.min_roots != ruleset.roots.min {
             let message = format!(
                 "minRoots is {}, but {} has a fixed number of {}.",
                 meta.min_roots, ruleset.name, ruleset.roots.min
             );
-            found(Error, "MIN_ROOTS_CHANGED", "minRoots", message);
+            found(Error, Code::MinRootsChanged, "minRoots", message);
         }
         if meta.allow_early_terminal
             && !ruleset.has_conversions()
@@ -80,14 +80,14 @@ impl Check<'_> {
         {
             let message =
                 format!("{} stores no state as another one, so there is nothing to allow.", ruleset.name);
-            found(Error, "EARLY_TERMINAL_ALLOWED", "allowEarlyTerminal", message);
+            found(Error, Code::EarlyTerminalAllowed, "allowEarlyTerminal", message);
         }
         let folder = self.subject.snapshot.path.file_name().and_then(|name| name.to_str());
         let named = folder.and_then(|name| name.parse::<crate::domain::SessionId>().ok());
         if let Some(named) = named.filter(|named| *named != meta.id) {
             found(
                 Error,
-                "FOLDER_NAME",
+                Code::FolderName,
                 "id",
                 format!("Its folder is named {named}, so it is found by the wrong id."),
             );
@@ -105,19 +105,19 @@ impl Check<'_> {
             for root in ordinary.iter().filter(|root| !ids.contains(&root.id)) {
                 let message =
                     format!("{} can't be a root in {name}: its root is {}.", root.id, effective::list(ids));
-                self.at(root, "id", Finding::new(Error, "INVALID_ROOT_ID", message));
+                self.at(root, "id", Finding::new(Error, Code::InvalidRootId, message));
             }
         }
         if let Some(most) = rule.max.map(|max| max as usize) {
             for root in ordinary.iter().skip(most) {
                 let message = format!("{name} allows {most}, and there are {}.", ordinary.len());
-                self.at(root, "id", Finding::new(Error, "TOO_MANY_ROOTS", message));
+                self.at(root, "id", Finding::new(Error, Code::TooManyRoots, message));
             }
         }
         let least = self.rules.min_roots() as usize;
         if !roots.is_empty() && ordinary.len() + excused.len() < least {
             let message = format!("There are {} roots; {least} were asked for.", roots.len());
-            self.at(&roots[0], "id", Finding::new(Warning, "INSUFFICIENT_ROOTS", message));
+            self.at(&roots[0], "id", Finding::new(Warning, Code::InsufficientRoots, message));
         }
     }
 
@@ -139,15 +139,15 @@ impl Check<'_> {
             self.at(
                 node,
                 "title",
-                Finding::new(Error, "MISSING_TITLE", format!("{} has no title.", node.id)),
+                Finding::new(Error, Code::MissingTitle, format!("{} has no title.", node.id)),
             );
         } else if node.title.chars().count() > TITLE_MAX {
             let message = format!("The title has more than {TITLE_MAX} characters.");
-            self.at(node, "title", Finding::new(Warning, "TEXT_TOO_LONG", message));
+            self.at(node, "title", Finding::new(Warning, Code::TextTooLong, message));
         }
         if node.proposed_at < self.investigation.meta().started_at {
             let message = format!("{} was proposed before the investigation began.", node.id);
-            self.at(node, "proposedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+            self.at(node, "proposedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
         let investigation = self.investigation;
         if let Some(parent) = node.parent.as_ref().and_then(|parent| investigation.node(parent)) {
@@ -166,12 +166,12 @@ impl Check<'_> {
         if !extends {
             let message =
                 format!("The suffix of {} does not extend that of its parent {}.", node.id, parent.id);
-            self.at(node, "parent", Finding::new(Error, "ID_PARENT_MISMATCH", message));
+            self.at(node, "parent", Finding::new(Error, Code::IdParentMismatch, message));
         }
         let Some(above) = &parent.classification else { return };
         if node.proposed_at < above.committed_at {
             let message = format!("{} was proposed before its parent {} was committed.", node.id, parent.id);
-            self.at(node, "proposedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+            self.at(node, "proposedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
         let state = above.current_state();
         if self.rules.is_terminal(state) {
@@ -179,14 +179,14 @@ impl Check<'_> {
             if above.promoted_by().is_none() {
                 let message =
                     format!("{} is below {}, which is {state} and takes no children.", node.id, parent.id);
-                let finding = Finding::new(Error, "TERMINAL_PARENT", message)
+                let finding = Finding::new(Error, Code::TerminalParent, message)
                     .suggest(format!("Revive {} with tot_reclassify.", parent.id));
                 self.at(node, "parent", finding);
             }
         } else if let Some(own) = node.state().filter(|own| !self.rules.allows_child(state, own)) {
             let allowed = effective::list(self.rules.child_states(state).unwrap_or_default());
             let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
-            let finding = Finding::new(Error, "INVALID_CHILD_STATE", message)
+            let finding = Finding::new(Error, Code::InvalidChildState, message)
                 .suggest(format!("Allowed under {state}: {allowed}."));
             self.at(node, "state", finding);
         }
@@ -216,13 +216,13 @@ impl Check<'_> {
                 "{} was committed as {state} in round {round}, where a commit {would}: {when}.",
                 node.id
             );
-            self.at(node, "state", Finding::new(Error, "EARLY_STATE", message));
+            self.at(node, "state", Finding::new(Error, Code::EarlyState, message));
         }
         if let Some(asked) = &classification.requested_state {
             let stored = self.rules.early_rule(asked, node.round()).and_then(|rule| rule.store_as.as_ref());
             if stored != Some(state) {
                 let message = format!("No rule stores {asked} as {state} in round {}.", node.round());
-                self.at(node, "requestedState", Finding::new(Error, "REQUESTED_STATE", message));
+                self.at(node, "requestedState", Finding::new(Error, Code::RequestedState, message));
             }
         }
         if let Some(least) = self.rules.evidence(state)
@@ -230,11 +230,11 @@ impl Check<'_> {
         {
             let message = format!("{state} needs evidence of at least {least} characters.");
             let key = if classification.evidence.is_some() { "evidence" } else { "state" };
-            self.at(node, key, Finding::new(Error, "MISSING_EVIDENCE", message));
+            self.at(node, key, Finding::new(Error, Code::MissingEvidence, message));
         }
         if classification.committed_at < node.proposed_at {
             let message = format!("{} was committed before it was proposed.", node.id);
-            self.at(node, "committedAt", Finding::new(Warning, "TIME_RUNS_BACK", message));
+            self.at(node, "committedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
     }
 
@@ -246,14 +246,14 @@ impl Check<'_> {
         for (number, change) in classification.reclassified.iter().enumerate() {
             if &change.from != state {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
-                self.at_change(node, number, Finding::new(Error, "RECLASSIFIED_CHAIN", message));
+                self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             } else if change.from == change.to {
                 let message = format!("{} changed from {} to the same.", node.id, change.from);
-                self.at_change(node, number, Finding::new(Error, "RECLASSIFIED_CHAIN", message));
+                self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             }
             if change.at < time {
                 let message = format!("{} became {} before it became {state}.", node.id, change.to);
-                self.at_change(node, number, Finding::new(Warning, "TIME_RUNS_BACK", message));
+                self.at_change(node, number, Finding::new(Warning, Code::TimeRunsBack, message));
             }
             if self.rules.ruleset().state(&change.to).is_none() {
                 self.at_change(node, number, self.unknown(&change.to));
@@ -269,29 +269,30 @@ impl Check<'_> {
                     if !is_child || !is_outcome {
                         let why = if is_child { "no rule says so" } else { "it is no child of it" };
                         let message = format!("{} became {} by {child}, but {why}.", node.id, change.to);
-                        self.at_change(node, number, Finding::new(Error, "NO_CONFIRMATION", message));
+                        self.at_change(node, number, Finding::new(Error, Code::NoConfirmation, message));
                     }
                 }
                 Author::Agent(_) | Author::Unknown => {
-                    let warned = |code: &str| change.warnings.iter().any(|warning| warning.code == code);
-                    if self.rules.early_rule(&change.to, node.round()).is_some() && !warned("EARLY_STATE") {
+                    let warned = |code: Code| change.warnings.iter().any(|warning| warning.code == code);
+                    if self.rules.early_rule(&change.to, node.round()).is_some() && !warned(Code::EarlyState)
+                    {
                         let message = format!(
                             "{} became {} in round {}, which no commit could have had; no warning says so.",
                             node.id,
                             change.to,
                             node.round()
                         );
-                        self.at_change(node, number, Finding::new(Warning, "EARLY_STATE", message));
+                        self.at_change(node, number, Finding::new(Warning, Code::EarlyState, message));
                     }
                     if let Some(least) = self.rules.evidence(&change.to)
                         && !evidence.iter().any(|text| enough(Some(text), least))
-                        && !warned("MISSING_EVIDENCE")
+                        && !warned(Code::MissingEvidence)
                     {
                         let message = format!(
                             "{} became {} without the {least} characters of evidence that a commit needs; no warning says so.",
                             node.id, change.to
                         );
-                        self.at_change(node, number, Finding::new(Warning, "MISSING_EVIDENCE", message));
+                        self.at_change(node, number, Finding::new(Warning, Code::MissingEvidence, message));
                     }
                 }
             }
@@ -306,7 +307,7 @@ impl Check<'_> {
         for missed in confirm::confirmations(self.investigation, self.rules, now) {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
-            let finding = Finding::new(Warning, "CONFIRMATION_DUE", message)
+            let finding = Finding::new(Warning, Code::ConfirmationDue, message)
                 .suggest("The next tot_commit or tot_reclassify sees to it.");
             self.at(&missed.node, "state", finding);
         }
@@ -319,7 +320,7 @@ impl Check<'_> {
         for owed in standing::owed(self.investigation, self.rules) {
             let finding = Finding::new(
                 Error,
-                "ENDED_TOO_EARLY",
+                Code::EndedTooEarly,
                 format!("It has ended, but {}: {}", owed.code, owed.message),
             )
             .at(layout::CONCLUSION, line("version"))
@@ -331,14 +332,14 @@ impl Check<'_> {
         if times.max().is_some_and(|last| conclusion.ended_at < last) {
             let message = "It ended before the last change of a node.";
             let finding =
-                Finding::new(Warning, "TIME_RUNS_BACK", message).at(layout::CONCLUSION, line("endedAt"));
+                Finding::new(Warning, Code::TimeRunsBack, message).at(layout::CONCLUSION, line("endedAt"));
             self.findings.push(finding);
         }
     }
 
     fn unknown(&self, name: &StateName) -> Finding {
         let ruleset = self.rules.ruleset();
-        Finding::new(Error, "UNKNOWN_STATE", format!("{name} is not a state of {}.", ruleset.name))
+        Finding::new(Error, Code::UnknownState, format!("{name} is not a state of {}.", ruleset.name))
             .suggest(format!("The states are {}.", ruleset.state_list()))
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Severity};
+use crate::domain::Code;
 use crate::store::Store;
 
 /// The exit status of wrong arguments, as clap's.
@@ -130,7 +131,7 @@ fn inspect(folder: &Path) -> Report {
             }
         }
         Err(error) => {
-            let entry = fault(&path, "UNREADABLE", format!("{}.", chain(&error).trim_end_matches('.')));
+            let entry = fault(&path, Code::Unreadable, format!("{}.", chain(&error).trim_end_matches('.')));
             Report { path, id: None, title: None, head: None, findings: vec![entry] }
         }
     }
@@ -145,15 +146,15 @@ fn same_id_twice(reports: &mut [Report]) {
             let id = this.id.clone().unwrap_or_default();
             let message =
                 format!("{id} stands in {} too, so that no server can tell which is meant.", other.path);
-            this.findings.push(fault(&this.path, "DUPLICATE_ID", message));
+            this.findings.push(fault(&this.path, Code::DuplicateId, message));
         }
     }
 }
 
-fn fault(path: &str, code: &str, message: String) -> Entry {
+fn fault(path: &str, code: Code, message: String) -> Entry {
     Entry {
         severity: Severity::Error.to_string(),
-        code: code.to_owned(),
+        code: code.to_string(),
         path: None,
         line: None,
         commit: None,
@@ -168,7 +169,7 @@ fn entry(folder: &str, finding: Finding) -> Entry {
     Entry {
         severity: finding.severity.to_string(),
         shown: plain(&format!("{folder}{separator}{finding}")),
-        code: finding.code.into_owned(),
+        code: finding.code.to_string(),
         path: finding.path,
         line: finding.line,
         commit: finding.commit.map(|commit| commit.to_string()),

@@ -9,7 +9,7 @@ use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::id::shorten;
 use crate::domain::{
-    Change, Classification, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
+    Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
 use crate::ruleset::{EffectiveRules, Severity, effective};
 
@@ -48,7 +48,7 @@ pub fn commit(
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
     if results.is_empty() {
-        return Err(Diagnostic::new("EMPTY_BATCH", "The call holds no result.")
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call holds no result.")
             .suggest("Give `results` with at least one {nodeId, state, findings, agentId}.")
             .into());
     }
@@ -62,7 +62,7 @@ pub fn commit(
         if !seen.insert(result.node_id.clone()) {
             errors.push(
                 Diagnostic::new(
-                    "DUPLICATE_IN_BATCH",
+                    Code::DuplicateInBatch,
                     format!("{} stands twice in the batch.", quoted(&result.node_id)),
                 )
                 .about(&result.node_id)
@@ -103,7 +103,7 @@ pub(super) fn known_state(rules: &EffectiveRules, text: &str, node: &str) -> Res
         .ok_or_else(|| {
             let shortened: String = name.chars().take(60).collect();
             Diagnostic::new(
-                "UNKNOWN_STATE",
+                Code::UnknownState,
                 format!("`{shortened}` is not a state of {}.", rules.ruleset().name),
             )
             .about(node)
@@ -143,7 +143,7 @@ fn judge(
             Some(_) => format!("To change its state, use tot_reclassify. {}", pending_list(investigation)),
             None => pending_list(investigation),
         };
-        errors.push(Diagnostic::new("NOT_PROPOSED", message).about(&about).suggest(suggestion));
+        errors.push(Diagnostic::new(Code::NotProposed, message).about(&about).suggest(suggestion));
         return None;
     };
     check_lengths(&about, texts(&result), errors);
@@ -177,7 +177,7 @@ fn judge(
         if has < least as usize {
             errors.push(
                 Diagnostic::new(
-                    "MISSING_EVIDENCE",
+                    Code::MissingEvidence,
                     format!("{state} needs evidence of at least {least} characters; there are {has}."),
                 )
                 .about(&about)
@@ -187,7 +187,7 @@ fn judge(
     }
     if matches!(result.findings.trim(), "" | TO_FILL_IN) {
         warnings.push(
-            Diagnostic::new("EMPTY_FINDINGS", format!("{about} was committed without findings."))
+            Diagnostic::new(Code::EmptyFindings, format!("{about} was committed without findings."))
                 .about(&about)
                 .suggest("Say what was tried and what was found: a state alone convinces nobody."),
         );
@@ -255,7 +255,7 @@ fn early(
             .collect();
         errors.push(
             Diagnostic::new(
-                "STATE_LOCKED",
+                Code::StateLocked,
                 match first {
                     Some(first) => {
                         format!("{asked} is locked until round {first}; {} is in round {round}.", node.id)
@@ -278,7 +278,7 @@ fn early(
         Some(first) => format!("{asked} is kept from round {first}"),
         None => format!("{asked} is never given by a commit"),
     };
-    let code = rule.code.clone().unwrap_or_else(|| "DEPTH_ENFORCED".to_owned());
+    let code = rule.code.as_deref().map_or(Code::DepthEnforced, Code::parse);
     let warning = Diagnostic::new(
         code,
         format!(
@@ -304,7 +304,7 @@ fn check_parent(
     if rules.is_terminal(parent_state) {
         errors.push(
             Diagnostic::new(
-                "TERMINAL_PARENT",
+                Code::TerminalParent,
                 format!("{} has become {parent_state} since {} was proposed.", parent.id, node.id),
             )
             .about(&node.id)
@@ -321,7 +321,7 @@ fn check_parent(
         };
         errors.push(
             Diagnostic::new(
-                "INVALID_CHILD_STATE",
+                Code::InvalidChildState,
                 format!("{} can't be {state}{stored} under {}, which is {parent_state}.", node.id, parent.id),
             )
             .about(&node.id)
@@ -343,7 +343,7 @@ fn doubts(
     let seconds = now.seconds_since(node.proposed_at);
     if seconds < f64::from(checks.min_research_seconds) {
         let doubt = Diagnostic::new(
-            "SUSPICIOUS",
+            Code::Suspicious,
             format!(
                 "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
                 node.id, checks.min_research_seconds
@@ -356,7 +356,7 @@ fn doubts(
     match agent {
         None => {
             let doubt =
-                Diagnostic::new("MISSING_AGENT", format!("{} was committed without an agentId.", node.id))
+                Diagnostic::new(Code::MissingAgent, format!("{} was committed without an agentId.", node.id))
                     .about(&node.id)
                     .suggest("Give the id of the agent that did the research.");
             doubts.push((checks.missing_agent, doubt));
@@ -364,7 +364,7 @@ fn doubts(
         Some(agent) => {
             if let Some(other) = agents.get(agent) {
                 let doubt = Diagnostic::new(
-                    "REUSED_AGENT",
+                    Code::ReusedAgent,
                     format!(
                         "{} was committed by {}, who already researched {other}.",
                         node.id,
@@ -416,7 +416,7 @@ fn check_ratio(
             let most = counted * percent / 100;
             errors.push(
                 Diagnostic::new(
-                    "TERMINAL_RATIO_EXCEEDED",
+                    Code::TerminalRatioExceeded,
                     format!("{closed} of {counted} nodes of round {round} would be closed; at most {percent} % may be, here {most}."),
                 )
                 .suggest(
@@ -444,7 +444,7 @@ fn incomplete_warnings(investigation: &Investigation, rules: &EffectiveRules) ->
                 format!("{many} {} nodes still lack children: {shown}{more}.", state.name)
             }
         };
-        warnings.push(Diagnostic::new(format!("INCOMPLETE_{}", state.name), message).about(&first.id));
+        warnings.push(Diagnostic::new(Code::Incomplete(state.name.clone()), message).about(&first.id));
     }
     warnings
 }

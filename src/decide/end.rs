@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::secrets::Findings;
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
-use crate::domain::{Conclusion, Diagnostic, Event, Investigation, Timestamp};
+use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, Timestamp};
 use crate::ruleset::EffectiveRules;
 
 /// What an agent asks for.
@@ -34,7 +34,7 @@ pub fn end(
         let unstored = brings.map(|_| {
             let message =
                 format!("It was ended at {} already; this conclusion was not stored.", ended.ended_at);
-            Diagnostic::new("ALREADY_ENDED", message)
+            Diagnostic::new(Code::AlreadyEnded, message)
                 .suggest("To replace it, reclassify a node to another, open state, and end it again.")
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });

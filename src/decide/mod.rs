@@ -19,7 +19,7 @@ pub mod secrets;
 pub mod standing;
 pub mod start;
 
-use crate::domain::{Diagnostic, Event, Investigation, Warning};
+use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
 
 /// The most characters of a title.
 pub const TITLE_MAX: usize = 300;
@@ -60,7 +60,7 @@ fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
     match investigation.conclusion() {
         None => Ok(()),
         Some(conclusion) => Err(Diagnostic::new(
-            "INVESTIGATION_ENDED",
+            Code::InvestigationEnded,
             format!("This investigation was ended at {}.", conclusion.ended_at),
         )
         .suggest(
@@ -80,7 +80,7 @@ fn check_lengths<'a>(
         if text.len() > TEXT_MAX {
             errors.push(
                 Diagnostic::new(
-                    "TEXT_TOO_LONG",
+                    Code::TextTooLong,
                     format!("{field} has {} bytes; the most is {TEXT_MAX}.", text.len()),
                 )
                 .about(node)
@@ -104,5 +104,5 @@ fn not_blank(text: Option<String>) -> Option<String> {
 }
 
 fn stored(warning: &Diagnostic) -> Warning {
-    Warning { code: warning.code.clone().into_owned(), message: warning.message.clone() }
+    Warning { code: warning.code.clone(), message: warning.message.clone() }
 }

@@ -24,7 +24,7 @@ use std::ops::RangeInclusive;
 use super::Rejection;
 use super::propose::{NewNode, Propose};
 use super::standing::blockers;
-use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::effective::list;
 use crate::ruleset::schema::Confirmation;
 use crate::ruleset::{EffectiveRules, Role, State};
@@ -202,7 +202,7 @@ pub fn number_of_tasks(asked: Option<u32>) -> Result<u32, Rejection> {
     if TASKS.contains(&most) {
         return Ok(most);
     }
-    Err(Diagnostic::new("INVALID_ARGUMENT", format!("maxTasks is {most}."))
+    Err(Diagnostic::new(Code::InvalidArgument, format!("maxTasks is {most}."))
         .suggest(format!("Ask for {} to {} tasks.", TASKS.start(), TASKS.end()))
         .into())
 }

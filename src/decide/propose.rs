@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::secrets::Findings;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
-use crate::domain::{Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::{EffectiveRules, effective};
 
 /// What an agent asks for.
@@ -43,7 +43,7 @@ pub fn propose(
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
     if request.nodes.is_empty() && request.withdraw.is_empty() {
-        return Err(Diagnostic::new("EMPTY_BATCH", "The call holds no node and nothing to withdraw.")
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call holds no node and nothing to withdraw.")
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
             .into());
     }
@@ -86,7 +86,7 @@ fn check_batch_limit(rules: &EffectiveRules, request: &Propose, errors: &mut Vec
     if let Some(limit) = rules.ruleset().batch_limit.filter(|limit| request.nodes.len() > *limit as usize) {
         errors.push(
             Diagnostic::new(
-                "BATCH_OVERFLOW",
+                Code::BatchOverflow,
                 format!(
                     "The batch holds {} nodes; {} allows {limit}.",
                     request.nodes.len(),
@@ -109,16 +109,17 @@ fn withdrawn(investigation: &Investigation, request: &Propose, errors: &mut Vec<
         match pending {
             Some(id) if withdrawn.contains(&id) => {}
             Some(id) if request.nodes.iter().any(|node| node.id == id.as_str()) => errors.push(
-                Diagnostic::new("DUPLICATE_IN_BATCH", format!("{id} is proposed and withdrawn in one call."))
-                    .about(&id)
-                    .suggest(
-                        "Proposing a pending id already replaces the proposal: leave it out of `withdraw`.",
-                    ),
+                Diagnostic::new(
+                    Code::DuplicateInBatch,
+                    format!("{id} is proposed and withdrawn in one call."),
+                )
+                .about(&id)
+                .suggest("Proposing a pending id already replaces the proposal: leave it out of `withdraw`."),
             ),
             Some(id) => withdrawn.push(id),
             None => errors.push(
                 Diagnostic::new(
-                    "NOT_PROPOSED",
+                    Code::NotProposed,
                     format!("{} is not a pending proposal, so it can't be withdrawn.", quoted(text)),
                 )
                 .about(text)
@@ -175,16 +176,16 @@ fn check_node(
 ) -> Option<Node> {
     let before = errors.len();
     let about = new.id.clone();
-    let mut error = |code: &'static str, message: String, suggestion: String| {
+    let mut error = |code: Code, message: String, suggestion: String| {
         errors.push(Diagnostic::new(code, message).about(&about).suggest(suggestion));
     };
     if new.title.trim().is_empty() {
         let node = if about.is_empty() { "A node".to_owned() } else { quoted(&about) };
-        error("MISSING_TITLE", format!("{node} has no title."), "Give it a title of one line.".into());
+        error(Code::MissingTitle, format!("{node} has no title."), "Give it a title of one line.".into());
     } else if new.title.chars().count() > TITLE_MAX {
         let length = new.title.chars().count();
         error(
-            "TEXT_TOO_LONG",
+            Code::TextTooLong,
             format!("The title has {length} characters; the most is {TITLE_MAX}."),
             "Shorten it, and say the rest in plannedAction.".into(),
         );
@@ -194,7 +195,7 @@ fn check_node(
         Err(reason) => {
             let example =
                 "Ids are R<round>.<suffix>, for example R1.A, its child R2.A1, and its child R3.A1a.";
-            error("INVALID_ID_FORMAT", format!("{reason}."), example.into());
+            error(Code::InvalidIdFormat, format!("{reason}."), example.into());
             None
         }
     };
@@ -202,7 +203,7 @@ fn check_node(
         let collision = spellings.in_use.get(&id.as_str().to_ascii_lowercase()).filter(|other| *other != id);
         if spellings.in_batch.contains(id) {
             error(
-                "DUPLICATE_IN_BATCH",
+                Code::DuplicateInBatch,
                 format!("{id} stands twice in the batch."),
                 "Give each node its own id.".into(),
             );
@@ -213,17 +214,17 @@ fn check_node(
                 None => "a new node needs another id".into(),
             };
             let suggestion = format!("To change its state, use tot_reclassify; {free}.");
-            error("DUPLICATE_ID", format!("{id} is already committed."), suggestion);
+            error(Code::DuplicateId, format!("{id} is already committed."), suggestion);
         } else if investigation.unreadable().contains(id) {
             error(
-                "DUPLICATE_ID",
+                Code::DuplicateId,
                 format!("{id} has a file that can't be read or has no place in the tree."),
                 "Choose another suffix, or mend that file by hand and commit it; tot_status names the fault."
                     .into(),
             );
         } else if let Some(other) = collision {
             error(
-                "ID_CASE_COLLISION",
+                Code::IdCaseCollision,
                 format!("{id} differs from {other} only in letter case."),
                 "Such a repository can't be checked out on macOS or Windows: choose another suffix.".into(),
             );
@@ -246,7 +247,7 @@ fn check_node(
                         "Use the id of a committed node, or null for a root in round 1.".to_owned(),
                     )
                 };
-                error("PARENT_NOT_FOUND", message, suggestion);
+                error(Code::ParentNotFound, message, suggestion);
                 None
             }
         },
@@ -256,7 +257,7 @@ fn check_node(
         && rules.is_terminal(state)
     {
         error(
-            "TERMINAL_PARENT",
+            Code::TerminalParent,
             format!("{} is {state}, which takes no children.", parent.id),
             format!("Propose below an open node, or revive {} with tot_reclassify.", parent.id),
         );
@@ -264,7 +265,7 @@ fn check_node(
     if let Some(id) = &id {
         match &parent {
             None if new.parent.is_none() && id.round() != 1 => error(
-                "ROUND_MISMATCH",
+                Code::RoundMismatch,
                 format!("{id} is in round {}, but has no parent: a root is in round 1.", id.round()),
                 "Name its parent, or give it an id in round 1.".into(),
             ),
@@ -272,7 +273,7 @@ fn check_node(
             Some(parent) if id.round() != parent.round().saturating_add(1) => {
                 let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
                 error(
-                    "ROUND_MISMATCH",
+                    Code::RoundMismatch,
                     format!(
                         "{id} is in round {}, but a child of {} is in round {}.",
                         id.round(),
@@ -290,7 +291,7 @@ fn check_node(
             if !extends {
                 let right = free_child(investigation, &parent.id).map(|id| format!("Use an id like {id}."));
                 error(
-                    "ID_PARENT_MISMATCH",
+                    Code::IdParentMismatch,
                     format!("The suffix of {id} does not extend that of its parent {}.", parent.id),
                     right.unwrap_or_default(),
                 );
@@ -334,7 +335,7 @@ fn check_roots(
     if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
         for id in new.iter().filter(|id| !ids.contains(id)) {
             errors.push(
-                Diagnostic::new("INVALID_ROOT_ID", format!("{id} can't be a root in {name}."))
+                Diagnostic::new(Code::InvalidRootId, format!("{id} can't be a root in {name}."))
                     .about(id)
                     .suggest(format!("The root is {}; propose other nodes below it.", effective::list(ids))),
             );
@@ -357,7 +358,7 @@ fn check_roots(
         };
         errors.push(
             Diagnostic::new(
-                "TOO_MANY_ROOTS",
+                Code::TooManyRoots,
                 format!("There would be {total} roots; {name} allows {most} here."),
             )
             .about(last)
@@ -374,7 +375,7 @@ fn check_roots(
     if (!asked.is_empty() || takes_back) && kept + asked.len() < least {
         errors.push(
             Diagnostic::new(
-                "INSUFFICIENT_ROOTS",
+                Code::InsufficientRoots,
                 format!("There would be {} of at least {least} roots.", kept + asked.len()),
             )
             .suggest(if asked.is_empty() {
@@ -406,7 +407,7 @@ fn breadth_warning(
         .collect();
     (ids.len() < recommended as usize).then(|| {
         Diagnostic::new(
-            format!("R{round}_BREADTH"),
+            Code::Breadth(round),
             format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len()),
         )
         .suggest("Propose further, really different directions in this round.")

@@ -7,8 +7,8 @@ use super::confirm::{confirmations, stamp};
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, stored};
 use crate::domain::{
-    Author, Change, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, StateName, Timestamp,
-    Transition,
+    Author, Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, StateName,
+    Timestamp, Transition,
 };
 use crate::ruleset::{EffectiveRules, effective};
 
@@ -50,7 +50,7 @@ pub fn reclassify(
             Some(_) => format!("{about} is only proposed; it has no state yet."),
             None => format!("There is no node {}.", quoted(&about)),
         };
-        return Err(Diagnostic::new("NODE_NOT_FOUND", message)
+        return Err(Diagnostic::new(Code::NodeNotFound, message)
             .about(&about)
             .suggest("Use the id of a committed node; a pending proposal is committed with tot_commit.")
             .into());
@@ -64,7 +64,7 @@ pub fn reclassify(
     if ended && rules.is_terminal(&to) {
         errors.push(
             Diagnostic::new(
-                "INVESTIGATION_ENDED",
+                Code::InvestigationEnded,
                 format!("This investigation has ended; {to} would not open it again."),
             )
             .about(&about)
@@ -139,7 +139,7 @@ fn check_tree(
             };
             errors.push(
                 Diagnostic::new(
-                    "HAS_CHILDREN",
+                    Code::HasChildren,
                     format!("{} has children ({shown}{more}), and {to} takes none.", node.id),
                 )
                 .about(&node.id)
@@ -152,7 +152,7 @@ fn check_tree(
         {
             errors.push(
                 Diagnostic::new(
-                    "INVALID_CHILD_STATE",
+                    Code::InvalidChildState,
                     format!("{} can't be {to} above {}, which is {state}.", node.id, child.id),
                 )
                 .about(&node.id)
@@ -170,7 +170,7 @@ fn check_tree(
     {
         errors.push(
             Diagnostic::new(
-                "INVALID_CHILD_STATE",
+                Code::InvalidChildState,
                 format!("{} can't be {to} under {}, which is {state}.", node.id, parent.id),
             )
             .about(&node.id)
@@ -193,7 +193,7 @@ fn around_the_rules(
     if rules.early_rule(to, node.round()).is_some() {
         warnings.push(
             Diagnostic::new(
-                "EARLY_STATE",
+                Code::EarlyState,
                 match rules.first_round_from(to, node.round()) {
                     Some(first) => format!(
                         "{} became {to} in round {}; a commit could have had it from round {first}.",
@@ -217,7 +217,7 @@ fn around_the_rules(
         if !evidence.is_some_and(enough) && !held.into_iter().any(|text| enough(text)) {
             warnings.push(
                 Diagnostic::new(
-                    "MISSING_EVIDENCE",
+                    Code::MissingEvidence,
                     format!(
                         "{} became {to} without the {least} characters of evidence that a commit needs.",
                         node.id

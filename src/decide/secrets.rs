@@ -1,11 +1,8 @@
 //! `SECRET_SUSPECTED`: a text that holds what looks like a credential, which git would remember.
 
-use crate::domain::Diagnostic;
+use crate::domain::{Code, Diagnostic};
 use crate::ruleset::Severity;
 use crate::secrets::suspects;
-
-/// The code, in the few places that must know it.
-pub const CODE: &str = "SECRET_SUSPECTED";
 
 /// How many suspects of one text are named.
 const NAMED: usize = 3;
@@ -46,7 +43,7 @@ impl Findings {
             }
             let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
             let message = format!("`{field}`{of} seems to hold {}.", named.join(", "));
-            let mut diagnostic = Diagnostic::new(CODE, message);
+            let mut diagnostic = Diagnostic::new(Code::SecretSuspected, message);
             if !node.is_empty() {
                 diagnostic = diagnostic.about(node);
             }

@@ -1,7 +1,7 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
 use super::quality::quality;
-use crate::domain::{Diagnostic, Investigation, Kin, Node, NodeId, StateName};
+use crate::domain::{Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
 use crate::ruleset::effective::Requirement;
 use crate::ruleset::{EffectiveRules, effective};
 
@@ -71,7 +71,7 @@ fn all_blockers(
     for id in investigation.unreadable() {
         blockers.push(
             Diagnostic::new(
-                "UNREADABLE_NODE",
+                Code::UnreadableNode,
                 format!("The file of {id} can't be read or has no place in the tree."),
             )
             .about(id)
@@ -98,15 +98,17 @@ fn owed_by(
     let least = rules.min_rounds();
     let is_pending = investigation.pending().next().is_some();
     if investigation.committed().next().is_none() {
-        blockers.push(Diagnostic::new("NO_NODES", "Nothing is committed yet.").suggest(match is_pending {
-            true => "Research what is pending, and commit it.",
-            false => "Propose a root with tot_propose, research it, and commit it.",
-        }));
+        blockers.push(Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
+            match is_pending {
+                true => "Research what is pending, and commit it.",
+                false => "Propose a root with tot_propose, research it, and commit it.",
+            },
+        ));
     }
     if rules.recovery_required(investigation) {
         blockers.push(
             Diagnostic::new(
-                "RECOVERY_REQUIRED",
+                Code::RecoveryRequired,
                 format!("Every node is closed, but round {least} has not been reached."),
             )
             .suggest(match is_pending {
@@ -117,7 +119,7 @@ fn owed_by(
     }
     if round < least {
         let mut blocker = Diagnostic::new(
-            "MIN_ROUNDS",
+            Code::MinRounds,
             format!("Round {least} must be reached; the deepest committed node is in round {round}."),
         );
         // Where no node is open, the blocker before this one says what to do.
@@ -135,7 +137,7 @@ fn owed_by(
     if let Some(depth) = rules.min_depth().filter(|depth| round < *depth) {
         blockers.push(
             Diagnostic::new(
-                "DEPTH_TOO_SHALLOW",
+                Code::DepthTooShallow,
                 format!("The depth is too shallow: the deepest node is in round {round}, not {depth}."),
             )
             .suggest("Go deeper on the most promising branch."),
@@ -145,7 +147,7 @@ fn owed_by(
         let Some(state) = node.state() else { continue };
         blockers.push(
             Diagnostic::new(
-                "INSUFFICIENT_CHILDREN",
+                Code::InsufficientChildren,
                 format!(
                     "{} is {state} and needs {}; it has {}.",
                     node.id,
@@ -171,7 +173,7 @@ fn owed_by(
             );
             blockers.push(
                 Diagnostic::new(
-                    "AWAITING_CONFIRMATION",
+                    Code::AwaitingConfirmation,
                     format!("{} is {state}: no child has confirmed or refuted it.", node.id),
                 )
                 .about(&node.id)
@@ -185,7 +187,7 @@ fn owed_by(
         let more =
             if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
         blockers.push(
-            Diagnostic::new("PENDING_PROPOSALS", format!("Proposed, but not committed: {shown}{more}."))
+            Diagnostic::new(Code::PendingProposals, format!("Proposed, but not committed: {shown}{more}."))
                 .suggest(match pending.len() {
                     1 => "Commit it, or take it back with tot_propose's `withdraw`.",
                     _ => "Commit them, or take them back with tot_propose's `withdraw`.",
@@ -199,7 +201,7 @@ fn owed_by(
         if figures.composite_score + 1e-9 < least {
             blockers.push(
                 Diagnostic::new(
-                    "QUALITY_TOO_LOW",
+                    Code::QualityTooLow,
                     format!(
                         "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
                         figures.composite_score,
@@ -250,7 +252,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
         if rules.ruleset().state(state).is_none() {
             let message =
                 format!("{} is {state}, which is not a state of {}.", node.id, rules.ruleset().name);
-            let fault = Diagnostic::new("UNKNOWN_STATE", message)
+            let fault = Diagnostic::new(Code::UnknownState, message)
                 .about(&node.id)
                 .suggest(format!("Reclassify it to one of {}.", rules.ruleset().state_list()));
             faults.push((&node.id, fault));
@@ -264,7 +266,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
             if takes_none {
                 let message =
                     format!("{} is below {}, which is {state} and takes no children.", child.id, node.id);
-                let fault = Diagnostic::new("TERMINAL_PARENT", message)
+                let fault = Diagnostic::new(Code::TerminalParent, message)
                     .about(&child.id)
                     .suggest(format!("Reclassify {} to an open state.", node.id));
                 faults.push((&child.id, fault));
@@ -274,7 +276,7 @@ pub fn at_odds(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Dia
                     child.id, node.id
                 );
                 let allowed = effective::list(rules.child_states(state).unwrap_or_default());
-                let fault = Diagnostic::new("INVALID_CHILD_STATE", message)
+                let fault = Diagnostic::new(Code::InvalidChildState, message)
                     .about(&child.id)
                     .suggest(format!("Reclassify one of the two; allowed under {state}: {allowed}."));
                 faults.push((&child.id, fault));

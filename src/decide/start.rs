@@ -2,7 +2,7 @@
 
 use super::secrets::Findings;
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
-use crate::domain::{Diagnostic, Meta, SessionId, Timestamp};
+use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::{Ruleset, Severity, effective};
 
 /// The least and most that `minRounds` may be.
@@ -42,7 +42,7 @@ pub fn start(
     let mut errors = Vec::new();
     let name = &ruleset.name;
     let mut invalid = |message: String, suggestion: String| {
-        errors.push(Diagnostic::new("INVALID_ARGUMENT", message).suggest(suggestion));
+        errors.push(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion));
     };
     if request.query.trim().is_empty() {
         invalid("query is empty.".into(), "Say what is to be found out, in a sentence or more.".into());
@@ -106,13 +106,14 @@ pub fn start(
     let title = not_blank(request.title).unwrap_or_else(|| title_of(&request.query));
     if title.chars().count() > TITLE_MAX {
         let message = format!("title has {} characters; the most is {TITLE_MAX}.", title.chars().count());
-        errors
-            .push(Diagnostic::new("TEXT_TOO_LONG", message).suggest("Shorten it; the query says the rest."));
+        errors.push(
+            Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it; the query says the rest."),
+        );
     }
     for (field, text) in [("query", Some(&request.query)), ("context", request.context.as_ref())] {
         if let Some(text) = text.filter(|text| text.len() > TEXT_MAX) {
             let message = format!("{field} has {} bytes; the most is {TEXT_MAX}.", text.len());
-            errors.push(Diagnostic::new("TEXT_TOO_LONG", message).suggest("Shorten it."));
+            errors.push(Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it."));
         }
     }
     Rejection::unless_empty(errors)?;

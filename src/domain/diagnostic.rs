@@ -1,16 +1,16 @@
 //! Errors, warnings and blockers, in the one form that agents and people read.
 
-use std::borrow::Cow;
 use std::fmt;
 
+use super::Code;
 use super::id::NODE_ID_MAX;
 
 /// One thing that is wrong, doubtful or still owed: a code to act on, the node it concerns, what happened and
 /// what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// A code of `rulesets.md`, or one that a ruleset names.
-    pub code: Cow<'static, str>,
+    /// What kind.
+    pub code: Code,
     /// The node it concerns, as it was written (it need not be a valid id).
     pub node: Option<String>,
     /// What happened, in one sentence.
@@ -21,8 +21,8 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic that concerns no node and suggests nothing.
-    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Diagnostic { code: code.into(), node: None, message: message.into(), suggestion: None }
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic { code, node: None, message: message.into(), suggestion: None }
     }
 
     /// The same, about `node`; a blank name is none, and one that is far too long for an id is cut.

@@ -5,8 +5,10 @@
 //! - [`node`]: one node, from its proposal to its last change of state.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
 //! - [`event`]: what one call did, and what the difference of two trees says happened.
+//! - [`code`]: the codes of these, with what they mean.
 //! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
 
+pub mod code;
 pub mod diagnostic;
 pub mod event;
 pub mod id;
@@ -14,6 +16,7 @@ pub mod investigation;
 pub mod node;
 pub mod time;
 
+pub use code::Code;
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};

@@ -1,6 +1,6 @@
 //! One node: a proposal, what was found, and every later change of its state.
 
-use super::{NodeId, StateName, Timestamp};
+use super::{Code, NodeId, StateName, Timestamp};
 
 /// A node, from its proposal on. Without a classification it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub struct Classification {
 /// A warning as it is stored with a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// A code of `rulesets.md`, or one that a ruleset names.
-    pub code: String,
+    /// What kind.
+    pub code: Code,
     /// What was wrong, in one sentence.
     pub message: String,
 }

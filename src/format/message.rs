@@ -6,14 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Author, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning};
+use crate::domain::{
+    Author, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning,
+};
 use crate::ruleset::{EffectiveRules, Role};
 
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
 
 /// The warning that a call may draw that writes no node's result: it is kept in the message alone.
-const UNFILED: &str = "SECRET_SUSPECTED";
+const UNFILED: Code = Code::SecretSuspected;
 
 /// The message of the first commit.
 pub fn started(meta: &Meta) -> String {
@@ -31,7 +33,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic]) -> String {
     trailer(&mut message, "Ruleset", &meta.ruleset);
     trailer(&mut message, "Mode", &meta.mode);
     for warning in warnings {
-        trailer(&mut message, "Warning", &warning.code);
+        trailer(&mut message, "Warning", &warning.code.to_string());
     }
     message
 }
@@ -246,14 +248,14 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]) {
         trailer(text, "Agent-Id", agent);
     }
     let stored = stored_codes(event);
-    for warning in warnings.iter().filter(|warning| stored.contains(warning.code.as_ref())) {
+    for warning in warnings.iter().filter(|warning| stored.contains(&warning.code)) {
         let node = warning.node.as_deref().unwrap_or_default();
         trailer(text, "Warning", format!("{} {node}", warning.code).trim_end());
     }
 }
 
 /// The codes that the event's nodes keep: what only says how things stand is not part of the history.
-fn stored_codes(event: &Event) -> BTreeSet<&str> {
+fn stored_codes(event: &Event) -> BTreeSet<&Code> {
     let nodes: Vec<&Node> = match event {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
         Event::Reclassified { transition, .. } => vec![&transition.node],
@@ -263,8 +265,8 @@ fn stored_codes(event: &Event) -> BTreeSet<&str> {
         .into_iter()
         .filter_map(|node| node.classification.as_ref())
         .flat_map(|classification| classification.all_warnings())
-        .map(|warning| warning.code.as_str())
-        .chain([UNFILED])
+        .map(|warning| &warning.code)
+        .chain([&UNFILED])
         .collect()
 }
 

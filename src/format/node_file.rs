@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Time, Version};
-use crate::domain::{Author, Classification, Node, NodeId, Reclassification, StateName, Warning};
+use crate::domain::{Author, Classification, Code, Node, NodeId, Reclassification, StateName, Warning};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -160,12 +160,15 @@ fn texts(texts: Vec<String>) -> Vec<Text> {
 fn warning_entries(warnings: Vec<Warning>) -> Vec<WarningEntry> {
     warnings
         .into_iter()
-        .map(|warning| WarningEntry { code: warning.code, message: Text(warning.message) })
+        .map(|warning| WarningEntry { code: warning.code.to_string(), message: Text(warning.message) })
         .collect()
 }
 
 fn warnings(entries: Vec<WarningEntry>) -> Vec<Warning> {
-    entries.into_iter().map(|entry| Warning { code: entry.code, message: entry.message.0 }).collect()
+    entries
+        .into_iter()
+        .map(|entry| Warning { code: Code::parse(&entry.code), message: entry.message.0 })
+        .collect()
 }
 
 fn reclassification_entry(change: Reclassification) -> ReclassificationEntry {
@@ -295,7 +298,7 @@ reclassified:
                     evidence: evidence.clone(),
                     verification_method: evidence,
                     alternatives_considered: alternatives.clone(),
-                    warnings: vec![Warning { code: "A_B".into(), message: reason.clone().unwrap_or_default() }],
+                    warnings: vec![Warning { code: Code::parse("A_B"), message: reason.clone().unwrap_or_default() }],
                     reclassified: vec![Reclassification {
                         from: state("EXPLORE"),
                         to: state("DEAD"),

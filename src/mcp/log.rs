@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::domain::Code;
 use crate::world::World;
 
 /// How much is told.
@@ -113,7 +114,9 @@ impl Log {
             .filter_map(|error| error.get("code")?.as_str())
             .take(CODES)
             .collect();
-        let broken = codes.iter().any(|code| matches!(*code, "INTERNAL_ERROR" | "STORE_ERROR" | "TIMED_OUT"));
+        let broken = codes
+            .iter()
+            .any(|code| matches!(Code::parse(code), Code::InternalError | Code::StoreError | Code::TimedOut));
         let level = if call.rejected && broken { Level::Error } else { Level::Info };
         if !self.tells(level) {
             return;

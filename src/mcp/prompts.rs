@@ -5,7 +5,7 @@ use super::service::{Refusal, Service, Standing};
 use super::wire::beginning;
 use crate::decide::next::{briefs, check};
 use crate::decide::standing::outlook;
-use crate::domain::{Diagnostic, NodeId};
+use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
@@ -86,14 +86,14 @@ pub fn prompt(
     let prompt = PROMPTS.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
         let names = list(PROMPTS.iter().map(|prompt| prompt.name));
         let shown = beginning(name, 60);
-        Diagnostic::new("INVALID_ARGUMENT", format!("There is no prompt `{shown}`; there are {names}."))
+        Diagnostic::new(Code::InvalidArgument, format!("There is no prompt `{shown}`; there are {names}."))
     })?;
     let given = |name: &str| argument(name).filter(|text| !text.trim().is_empty());
     let missing =
         prompt.arguments.iter().find(|argument| argument.required && given(argument.name).is_none());
     if let Some(missing) = missing {
         let message = format!("The prompt `{name}` needs `{}`: {}", missing.name, missing.description);
-        return Err(Diagnostic::new("INVALID_ARGUMENT", message).into());
+        return Err(Diagnostic::new(Code::InvalidArgument, message).into());
     }
     let text = |name: &str| given(name).unwrap_or_default();
     match name {
@@ -108,7 +108,7 @@ fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<
     let file = service.rulesets().get(name).ok_or_else(|| {
         let message = format!("There is no ruleset `{}`.", beginning(name, 60));
         let suggestion = format!("The rulesets are {}.", service.rulesets().name_list());
-        Diagnostic::new("UNKNOWN_RULESET", message).suggest(suggestion)
+        Diagnostic::new(Code::UnknownRuleset, message).suggest(suggestion)
     })?;
     Ok(format!(
         "Investigate this question with the Tree of Thoughts tools (tot_start, tot_propose, tot_commit, tot_next, \
@@ -172,7 +172,8 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let (node, it) = found.and_then(|node| Some((node, node.classification.as_ref()?))).ok_or_else(|| {
         let message = format!("There is no committed node `{}`.", beginning(node, 60));
-        Diagnostic::new("NODE_NOT_FOUND", message).suggest("tot_status with `detail: full` lists the nodes.")
+        Diagnostic::new(Code::NodeNotFound, message)
+            .suggest("tot_status with `detail: full` lists the nodes.")
     })?;
     let state = it.current_state();
     let mut text = format!(

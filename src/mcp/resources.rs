@@ -10,7 +10,7 @@ use super::prompts::quoted;
 use super::service::{Refusal, Service, Standing, sentence};
 use crate::decide::results::results;
 use crate::decide::standing::outlook;
-use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 
@@ -193,7 +193,8 @@ impl From<Refusal> for Unreadable {
                 .to_owned()
         };
         let text = refusal.errors.iter().map(said).collect::<Vec<_>>().join(" ");
-        let absent = |error: &Diagnostic| matches!(&*error.code, "SESSION_NOT_FOUND" | "AMBIGUOUS_SESSION");
+        let absent =
+            |error: &Diagnostic| matches!(error.code, Code::SessionNotFound | Code::AmbiguousSession);
         if refusal.errors.iter().any(absent) { Unreadable::NotFound(text) } else { Unreadable::Broken(text) }
     }
 }

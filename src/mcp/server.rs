@@ -36,6 +36,7 @@ use super::{
     schema,
     service::Service,
 };
+use crate::domain::Code;
 
 /// The server: what it says of itself, its tools, and the service whose investigations are its resources.
 #[derive(Clone)]
@@ -107,7 +108,7 @@ impl Server {
         if self.instructions.chars().count() > MAX_INSTRUCTIONS {
             faults.push(format!("the instructions are longer than {MAX_INSTRUCTIONS} characters"));
         }
-        let sample = rejection("no", vec![error("INVALID_ARGUMENT", "no", Some("yes"))]).content;
+        let sample = rejection("no", vec![error(Code::InvalidArgument, "no", Some("yes"))]).content;
         for (at, tool) in self.tools.iter().enumerate() {
             let About { name, title, description, .. } = tool.about;
             let fault = |what: String| format!("{name}: {what}");
@@ -257,7 +258,7 @@ impl Tool {
             // The schema let through what the type refuses, say a check in a `Deserialize` of its own.
             Err(misfit) => rejection(
                 &format!("Nothing was done. Mend the arguments and call `{}` again.", about.name),
-                vec![error("INVALID_ARGUMENT", &misfit.to_string(), None)],
+                vec![error(Code::InvalidArgument, &misfit.to_string(), None)],
             ),
         };
         Tool {
@@ -297,7 +298,7 @@ impl Tool {
         let example = coercion::example_like(self.input_schema(), sent).to_string();
         let mut errors: Vec<Value> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
         if let Some(rest) = misfits.len().checked_sub(MAX_ERRORS).filter(|rest| *rest > 0) {
-            errors.push(error("INVALID_ARGUMENT", &format!("{rest} more misfits are not shown"), None));
+            errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
         }
         let mut message =
             format!("Nothing was done. Mend the arguments as the errors say and call `{name}` again");
@@ -384,10 +385,10 @@ pub fn rejection(message: &str, errors: Vec<Value>) -> Reply {
 }
 
 /// One of a rejection's errors.
-pub fn error(code: &str, message: &str, suggestion: Option<&str>) -> Value {
+pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Value {
     match suggestion {
-        Some(suggestion) => json!({"code": code, "message": message, "suggestion": suggestion}),
-        None => json!({"code": code, "message": message}),
+        Some(suggestion) => json!({"code": code.to_string(), "message": message, "suggestion": suggestion}),
+        None => json!({"code": code.to_string(), "message": message}),
     }
 }
 
@@ -398,13 +399,16 @@ const MAX_ERRORS: usize = 20;
 const MAX_EXAMPLE: usize = 1000;
 
 fn invalid_argument(misfit: &Misfit) -> Value {
-    error("INVALID_ARGUMENT", &misfit.message(), misfit.suggestion.as_deref())
+    error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref())
 }
 
 fn internal_error(what: &str) -> Reply {
     let message = "The tool broke down. Nothing is known to be written beyond what tot_status shows: look there \
                    before you call again, and file a bug with what the server wrote to stderr.";
-    rejection(message, vec![error("INTERNAL_ERROR", what, Some("Call tot_status to see what was written."))])
+    rejection(
+        message,
+        vec![error(Code::InternalError, what, Some("Call tot_status to see what was written."))],
+    )
 }
 
 fn timed_out() -> Reply {
@@ -412,7 +416,10 @@ fn timed_out() -> Reply {
         "The call takes longer than {} seconds and goes on. Look at tot_status for what it did before you call again.",
         PATIENCE.as_secs()
     );
-    rejection(&message, vec![error("TIMED_OUT", &message, Some("Call tot_status to see what was written."))])
+    rejection(
+        &message,
+        vec![error(Code::TimedOut, &message, Some("Call tot_status to see what was written."))],
+    )
 }
 
 fn read_only(name: &str) -> Reply {
@@ -420,7 +427,10 @@ fn read_only(name: &str) -> Reply {
         format!("`{name}` writes, and this server only reads: its operator started it with --read-only.");
     let suggestion =
         "Use tot_status, tot_next and the other tools that are listed, or a server without --read-only.";
-    rejection("Nothing was done: this server only reads.", vec![error("READ_ONLY", &what, Some(suggestion))])
+    rejection(
+        "Nothing was done: this server only reads.",
+        vec![error(Code::ReadOnly, &what, Some(suggestion))],
+    )
 }
 
 fn object(schema: &Value) -> JsonObject {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::changes::{Changed, Changes, Listener};
 use crate::decide::{Decision, Rejection};
 use crate::domain::id::shorten;
-use crate::domain::{Diagnostic, Event, Investigation, Timestamp};
+use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Library, Ruleset, RulesetFile, Severity};
@@ -275,7 +275,7 @@ impl Service {
                 standing.snapshot.faults.iter().find(|fault| fault.path == layout::CONCLUSION)
             {
                 return Err(Diagnostic::new(
-                    "STORE_ERROR",
+                    Code::StoreError,
                     format!("Whether this investigation has ended can't be read: {fault}."),
                 )
                 .suggest(format!(
@@ -311,9 +311,12 @@ impl Service {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Diagnostic::new("BUSY", format!("Others wrote to this investigation {TRIES} times in a row."))
-            .suggest("Call again.")
-            .into())
+        Err(Diagnostic::new(
+            Code::Busy,
+            format!("Others wrote to this investigation {TRIES} times in a row."),
+        )
+        .suggest("Call again.")
+        .into())
     }
 
     /// The tag of the end that the standing's conclusion is. The file is the truth and the tag a pointer to it: where
@@ -349,7 +352,7 @@ fn judged(path: &Path, snapshot: Snapshot) -> Result<Standing, Unjudged> {
     let error = match &snapshot.ruleset {
         Ok(ruleset) => return Ok(Standing { ruleset: Arc::clone(ruleset), snapshot }),
         Err(fault) => Diagnostic::new(
-            "INVALID_RULESET",
+            Code::InvalidRuleset,
             format!("This investigation can't be judged: {fault}."),
         )
         .suggest(format!(
@@ -377,7 +380,7 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
                 "All texts of {id} together make a file of {} bytes; the most is {MOST}.",
                 content.len()
             );
-            return Err(Diagnostic::new("TEXT_TOO_LONG", message)
+            return Err(Diagnostic::new(Code::TextTooLong, message)
                 .about(&id)
                 .suggest("Shorten them, or keep long material in a file and cite its path.")
                 .into());
@@ -402,17 +405,17 @@ impl From<FindError> for Refusal {
     fn from(error: FindError) -> Self {
         let message = sentence(&error);
         match error {
-            FindError::NotFound { .. } => Diagnostic::new("SESSION_NOT_FOUND", message)
+            FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
                 .suggest("Use the sessionId that tot_start gave, or begin with tot_start."),
             FindError::Ambiguous { candidates, .. } => {
                 let shown: Vec<String> =
                     candidates.iter().take(CANDIDATES).map(ToString::to_string).collect();
                 let more = candidates.len().saturating_sub(CANDIDATES);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                Diagnostic::new("AMBIGUOUS_SESSION", message)
+                Diagnostic::new(Code::AmbiguousSession, message)
                     .suggest(format!("Give more characters; it could be {}{more}.", shown.join(", ")))
             }
-            FindError::Twice { .. } => Diagnostic::new("AMBIGUOUS_SESSION", message)
+            FindError::Twice { .. } => Diagnostic::new(Code::AmbiguousSession, message)
                 .suggest("Move one of the two folders out of the server's root."),
         }
         .into()
@@ -422,10 +425,10 @@ impl From<FindError> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
-            StoreError::InProgress { .. } => "OPERATION_IN_PROGRESS",
-            StoreError::NotAnInvestigation { .. } => "INVALID_INVESTIGATION",
-            StoreError::ReadOnly => "READ_ONLY",
-            _ => "STORE_ERROR",
+            StoreError::InProgress { .. } => Code::OperationInProgress,
+            StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
+            StoreError::ReadOnly => Code::ReadOnly,
+            _ => Code::StoreError,
         };
         Diagnostic::new(code, sentence(&error)).into()
     }
@@ -433,7 +436,7 @@ impl From<StoreError> for Refusal {
 
 impl From<WorldError> for Refusal {
     fn from(error: WorldError) -> Self {
-        Diagnostic::new("INTERNAL_ERROR", sentence(&error)).into()
+        Diagnostic::new(Code::InternalError, sentence(&error)).into()
     }
 }
 

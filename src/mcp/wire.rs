@@ -344,7 +344,7 @@ pub fn notices(diagnostics: &[Diagnostic]) -> Vec<Notice> {
     diagnostics
         .iter()
         .map(|diagnostic| Notice {
-            code: diagnostic.code.clone().into_owned(),
+            code: diagnostic.code.to_string(),
             node_id: diagnostic.node.clone(),
             message: diagnostic.message.clone(),
             suggestion: diagnostic.suggestion.clone(),

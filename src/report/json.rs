@@ -214,7 +214,7 @@ fn document(input: &Input, references: &[Reference]) -> Document {
         blockers: blockers
             .into_iter()
             .map(|blocker| Blocker {
-                code: blocker.code.into_owned(),
+                code: blocker.code.to_string(),
                 node: blocker.node,
                 message: blocker.message,
             })
@@ -292,7 +292,7 @@ fn change(change: &crate::domain::Reclassification) -> Change {
 
 fn warnings(warnings: &[crate::domain::Warning]) -> Vec<WarningData> {
     let data = |warning: &crate::domain::Warning| WarningData {
-        code: warning.code.clone(),
+        code: warning.code.to_string(),
         message: warning.message.clone(),
     };
     warnings.iter().map(data).collect()

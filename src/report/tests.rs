@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::{
-    Author, Classification, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
+    Author, Classification, Code, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
     Timestamp, Warning,
 };
 use crate::ruleset::builtin;
@@ -854,7 +854,7 @@ fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification 
         verification_method: None,
         alternatives_considered: Vec::new(),
         warnings: vec![Warning {
-            code: "EARLY_STATE".to_owned(),
+            code: Code::parse("EARLY_STATE"),
             message: "DEAD in round 2: a commit could not have had it before round 4.".to_owned(),
         }],
     }
@@ -875,7 +875,7 @@ fn hostile(node: &Node, evil: &str) -> Node {
         c.evidence = Some(evil.to_owned());
         c.verification_method = Some(evil.to_owned());
         c.alternatives_considered = vec![evil.to_owned()];
-        c.warnings = vec![Warning { code: evil.to_owned(), message: evil.to_owned() }];
+        c.warnings = vec![Warning { code: Code::parse(evil), message: evil.to_owned() }];
         for change in &mut c.reclassified {
             change.by = Author::Agent(evil.to_owned());
             change.reason = Some(evil.to_owned());
@@ -969,11 +969,11 @@ fn sample_nodes() -> Vec<Node> {
             |c| {
                 c.requested_state = Some("DEAD".parse().unwrap());
                 c.warnings.push(Warning {
-                    code: "R3_EXPLORE_ONLY".to_owned(),
+                    code: Code::parse("R3_EXPLORE_ONLY"),
                     message: "DEAD in round 3 is stored as EXPLORE: nothing else is kept there.".to_owned(),
                 });
                 c.warnings.push(Warning {
-                    code: "SUSPICIOUS".to_owned(),
+                    code: Code::parse("SUSPICIOUS"),
                     message: "Committed 4 s after it was proposed; research takes at least 10 s.".to_owned(),
                 });
             },

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
-    Author, Classification, Conclusion, Event, Meta, Node, NodeId, Reclassification, SessionId, Timestamp,
-    Warning,
+    Author, Classification, Code, Conclusion, Event, Meta, Node, NodeId, Reclassification, SessionId,
+    Timestamp, Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -141,7 +141,7 @@ fn nodes(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Node> {
 }
 
 fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> Classification {
-    let warning = || Warning { code: text.to_owned(), message: text.to_owned() };
+    let warning = || Warning { code: Code::parse(text), message: text.to_owned() };
     let change = |by: Author| Reclassification {
         from: "EXPLORE".parse().unwrap(),
         to: state.parse().unwrap(),

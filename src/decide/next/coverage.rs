@@ -6,7 +6,7 @@
 //! and planned action name all its values: as whole words, in any letter case.
 
 use crate::decide::Rejection;
-use crate::domain::{Diagnostic, Investigation};
+use crate::domain::{Code, Diagnostic, Investigation};
 
 /// From three dimensions on, a larger product than this is covered by pairs.
 const PRODUCT_MAX: usize = 64;
@@ -70,7 +70,7 @@ impl Grid {
         let number = if pairwise { pairs(&dimensions) } else { product };
         if number > COMBINATIONS_MAX {
             return Err(Diagnostic::new(
-                "INVALID_ARGUMENT",
+                Code::InvalidArgument,
                 format!("dimensions: there would be {number} combinations; the most is {COMBINATIONS_MAX}."),
             )
             .suggest("Give fewer values, or cover a part of them at a time.")
@@ -188,7 +188,7 @@ impl Grid {
 /// The dimensions trimmed, each value once.
 fn checked(dimensions: &[Dimension]) -> Result<Vec<Dimension>, Rejection> {
     let invalid = |message: String| -> Rejection {
-        Diagnostic::new("INVALID_ARGUMENT", message)
+        Diagnostic::new(Code::InvalidArgument, message)
             .suggest("Give dimensions like {\"database\": [\"postgres\", \"mysql\"], \"load\": [\"idle\", \"peak\"]}.")
             .into()
     };

@@ -9,7 +9,7 @@ use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
 use super::super::wire::{Object, Shared, beginning};
 use super::answer;
-use crate::domain::Diagnostic;
+use crate::domain::{Code, Diagnostic};
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
 
 const ABOUT: About = About {
@@ -115,7 +115,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
         StoreError::UnknownCursor { .. } => Refusal::from(
-            Diagnostic::new("INVALID_ARGUMENT", "cursor: it is not one that a reply gave.")
+            Diagnostic::new(Code::InvalidArgument, "cursor: it is not one that a reply gave.")
                 .suggest("Give `nextCursor` of the reply before, or leave it out for the first page."),
         ),
         error => error.into(),

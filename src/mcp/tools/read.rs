@@ -15,7 +15,7 @@ use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
 use super::super::wire::{Notice, Object, Shared, beginning};
 use super::answer;
-use crate::domain::{Author, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};
+use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};
 
 const ABOUT: About = About {
     name: "tot_read",
@@ -209,7 +209,7 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
         Some(node) => format!("Did you mean {}?", node.id),
         None => "tot_status with `detail: full` lists the nodes.".to_owned(),
     };
-    Diagnostic::new("NODE_NOT_FOUND", format!("There is no node `{shown}`.")).about(id).suggest(suggestion)
+    Diagnostic::new(Code::NodeNotFound, format!("There is no node `{shown}`.")).about(id).suggest(suggestion)
 }
 
 /// As many of the nodes as fit, and the others.
@@ -334,7 +334,7 @@ impl Cutter {
 
     fn warning(&mut self, warning: &Warning) -> Notice {
         Notice {
-            code: warning.code.clone(),
+            code: warning.code.to_string(),
             node_id: None,
             message: self.text("warnings", &warning.message),
             suggestion: None,

@@ -15,7 +15,7 @@ use super::super::server::{About, Tool};
 use super::super::service::{Refusal, Service};
 use super::super::wire::Shared;
 use super::answer;
-use crate::domain::Diagnostic;
+use crate::domain::{Code, Diagnostic};
 use crate::report::{self, Input as ReportInput, Options, Templates};
 
 const ABOUT: About = About {
@@ -108,7 +108,7 @@ fn lock(folder: &Path) -> Result<File, Refusal> {
     let fault = |error: std::io::Error| {
         let message = format!("The folder for reports, {}, can't be used: {error}.", folder.display());
         Refusal::from(
-            Diagnostic::new("REPORT_ERROR", message)
+            Diagnostic::new(Code::ReportError, message)
                 .suggest("The operator of the server chooses the folder with --site."),
         )
     };
@@ -124,5 +124,5 @@ fn lock(folder: &Path) -> Result<File, Refusal> {
 fn failed(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
         "The operator of the server chooses the folder with --site; tot-report writes to any other.";
-    Diagnostic::new("REPORT_ERROR", super::super::service::sentence(error)).suggest(suggestion).into()
+    Diagnostic::new(Code::ReportError, super::super::service::sentence(error)).suggest(suggestion).into()
 }

@@ -12,7 +12,7 @@ use super::super::wire::Shared;
 use super::answer;
 use crate::decide::Rejection;
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::Diagnostic;
+use crate::domain::{Code, Diagnostic};
 use crate::format::message;
 use crate::ruleset::builtin;
 use crate::ruleset::instructions::instructions;
@@ -101,7 +101,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let name = input.ruleset.as_deref().map_or(builtin::DEFAULT, str::trim);
     let file = service.rulesets().get(name).ok_or_else(|| {
         Diagnostic::new(
-            "UNKNOWN_RULESET",
+            Code::UnknownRuleset,
             format!("There is no ruleset `{}`.", name.chars().take(60).collect::<String>()),
         )
         .suggest(format!(

@@ -14,7 +14,7 @@ use super::super::wire::{
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
-use crate::domain::{Diagnostic, Node};
+use crate::domain::{Code, Diagnostic, Node};
 use crate::store::Snapshot;
 
 /// How many entries a page has at most.
@@ -160,7 +160,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
         Some(cursor) => cursor.parse::<usize>().map_err(|_| {
-            Diagnostic::new("INVALID_ARGUMENT", "cursor: it is not one that a reply gave.")
+            Diagnostic::new(Code::InvalidArgument, "cursor: it is not one that a reply gave.")
                 .suggest("Give `nextCursor` of the reply before, or leave it out for the first page.")
         })?,
     };

@@ -90,7 +90,7 @@ impl<'a> Cards<'a> {
         committed
             .chain(changed)
             .map(|(warning, at)| WarningView {
-                code: warning.code.clone(),
+                code: warning.code.to_string(),
                 message: warning.message.clone(),
                 at: Time::of(at),
                 card: card.clone(),

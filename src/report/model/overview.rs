@@ -151,7 +151,7 @@ impl<'a> Cards<'a> {
                 .into_iter()
                 .map(|blocker| Blocker {
                     card: blocker.node.and_then(|id| self.get(&id.parse().ok()?).cloned()),
-                    code: blocker.code.into_owned(),
+                    code: blocker.code.to_string(),
                     message: blocker.message,
                 })
                 .collect(),

@@ -123,7 +123,7 @@ fn every_field_of_a_node_that_was_edited_is_shown() {
             result.verification_method = Some("Read it.".to_owned());
             result.alternatives_considered = vec!["None".to_owned()];
             result.warnings =
-                vec![Warning { code: "SUSPICIOUS".to_owned(), message: "Too fast.".to_owned() }];
+                vec![Warning { code: Code::parse("SUSPICIOUS"), message: "Too fast.".to_owned() }];
         }),
     );
     let page = compared(&sample(), &after, Relation::Forward);

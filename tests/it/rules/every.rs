@@ -350,14 +350,14 @@ fn doubts_about_who_did_the_research_and_how_fast() {
     MISSING_AGENT R2.A3: R2.A3 was committed without an agentId. Give the id of the agent that did the research.
     INCOMPLETE_EXPLORE R2.A1: 3 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3.
     ");
-    let stored: Vec<&str> = table
+    let stored: Vec<String> = table
         .node("R2.A2")
         .classification
         .as_ref()
         .unwrap()
         .warnings
         .iter()
-        .map(|w| w.code.as_str())
+        .map(|w| w.code.to_string())
         .collect();
     assert_eq!(stored, ["SUSPICIOUS", "REUSED_AGENT"]);
     table.sleep(1);

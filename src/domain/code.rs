@@ -1,0 +1,196 @@
+//! The codes of errors, warnings, blockers and findings of `tot check`, each with what it means.
+//!
+//! This is their one home: tool descriptions, pages, docs and tests draw on it. A code is stored in node files and commit
+//! messages, so none is ever renamed. A ruleset may name codes of its own for early states ([`Code::Other`]).
+
+use std::fmt;
+
+use super::id::StateName;
+
+macro_rules! codes {
+    ($($variant:ident $text:literal $meaning:literal)*) => {
+        /// What kind of thing is wrong, doubtful or owed. An agent acts on it.
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $meaning] $variant,)*
+            /// `INCOMPLETE_<STATE>`: after a commit, an open node in that state still lacks children.
+            Incomplete(StateName),
+            /// `R2_BREADTH`: that round has fewer nodes than recommended.
+            Breadth(u32),
+            /// A code that a ruleset names for a state that comes too early, or that another version wrote.
+            Other(String),
+        }
+
+        impl Code {
+            /// All that have a name of their own, in the order of a call.
+            pub const ALL: &[Code] = &[$(Code::$variant),*];
+
+            /// What it means, in a clause; for a code of a ruleset's own, that the ruleset says so.
+            pub fn meaning(&self) -> &'static str {
+                match self {
+                    $(Code::$variant => $meaning,)*
+                    Code::Incomplete(_) => "after this commit, an open node still lacks children",
+                    Code::Breadth(_) => "the round has fewer nodes than recommended",
+                    Code::Other(_) => "the state came too early by a rule of this ruleset",
+                }
+            }
+
+            fn named(text: &str) -> Option<Code> {
+                match text {
+                    $($text => Some(Code::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for Code {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Code::$variant => f.write_str($text),)*
+                    Code::Incomplete(state) => write!(f, "INCOMPLETE_{state}"),
+                    Code::Breadth(round) => write!(f, "R{round}_BREADTH"),
+                    Code::Other(text) => f.write_str(text),
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    // Any call.
+    SessionNotFound "SESSION_NOT_FOUND" "no such investigation"
+    AmbiguousSession "AMBIGUOUS_SESSION" "several investigations fit, or one id stands in two folders"
+    InvalidArgument "INVALID_ARGUMENT" "an argument that does not fit"
+    UnknownRuleset "UNKNOWN_RULESET" "no ruleset of that name"
+    InvestigationEnded "INVESTIGATION_ENDED" "a reclassify to an open state reopens it"
+    TextTooLong "TEXT_TOO_LONG" "a title or text over its limit"
+    EmptyBatch "EMPTY_BATCH" "nothing to do"
+    DuplicateInBatch "DUPLICATE_IN_BATCH" "an id stands twice in the call"
+    SecretSuspected "SECRET_SUSPECTED" "a text seems to hold a credential"
+    ReadOnly "READ_ONLY" "this server only reads"
+    OperationInProgress "OPERATION_IN_PROGRESS" "a person merges or rebases there"
+    InvalidRuleset "INVALID_RULESET" "the pinned ruleset can't be used"
+    InvalidInvestigation "INVALID_INVESTIGATION" "a git repository, but no investigation"
+    StoreError "STORE_ERROR" "git or the file system refused"
+    ReportError "REPORT_ERROR" "the site could not be written"
+    Busy "BUSY" "others write without a pause"
+    TimedOut "TIMED_OUT" "the call goes on; tot_status shows what it did"
+    InternalError "INTERNAL_ERROR" "the server broke down over the call"
+    // Proposals.
+    InvalidIdFormat "INVALID_ID_FORMAT" "not R<round>.<suffix>"
+    DuplicateId "DUPLICATE_ID" "already committed"
+    IdCaseCollision "ID_CASE_COLLISION" "differs from another id only in letter case"
+    ParentNotFound "PARENT_NOT_FOUND" "the parent is not a committed node"
+    TerminalParent "TERMINAL_PARENT" "the parent's state takes no children"
+    RoundMismatch "ROUND_MISMATCH" "not the parent's round + 1"
+    IdParentMismatch "ID_PARENT_MISMATCH" "the suffix does not extend the parent's"
+    MissingTitle "MISSING_TITLE" "the title is blank"
+    BatchOverflow "BATCH_OVERFLOW" "more nodes than a proposal may have"
+    InsufficientRoots "INSUFFICIENT_ROOTS" "fewer roots than the method asks for"
+    TooManyRoots "TOO_MANY_ROOTS" "more roots than the method allows"
+    InvalidRootId "INVALID_ROOT_ID" "not the id that the root must have"
+    // Commits and reclassifications.
+    NotProposed "NOT_PROPOSED" "not a pending proposal"
+    UnknownState "UNKNOWN_STATE" "not a state of the ruleset"
+    StateLocked "STATE_LOCKED" "the state comes too early and is refused"
+    InvalidChildState "INVALID_CHILD_STATE" "not allowed beside the parent's or children's states"
+    MissingEvidence "MISSING_EVIDENCE" "the state needs more evidence"
+    TerminalRatioExceeded "TERMINAL_RATIO_EXCEEDED" "too many nodes closed at once"
+    NodeNotFound "NODE_NOT_FOUND" "not a committed node"
+    HasChildren "HAS_CHILDREN" "a terminal state while it has children"
+    // Warnings.
+    Suspicious "SUSPICIOUS" "committed too soon after its proposal"
+    MissingAgent "MISSING_AGENT" "no agentId"
+    ReusedAgent "REUSED_AGENT" "the agentId stands on another node"
+    EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
+    DepthEnforced "DEPTH_ENFORCED" "a state that came too early was stored as another"
+    EarlyState "EARLY_STATE" "a state that no commit could have had in that round"
+    AlreadyEnded "ALREADY_ENDED" "it has ended before; nothing was written"
+    // What blocks the end.
+    NoNodes "NO_NODES" "nothing is committed"
+    RecoveryRequired "RECOVERY_REQUIRED" "every node is terminal before the minimum round"
+    MinRounds "MIN_ROUNDS" "the minimum round is not reached"
+    InsufficientChildren "INSUFFICIENT_CHILDREN" "an open node lacks children"
+    PendingProposals "PENDING_PROPOSALS" "proposals wait for a commit"
+    DepthTooShallow "DEPTH_TOO_SHALLOW" "the deepest node is not deep enough"
+    QualityTooLow "QUALITY_TOO_LOW" "the quality score is too low"
+    AwaitingConfirmation "AWAITING_CONFIRMATION" "a state waits for a child to confirm it"
+    UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
+    // Findings of `tot check` alone.
+    StrayFile "STRAY_FILE" "not the path of a node's file"
+    Unreadable "UNREADABLE" "the repository can't be read"
+    UnreadableFile "UNREADABLE_FILE" "the file can't be read as what its path says"
+    MisplacedNode "MISPLACED_NODE" "the node has no place in the tree"
+    EditedFile "EDITED_FILE" "not as this program writes it"
+    LineEndings "LINE_ENDINGS" "git may convert line endings"
+    RulesetName "RULESET_NAME" "another ruleset than the one named at the start"
+    RulesetDiffers "RULESET_DIFFERS" "not the built-in ruleset of that name"
+    RulesetChanged "RULESET_CHANGED" "the rules were changed after the start"
+    TermsChanged "TERMS_CHANGED" "what tot_start fixed was changed"
+    FolderName "FOLDER_NAME" "the folder is named by another id"
+    UnknownMode "UNKNOWN_MODE" "not a mode of the ruleset"
+    MinRoundsLowered "MIN_ROUNDS_LOWERED" "fewer minimum rounds than the ruleset allows"
+    MinRootsChanged "MIN_ROOTS_CHANGED" "a number of roots that the ruleset does not allow"
+    EarlyTerminalAllowed "EARLY_TERMINAL_ALLOWED" "early states are kept where the ruleset converts them"
+    TimeRunsBack "TIME_RUNS_BACK" "a time before one that came first"
+    RequestedState "REQUESTED_STATE" "a conversion that no rule asks for"
+    ReclassifiedChain "RECLASSIFIED_CHAIN" "changes of state that do not follow from each other"
+    NoConfirmation "NO_CONFIRMATION" "a promotion that its child does not bear out"
+    ConfirmationDue "CONFIRMATION_DUE" "a child has confirmed or refuted, and the parent still waits"
+    EndedTooEarly "ENDED_TOO_EARLY" "ended while something blocked the end"
+    EndedTagMissing "ENDED_TAG_MISSING" "an end without its tag"
+    EndedTagElsewhere "ENDED_TAG_ELSEWHERE" "a tag of an end on another commit"
+    CommitByHand "COMMIT_BY_HAND" "a commit that is no call"
+    Merge "MERGE" "a merge"
+    NotOneCall "NOT_ONE_CALL" "a change that no one call makes"
+    UnreadableChange "UNREADABLE_CHANGE" "what the commit changed can't be read"
+}
+
+impl Code {
+    /// The code of that text, as it is written in files and replies.
+    pub fn parse(text: &str) -> Code {
+        let breadth =
+            |text: &str| Some(Code::Breadth(text.strip_prefix('R')?.strip_suffix("_BREADTH")?.parse().ok()?));
+        let incomplete = |text: &str| Some(Code::Incomplete(text.strip_prefix("INCOMPLETE_")?.parse().ok()?));
+        let known = Code::named(text).or_else(|| breadth(text)).or_else(|| incomplete(text));
+        // `R02_BREADTH` is another text than that of round 2.
+        known.filter(|code| code == text).unwrap_or_else(|| Code::Other(text.to_owned()))
+    }
+
+    /// Whether it only says how things stand, as every commit of a growing tree does: it is in the reply and not in the
+    /// history.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Code::Incomplete(_) | Code::Breadth(_))
+    }
+}
+
+impl PartialEq<str> for Code {
+    fn eq(&self, other: &str) -> bool {
+        self.to_string() == other
+    }
+}
+
+impl PartialEq<&str> for Code {
+    fn eq(&self, other: &&str) -> bool {
+        self == *other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_read_as_it_is_written() {
+        let of_a_state = Code::Incomplete("EXPLORE".parse().unwrap());
+        let own = Code::Other("R3_EXPLORE_ONLY".into());
+        for code in Code::ALL.iter().chain(&[of_a_state, Code::Breadth(2), own]) {
+            assert_eq!(&Code::parse(&code.to_string()), code);
+            assert!(!code.meaning().is_empty());
+        }
+        for text in ["R02_BREADTH", "R_BREADTH", "INCOMPLETE_", "", "x"] {
+            assert_eq!(Code::parse(text), Code::Other(text.to_owned()));
+        }
+    }
+}
