@@ -4,7 +4,7 @@
 //!
 //! Writing, one call of an agent:
 //!
-//! 1. [`mcp`] turns the request's JSON into a tool input, and that into a command.
+//! 1. [`mcp`] turns the request's JSON into a tool input, and that into a command for the [`service`].
 //! 2. [`store`] loads the committed state of the investigation: its facts and the head they were read at.
 //! 3. [`decide`] judges the command by the investigation's own [`ruleset`]: an event, or a rejection.
 //! 4. [`mod@format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
@@ -19,7 +19,8 @@
 //! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
 //! `decide` (how an investigation stands), `format` (where its files are), `graph`, `markdown` ← `report`; `decide`,
 //! `format`, `store` ← `check`; `yaml` below `ruleset` and `format`; `markdown` (references) and `secrets` below
-//! `decide`; `setup` (clients' configurations) stands alone; `mcp` and the binaries see all of them. `store` never
+//! `decide`; `setup` (clients' configurations) stands alone; `service` (load, decide, write, name what was refused)
+//! above these, for every edge; `mcp` and the binaries see all of them. `store` never
 //! evaluates a rule;
 //! `decide` never sees git.
 //!
@@ -48,6 +49,7 @@ pub mod mcp;
 pub mod report;
 pub mod ruleset;
 pub mod secrets;
+pub mod service;
 pub mod setup;
 pub mod store;
 pub mod world;

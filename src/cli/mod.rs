@@ -21,8 +21,9 @@ use ruleset::{Folder, RulesetArguments};
 use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
-use crate::mcp::{self, Server, Service};
+use crate::mcp::{self, Server};
 use crate::report::Options;
+use crate::service::Service;
 use crate::store::Durability;
 use crate::world::World;
 

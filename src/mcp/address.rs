@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::changes::Changed;
+use crate::service::changes::Changed;
 
 /// What every address begins with.
 const SCHEME: &str = "tot://";

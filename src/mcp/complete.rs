@@ -1,6 +1,6 @@
 //! Completions: what the beginning of an argument may become, for clients that ask while a person types.
 
-use super::service::{Refusal, Service};
+use crate::service::{Refusal, Service};
 use crate::store::{ListFilter, ListState};
 
 /// How many values one answer has at most: the protocol's own limit.

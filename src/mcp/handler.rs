@@ -30,12 +30,12 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::address::Address;
-use super::changes::{Changed, Missed};
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
 use super::server::{Server, Tool, Unanswered};
-use super::service::{Refusal, Service};
+use crate::service::changes::{Changed, Missed};
+use crate::service::{Refusal, Service};
 
 /// How many resources one client may subscribe to.
 const SUBSCRIPTIONS: usize = 1_000;

@@ -12,7 +12,6 @@
 
 pub mod address;
 pub mod bounded;
-pub mod changes;
 pub mod coercion;
 pub mod complete;
 mod desk;
@@ -24,12 +23,10 @@ pub mod prompts;
 pub mod resources;
 pub mod schema;
 pub mod server;
-pub mod service;
 pub mod stdio;
 pub mod tools;
 pub mod wire;
 
 pub use http::serve_http;
 pub use server::{About, Answer, Reply, Server, Tool};
-pub use service::Service;
 pub use stdio::{ServeError, serve_stdio};

@@ -1,7 +1,6 @@
 //! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to take up an
 //! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
 
-use super::service::{Refusal, Service, Standing};
 use super::wire::beginning;
 use crate::decide::next::{briefs, check};
 use crate::decide::standing::outlook;
@@ -9,6 +8,7 @@ use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
+use crate::service::{Refusal, Service, Standing};
 
 /// A prompt, as a list shows it.
 pub struct Prompt {

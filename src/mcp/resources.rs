@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 
 use super::address::Address;
 use super::prompts::quoted;
-use super::service::{Refusal, Service, Standing, sentence};
 use crate::decide::results::results;
 use crate::decide::standing::outlook;
 use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
+use crate::service::{Refusal, Service, Standing, sentence};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 
 /// How many resources a page of the list has.

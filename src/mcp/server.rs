@@ -34,9 +34,9 @@ use super::{
     lanes::{Lane, Lanes},
     log::{self, Log},
     schema,
-    service::Service,
 };
 use crate::domain::Code;
+use crate::service::Service;
 
 /// The server: what it says of itself, its tools, and the service whose investigations are its resources.
 #[derive(Clone)]

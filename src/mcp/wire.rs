@@ -4,13 +4,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::service::{Refusal, Standing, Unjudged};
 use crate::decide::quality::Quality;
 use crate::decide::results::Reference;
 use crate::decide::standing::{self, NextRound};
 use crate::domain::{Diagnostic, Investigation, Transition};
 use crate::markdown::{self, MentionKind};
 use crate::ruleset::EffectiveRules;
+use crate::service::{Refusal, Standing, Unjudged};
 use crate::store::CommitId;
 
 /// How much of a finding stands in a reply.

@@ -15,8 +15,9 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{conclusion_file, layout, meta_file, node_file};
-use tree_of_thoughts::mcp::{Service, Tool, tools};
+use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
+use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
 use crate::support::{node, result};

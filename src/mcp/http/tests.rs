@@ -8,7 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::*;
-use crate::mcp::{Service, tools};
+use crate::mcp::tools;
+use crate::service::Service;
 use crate::world::World;
 
 /// How long the servers here wait for a client.

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
 use crate::decide::commit::{Finding, commit};
 use crate::domain::{Event, Node};
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_commit",

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{
     Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, beginning, summary,
 };
@@ -15,6 +14,7 @@ use crate::decide::end::{End, end};
 use crate::decide::quality::quality;
 use crate::decide::results::results;
 use crate::domain::Node;
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_end",

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{Object, Shared, beginning};
 use super::answer;
 use crate::domain::{Code, Diagnostic};
+use crate::service::{Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
 
 const ABOUT: About = About {

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use super::address::Address;
 use super::bounded::GRAPH;
 use super::server::{Answer, Tool};
-use super::service::{Refusal, Service, Standing};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
 use crate::domain::Node;
 use crate::graph;
 use crate::ruleset::{builtin, effective};
+use crate::service::{Refusal, Service, Standing};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\

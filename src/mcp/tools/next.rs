@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{Object, Shared, beginning};
 use super::answer;
 use crate::decide::commit::TO_FILL_IN;
@@ -16,6 +15,7 @@ use crate::decide::next::{
     Call, Coverage, Dimension, Next, NextCall, Plan, Step, Strategy, Task, next, number_of_tasks,
 };
 use crate::domain::{Investigation, SessionId};
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_next",

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{Graph, GraphForm, Shared, pending};
 use super::{answer, graph_of};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::domain::Event;
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_propose",

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::super::address::Address;
 use super::super::bounded::LIMIT;
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::{Notice, Object, Shared, beginning};
 use super::answer;
 use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_read",

@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic};
 use crate::report::{self, Input as ReportInput, Options, Templates};
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_report",
@@ -124,5 +124,5 @@ fn lock(folder: &Path) -> Result<File, Refusal> {
 fn failed(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
         "The operator of the server chooses the folder with --site; tot-report writes to any other.";
-    Diagnostic::new(Code::ReportError, super::super::service::sentence(error)).suggest(suggestion).into()
+    Diagnostic::new(Code::ReportError, crate::service::sentence(error)).suggest(suggestion).into()
 }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::changes::Changed;
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service, Standing};
 use super::super::wire::Shared;
 use super::answer;
 use crate::decide::Rejection;
@@ -16,6 +14,8 @@ use crate::domain::{Code, Diagnostic};
 use crate::format::message;
 use crate::ruleset::builtin;
 use crate::ruleset::instructions::instructions;
+use crate::service::changes::Changed;
+use crate::service::{Refusal, Service, Standing};
 
 const ABOUT: About = About {
     name: "tot_start",

@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Tool};
-use super::super::service::{Refusal, Service, Standing, Unjudged};
 use super::super::wire::{
     Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, beginning, incomplete, pending,
 };
@@ -15,6 +14,7 @@ use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
 use crate::domain::{Code, Diagnostic, Node};
+use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
 
 /// How many entries a page has at most.

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::server::{About, Answer, Tool};
-use super::super::service::{Refusal, Service, Written};
 use super::super::wire::{IncompleteNode, Object, Shared, TransitionEntry, incomplete, notices, pending};
 use super::commit::{Committed, ResultEntry, committed};
 use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call, plan, tasks};
@@ -19,6 +18,7 @@ use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Event, Investigation, NodeId, Timestamp};
 use crate::ruleset::EffectiveRules;
+use crate::service::{Refusal, Service, Written};
 
 const ABOUT: About = About {
     name: "tot_step",

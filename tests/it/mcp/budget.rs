@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
 use tree_of_thoughts::mcp::bounded::LIMIT;
-use tree_of_thoughts::mcp::{Service, Tool, tools};
+use tree_of_thoughts::mcp::{Tool, tools};
+use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, node};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tree_of_thoughts::mcp::{Server, Service, tools};
+use tree_of_thoughts::mcp::{Server, tools};
+use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, Session, node};

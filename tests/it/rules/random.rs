@@ -14,9 +14,9 @@ use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::domain::{Change, Happening, Investigation, NodeId, Timestamp};
 use tree_of_thoughts::format::message;
 use tree_of_thoughts::graph;
-use tree_of_thoughts::mcp::Service;
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::{EffectiveRules, Library};
+use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Snapshot, Store};
 use tree_of_thoughts::world::World;
 

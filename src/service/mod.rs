@@ -6,10 +6,11 @@
 //!
 //! Both put right what a killed writer left in the repository, whether or not they write themselves.
 
+pub mod changes;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::changes::{Changed, Changes, Listener};
 use crate::decide::{Decision, Rejection};
 use crate::domain::id::shorten;
 use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
@@ -18,6 +19,7 @@ use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Library, Ruleset, RulesetFile, Severity};
 use crate::store::{Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError};
 use crate::world::{World, WorldError};
+use changes::{Changed, Changes, Listener};
 
 /// How often a write is tried again when others are faster. Each try that loses means that another one won.
 const TRIES: usize = 1_000;
@@ -138,7 +140,7 @@ impl Service {
 
     /// How many listen.
     #[cfg(test)]
-    pub(super) fn listeners(&self) -> usize {
+    pub(crate) fn listeners(&self) -> usize {
         self.changes.listeners()
     }
 
@@ -441,7 +443,7 @@ impl From<WorldError> for Refusal {
 }
 
 /// An error with what caused it, as one sentence.
-pub(super) fn sentence(error: &dyn std::error::Error) -> String {
+pub(crate) fn sentence(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
