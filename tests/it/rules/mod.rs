@@ -9,6 +9,8 @@ mod multi_gate;
 mod random;
 mod single_root;
 
+use tree_of_thoughts::domain::Code;
+
 /// Every code that the decisions know stands in a snapshot here.
 #[test]
 fn no_code_is_forgotten() {
@@ -20,17 +22,14 @@ fn no_code_is_forgotten() {
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect()
     };
-    let is_code = |text: &&str| {
-        text.len() > 4
-            && text.contains('_') | (*text == "SUSPICIOUS")
-            && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-    };
     let source = folder("src/decide");
-    let mut known: Vec<&str> = source.split('"').filter(is_code).collect();
-    known.extend(["R2_BREADTH", "INCOMPLETE_EXPLORE"]);
+    let names: Vec<&str> = source.split(|c: char| !c.is_alphanumeric()).collect();
+    let used = |code: &&Code| names.contains(&format!("{code:?}").as_str());
+    let mut known: Vec<String> = Code::ALL.iter().filter(used).map(ToString::to_string).collect();
+    known.extend(["R2_BREADTH".to_owned(), "INCOMPLETE_EXPLORE".to_owned()]);
     assert!(known.len() > 30, "{known:?}");
     for file in tree_of_thoughts::ruleset::builtin::all() {
-        let codes = file.ruleset.early_states.iter().filter_map(|rule| rule.code.as_deref());
+        let codes = file.ruleset.early_states.iter().filter_map(|rule| rule.code.clone());
         known.extend(codes);
     }
     let tests = folder("tests/it/rules");
