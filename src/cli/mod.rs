@@ -24,7 +24,7 @@ use crate::demo;
 use crate::mcp::{self, Server};
 use crate::report::Options;
 use crate::service::Service;
-use crate::store::Durability;
+use crate::store::{Durability, StoreError};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -155,13 +155,16 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// An error with what caused it.
-fn chain(error: &dyn std::error::Error) -> String {
+/// An error with what caused it, and what to do about it where the store says so.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(&format!(": {cause}"));
         source = cause.source();
+    }
+    if let Some(hint) = error.downcast_ref::<StoreError>().and_then(StoreError::hint) {
+        text.push_str(&format!(". {hint}"));
     }
     text
 }

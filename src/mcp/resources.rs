@@ -11,7 +11,7 @@ use crate::decide::results::results;
 use crate::decide::standing::outlook;
 use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
-use crate::service::{Refusal, Service, Standing, sentence};
+use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 
 /// How many resources a page of the list has.
@@ -101,7 +101,7 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
         StoreError::UnknownCursor { .. } => {
             Unreadable::NotFound("this cursor is not one that a page gave".into())
         }
-        error => Unreadable::Broken(sentence(&error)),
+        error => error.into(),
     })?;
     let mut entries = Vec::new();
     if first {
@@ -201,7 +201,7 @@ impl From<Refusal> for Unreadable {
 
 impl From<StoreError> for Unreadable {
     fn from(error: StoreError) -> Self {
-        Unreadable::Broken(sentence(&error))
+        Refusal::from(error).into()
     }
 }
 

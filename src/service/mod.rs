@@ -1,8 +1,8 @@
 //! What every tool works with: the store, the clock, the rulesets, and the two ways of using them.
 //!
 //! - [`Service::read`] loads an investigation as it is committed.
-//! - [`Service::write`] waits for its turn, loads, decides, and commits; if the head has moved meanwhile, the last three
-//!   again. So a decision is never published on a state that it was not made on.
+//! - [`Service::write`] decides and commits in one transaction of the store, so that a decision is never published on a
+//!   state that it was not made on.
 //!
 //! Both put right what a killed writer left in the repository, whether or not they write themselves.
 
@@ -17,12 +17,12 @@ use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Library, Ruleset, RulesetFile, Severity};
-use crate::store::{Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError};
+use crate::store::git::GitError;
+use crate::store::{
+    Draft, Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError, Transacted,
+};
 use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
-
-/// How often a write is tried again when others are faster. Each try that loses means that another one won.
-const TRIES: usize = 1_000;
 
 /// How many candidates an ambiguous id is answered with.
 const CANDIDATES: usize = 10;
@@ -65,8 +65,8 @@ pub struct Written {
     pub before: Arc<Investigation>,
     /// What was decided; without an event, nothing was written.
     pub decision: Decision,
-    /// When.
-    pub at: Timestamp,
+    /// The tag of the investigation's end, if it has ended.
+    pub tag: Option<String>,
 }
 
 /// Why a call is refused, with how things stand where that is known.
@@ -208,7 +208,7 @@ impl Service {
             Some(snapshot) => snapshot,
             None => self.store.load(&path)?,
         };
-        self.store.settle(&path, None);
+        self.store.recover(&path);
         Ok(judged(&path, snapshot))
     }
 
@@ -267,15 +267,10 @@ impl Service {
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
-        let turn = self.store.turn(&path);
-        for _ in 0..TRIES {
+        let written = self.store.transact(&path, |snapshot| {
             let standing =
-                judged(&path, self.store.load(&path)?).map_err(|unjudged| Refusal::from(unjudged.error))?;
-            self.store.settle(&path, turn.as_ref());
-            let before = Arc::clone(&standing.snapshot.investigation);
-            if let Some(fault) =
-                standing.snapshot.faults.iter().find(|fault| fault.path == layout::CONCLUSION)
-            {
+                judged(&path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
+            if let Some(fault) = snapshot.faults.iter().find(|fault| fault.path == layout::CONCLUSION) {
                 return Err(Diagnostic::new(
                     Code::StoreError,
                     format!("Whether this investigation has ended can't be read: {fault}."),
@@ -288,64 +283,35 @@ impl Service {
                 .into());
             }
             let at = self.now()?;
-            let decision = match decide(&before, &self.rules(&standing), at) {
+            let decision = match decide(standing.investigation(), &self.rules(&standing), at) {
                 Ok(decision) => decision,
                 Err(rejection) => {
                     return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
                 }
             };
-            let Some(event) = &decision.event else {
-                return Ok(Written { standing, before, decision, at });
-            };
-            if before.conclusion().is_some() {
-                // A kill may have come between the end and its tag. Once it is reopened, nobody would write it.
-                self.tag_end(&standing, at)?;
-            }
-            let files = format::files(event).map_err(StoreError::from)?;
-            check_sizes(&files)?;
-            match self.publish(&standing, &before, event, files, &decision.warnings, at) {
-                Ok(snapshot) => {
-                    self.tell(Changed::by(&before, &event.changes()));
-                    let standing = Standing { snapshot, ruleset: standing.ruleset };
-                    return Ok(Written { standing, before, decision, at });
-                }
-                Err(StoreError::HeadMoved { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+            let draft = decision.event.as_ref().map(|event| draft(&standing, event, &decision.warnings, at));
+            Ok((draft.transpose()?, (decision, standing.ruleset)))
+        })?;
+        let Transacted { before, after, tag, decided: (decision, ruleset) } = written;
+        let before = before.investigation;
+        if let Some(event) = &decision.event {
+            self.tell(Changed::by(&before, &event.changes()));
         }
-        Err(Diagnostic::new(
-            Code::Busy,
-            format!("Others wrote to this investigation {TRIES} times in a row."),
-        )
-        .suggest("Call again.")
-        .into())
+        Ok(Written { standing: Standing { snapshot: after, ruleset }, before, decision, tag })
     }
+}
 
-    /// The tag of the end that the standing's conclusion is. The file is the truth and the tag a pointer to it: where
-    /// a kill came between the two, this writes what is missing.
-    ///
-    /// # Errors
-    ///
-    /// What the store says.
-    pub fn tag_end(&self, standing: &Standing, at: Timestamp) -> Result<String, Refusal> {
-        let meta = standing.investigation().meta();
-        let conclusion = standing.investigation().conclusion().and_then(|end| end.conclusion.as_deref());
-        let message = message::ended(meta, conclusion);
-        Ok(self.store.tag_end(&standing.snapshot, &message, at)?)
-    }
-
-    fn publish(
-        &self,
-        standing: &Standing,
-        before: &Investigation,
-        event: &Event,
-        files: Vec<FileChange>,
-        warnings: &[Diagnostic],
-        at: Timestamp,
-    ) -> Result<Snapshot, StoreError> {
-        let message = message::message(before, &standing.rules(), event, warnings);
-        self.store.commit(&standing.snapshot, files, &event.changes(), &message, at)
-    }
+/// What an event writes.
+fn draft(
+    standing: &Standing,
+    event: &Event,
+    warnings: &[Diagnostic],
+    at: Timestamp,
+) -> Result<Draft, Refusal> {
+    let files = format::files(event).map_err(StoreError::from)?;
+    check_sizes(&files)?;
+    let message = message::message(standing.investigation(), &standing.rules(), event, warnings);
+    Ok(Draft { files, changes: event.changes(), message, at })
 }
 
 /// The snapshot with its rules, or with what is wrong with them.
@@ -427,12 +393,18 @@ impl From<FindError> for Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
-            StoreError::InProgress { .. } => Code::OperationInProgress,
+            StoreError::Git(GitError::InProgress { .. }) => Code::OperationInProgress,
+            StoreError::Git(GitError::Busy { .. }) => Code::Busy,
             StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
             StoreError::ReadOnly => Code::ReadOnly,
             _ => Code::StoreError,
         };
-        Diagnostic::new(code, sentence(&error)).into()
+        let diagnostic = Diagnostic::new(code, sentence(&error));
+        match error.hint() {
+            Some(hint) => diagnostic.suggest(format!("{hint}.")),
+            None => diagnostic,
+        }
+        .into()
     }
 }
 

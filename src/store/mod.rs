@@ -2,8 +2,7 @@
 //!
 //! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
-//! 3. [`Store::commit`] writes what was decided on that state as one commit, or says that the head has moved.
-//!    [`Store::turn`] keeps that from happening often.
+//! 3. [`Store::transact`] loads, decides and publishes as one transaction, which writers have one after the other.
 //! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
 //!
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
@@ -20,7 +19,7 @@ mod history;
 pub mod list;
 mod read;
 pub mod snapshot;
-mod turn;
+mod sweep;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -28,19 +27,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability};
-use git::{Git, GitError};
+use git::{Git, GitError, Writer};
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
-pub use turn::Turn;
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
-use crate::format::{self, FileChange, layout};
+use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
 
 /// How many investigations are held in memory. One more, and the one that was not used for longest is dropped: it is
 /// read again when it is needed.
 const HELD: usize = 64;
+
+/// How often a transaction is tried again when somebody commits by git in between.
+const TRIES: usize = 20;
 
 /// A folder of investigations.
 pub struct Store {
@@ -58,12 +59,6 @@ pub struct Store {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The head is another than the one that was loaded: load and decide again.
-    #[error("{path} has moved on to another commit meanwhile")]
-    HeadMoved {
-        /// The repository.
-        path: PathBuf,
-    },
     /// A git repository, but no investigation.
     #[error("{path} is a git repository, but not an investigation: {reason}")]
     NotAnInvestigation {
@@ -72,31 +67,19 @@ pub enum StoreError {
         /// What is missing or wrong.
         reason: String,
     },
-    /// The user is in the middle of something that a commit would get into.
-    #[error(
-        "{what} is in progress in {path}, and a commit now would become part of it. {hint}, then call again"
-    )]
-    InProgress {
-        /// The repository.
-        path: PathBuf,
-        /// What: `a merge`.
-        what: &'static str,
-        /// How to bring it to an end.
-        hint: &'static str,
-    },
     /// The store is only read, by its owner's choice.
     #[error("this store is only read")]
     ReadOnly,
     /// No commit goes by that name.
-    #[error("{path} has no commit `{rev}`. `git -C {path} log` lists them")]
+    #[error("{path} has no commit `{rev}`")]
     UnknownRevision {
         /// The repository.
         path: PathBuf,
         /// What was asked for.
         rev: String,
     },
-    /// A place in a list that no list has given.
-    #[error("`{cursor}` is not where a list goes on. Begin without a cursor")]
+    /// An invalid cursor: no list has given it.
+    #[error("`{cursor}` is not where a list goes on")]
     UnknownCursor {
         /// What was given, shortened.
         cursor: String,
@@ -111,7 +94,7 @@ pub enum StoreError {
     },
     /// Something with git or the file system.
     #[error(transparent)]
-    Git(GitError),
+    Git(#[from] GitError),
     /// A value that can't be written as YAML.
     #[error("cannot be written as YAML: {0}")]
     Yaml(#[from] YamlError),
@@ -125,10 +108,46 @@ pub enum StoreError {
     },
 }
 
-impl From<GitError> for StoreError {
-    fn from(error: GitError) -> Self {
-        StoreError::Git(error)
+impl StoreError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            StoreError::Git(error) => Some(error.hint()),
+            StoreError::UnknownRevision { path, .. } => {
+                Some(format!("`git -C {} log` lists them", path.display()))
+            }
+            StoreError::UnknownCursor { .. } => Some("Begin without a cursor".to_owned()),
+            StoreError::NotAnInvestigation { .. }
+            | StoreError::ReadOnly
+            | StoreError::Unlistable { .. }
+            | StoreError::Yaml(_)
+            | StoreError::Io { .. } => None,
+        }
     }
+}
+
+/// What a decision writes, as one commit.
+pub struct Draft {
+    /// The files.
+    pub files: Vec<FileChange>,
+    /// What they mean, so that the state after need not be read again.
+    pub changes: Vec<Change>,
+    /// The commit's message.
+    pub message: String,
+    /// When it was decided.
+    pub at: Timestamp,
+}
+
+/// What became of a transaction.
+pub struct Transacted<T> {
+    /// The state that was decided on.
+    pub before: Snapshot,
+    /// The state afterwards: the same where nothing was to be written.
+    pub after: Snapshot,
+    /// The tag of its end, if it has ended.
+    pub tag: Option<String>,
+    /// What else the decision gave.
+    pub decided: T,
 }
 
 impl Store {
@@ -168,7 +187,7 @@ impl Store {
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.refuse_read_only()?;
         self.ignore_investigations()?;
-        turn::sweep_root(&self.root);
+        sweep::root(&self.root);
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
@@ -177,8 +196,7 @@ impl Store {
         ];
         let id = meta.id.to_string();
         let path = self.root.join(&id);
-        let (git, head) =
-            Git::init_with(self.durability, &path, &id, &files, message, meta.started_at.seconds())?;
+        let (git, head) = Git::init(self.durability, &path, &id, &files, message, meta.started_at.seconds())?;
         self.catalog.forget();
         let snapshot = Snapshot {
             path: path.clone(),
@@ -249,31 +267,50 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Waits until it is the caller's turn to load, decide and write. Nothing depends on it but who waits how long:
-    /// without a turn, go on as well.
-    pub fn turn(&self, path: &Path) -> Option<Turn> {
-        if self.read_only {
-            return None;
-        }
-        let turn = Turn::wait(path)?;
+    /// One transaction: waits for the other writers, puts right what a killed one left, loads, has `decide` decide on that
+    /// state, and publishes what it gives as one commit. Whoever commits by git in between is no loser: then it loads and
+    /// decides again. The file of a conclusion is the truth and its tag a pointer to it; where a kill came between the
+    /// two, the tag is written here.
+    ///
+    /// # Errors
+    ///
+    /// What `decide` refuses, while a merge or its like is in progress, and whatever git or the file system says: then
+    /// nothing is written.
+    pub fn transact<T, E: From<StoreError>>(
+        &self,
+        path: &Path,
+        decide: impl Fn(&Snapshot) -> Result<(Option<Draft>, T), E>,
+    ) -> Result<Transacted<T>, E> {
+        self.refuse_read_only()?;
+        let git = self.git(path)?;
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
-            turn::sweep_objects(path);
+            sweep::objects(git.path());
         }
-        Some(turn)
+        for _ in 0..TRIES {
+            let writer = git.writer().map_err(StoreError::from)?;
+            let before = self.load(path)?;
+            let (draft, decided) = decide(&before)?;
+            // Before it is reopened: nobody would write the tag afterwards.
+            let mut tag = tag_end(&writer, &before)?;
+            let Some(draft) = draft else {
+                return Ok(Transacted { after: before.clone(), before, tag, decided });
+            };
+            let after = match self.publish(&git, &writer, &before, draft) {
+                Err(StoreError::Git(GitError::HeadMoved { .. })) => continue,
+                published => published?,
+            };
+            tag = tag_end(&writer, &after)?;
+            return Ok(Transacted { before, after, tag, decided });
+        }
+        Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
     }
 
     /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
-    /// else is at work there. [`Store::commit`] does it by itself; this is for calls that write nothing.
-    pub fn settle(&self, path: &Path, turn: Option<&Turn>) {
-        if self.read_only {
-            return;
-        }
-        let Ok(git) = self.git(path) else { return };
-        if !git.is_unfinished().unwrap_or(false) {
-            return;
-        }
-        let free = if turn.is_some() { None } else { Turn::if_free(path) };
-        if turn.is_some() || free.is_some() {
+    /// else is at work there. [`Store::transact`] does it by itself; this is for calls that write nothing.
+    pub fn recover(&self, path: &Path) {
+        if let Ok(git) = self.git(path)
+            && !self.read_only
+        {
             // What fails here fails again, and is told, where somebody writes.
             let _ = git.recover();
         }
@@ -293,76 +330,6 @@ impl Store {
         let commits = git.log(base.ok_or_else(unknown)?, back.checked_add(1))?;
         let commit = commits.get(back).ok_or_else(unknown)?.id;
         read::snapshot(&git, path, commit, None, None)
-    }
-
-    /// Writes the files of a decision on `snapshot` as one commit. `changes` are what they mean, so that the state
-    /// after need not be read again.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::HeadMoved`] when somebody else was faster, [`StoreError::InProgress`] while the user merges or
-    /// rebases: nothing is written then.
-    pub fn commit(
-        &self,
-        snapshot: &Snapshot,
-        files: Vec<FileChange>,
-        changes: &[Change],
-        message: &str,
-        at: Timestamp,
-    ) -> Result<Snapshot, StoreError> {
-        self.refuse_read_only()?;
-        let git = self.git(&snapshot.path)?;
-        let files: Vec<git::FileChange> = files
-            .into_iter()
-            .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
-            .collect();
-        let head = git.commit(snapshot.head, &files, message, at.seconds()).map_err(|error| match error {
-            GitError::HeadMoved { .. } => StoreError::HeadMoved { path: snapshot.path.clone() },
-            GitError::InProgress { what, hint, .. } => {
-                StoreError::InProgress { path: snapshot.path.clone(), what, hint }
-            }
-            error => StoreError::Git(error),
-        })?;
-        let after = if snapshot.faults.is_empty() {
-            let investigation = Arc::new(snapshot.investigation.with(changes));
-            Snapshot { head, investigation, ..snapshot.clone() }
-        } else {
-            // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
-            read::snapshot(&git, &snapshot.path, head, snapshot.branch.clone(), Some(snapshot))?
-        };
-        self.held().keep(git, after.clone());
-        Ok(after)
-    }
-
-    /// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's
-    /// conclusion; written if it is not there yet.
-    ///
-    /// # Errors
-    ///
-    /// Whatever git or the file system says.
-    pub fn tag_end(&self, snapshot: &Snapshot, message: &str, at: Timestamp) -> Result<String, StoreError> {
-        self.refuse_read_only()?;
-        let git = self.git(&snapshot.path)?;
-        let target = history::last_change(&git, snapshot.head, layout::CONCLUSION)?;
-        loop {
-            let number = |name: &str| name.strip_prefix("ended/")?.parse::<u32>().ok();
-            let ends: Vec<(u32, String, CommitId)> = git
-                .tags()?
-                .into_iter()
-                .filter_map(|(name, commit)| Some((number(&name)?, name, commit)))
-                .collect();
-            if let Some((_, name, _)) = ends.iter().find(|(_, _, commit)| *commit == target) {
-                return Ok(name.clone());
-            }
-            let last = ends.iter().map(|(number, _, _)| *number).max().unwrap_or(0);
-            let name = format!("ended/{}", last.saturating_add(1));
-            match git.tag(&name, target, message, at.seconds()) {
-                Ok(()) => return Ok(name),
-                // Another process was faster with the same number.
-                Err(GitError::TagExists { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 
     /// What each commit up to the snapshot's changed, newest first, along first parents.
@@ -413,6 +380,30 @@ impl Store {
         read::sources(&*self.git(&snapshot.path)?, snapshot.head)
     }
 
+    fn publish(
+        &self,
+        git: &Arc<Git>,
+        writer: &Writer<'_>,
+        before: &Snapshot,
+        draft: Draft,
+    ) -> Result<Snapshot, StoreError> {
+        let files: Vec<git::FileChange> = draft
+            .files
+            .into_iter()
+            .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
+            .collect();
+        let head = writer.commit(before.head, &files, &draft.message, draft.at.seconds())?;
+        let after = if before.faults.is_empty() {
+            let investigation = Arc::new(before.investigation.with(&draft.changes));
+            Snapshot { head, investigation, ..before.clone() }
+        } else {
+            // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
+            read::snapshot(git, &before.path, head, before.branch.clone(), Some(before))?
+        };
+        self.held().keep(Arc::clone(git), after.clone());
+        Ok(after)
+    }
+
     fn refuse_read_only(&self) -> Result<(), StoreError> {
         if self.read_only { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
@@ -457,6 +448,27 @@ impl Store {
         // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's conclusion;
+/// written if it is not there yet. `None` where there is no conclusion.
+fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
+    let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
+    let target = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)?;
+    let mut last = 0;
+    for (name, commit) in writer.git().tags()? {
+        let Some(number) = name.strip_prefix("ended/").and_then(|number| number.parse::<u32>().ok()) else {
+            continue;
+        };
+        if commit == target {
+            return Ok(Some(name));
+        }
+        last = last.max(number);
+    }
+    let name = format!("ended/{}", last.saturating_add(1));
+    let message = message::ended(snapshot.investigation.meta(), end.conclusion.as_deref());
+    writer.tag(&name, target, &message, end.ended_at.seconds())?;
+    Ok(Some(name))
 }
 
 /// `HEAD~2^` as `HEAD` and 3: how many first parents back.

@@ -7,7 +7,7 @@
 //! `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take turns, each round in another order, and
 //! so do the sizes, so that noise hits all alike; a figure is the median of the rounds.
 //!
-//! - `ours` is the store alone: `Git::commit`, in a process that lives on.
+//! - `ours` is the store alone: `Writer::commit`, in a process that lives on.
 //! - `git` is `git add` of the three files and `git commit`, after writing them into the work tree.
 //! - `libgit2` is the same through the `git2` crate, in a process that lives on.
 //! - `call` is the whole of two calls of tools: three nodes proposed, and three results of 3 KB committed, from the
@@ -15,8 +15,8 @@
 //! - `load` reads and parses all nodes in a process that has none in memory; `again` is a load that finds nothing new.
 //!
 //! ```text
-//! cargo bench --bench store              # all sizes, 31 rounds
-//! cargo bench --bench store -- 100 10000 # these sizes
+//! cargo bench --features libgit2 --bench store              # all sizes, 31 rounds
+//! cargo bench --features libgit2 --bench store -- 100 10000 # these sizes
 //! ```
 //!
 //! A busy disk hides what differs; `TMPDIR=/dev/shm` in the environment measures in memory, where fsync costs nothing.
@@ -138,7 +138,7 @@ impl Contest {
         let place = |name: &str| place(folder.path(), name, &seed);
         for name in NAMES {
             fs::create_dir(folder.path().join(name)).unwrap();
-            Git::init_with(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
+            Git::init(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
         }
         // Files as young as the index are looked into again and again, by all of them.
         std::thread::sleep(Duration::from_millis(1_100));
@@ -206,7 +206,10 @@ impl Ours {
 
 impl Contestant for Ours {
     fn commit(&mut self, _: usize, changes: &[FileChange]) -> Duration {
-        timed(|| self.head = self.git.commit(self.head, changes, "Commit three nodes", AT).unwrap())
+        timed(|| {
+            self.head =
+                self.git.writer().unwrap().commit(self.head, changes, "Commit three nodes", AT).unwrap()
+        })
     }
 }
 

@@ -133,7 +133,6 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     })?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let tag = service.tag_end(standing, written.at)?;
     let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
     let found = results(investigation, &rules);
     let mut graph = graph_of(standing, input.graph);
@@ -169,7 +168,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         dead_ends: Some(found.dead_ends.len()),
         references: Some(found.references.into_iter().map(Into::into).collect()),
         quality: Some(quality(investigation, &rules).into()),
-        tag: Some(tag),
+        tag: written.tag.clone(),
         final_dot: graph.dot.take(),
         graph,
         ..Output::from(Shared::done(standing, commit, &written.decision.warnings))

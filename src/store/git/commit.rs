@@ -1,15 +1,12 @@
 //! A commit from its objects to the moved head, and a tag.
 
-use std::borrow::Cow;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use gix::ObjectId;
 use gix::bstr::BStr;
 use gix::objs::tree::EntryKind;
-use gix::objs::{Kind, WriteTo};
+use gix::objs::{Kind, Write as _, WriteTo};
 use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
@@ -17,19 +14,53 @@ use gix::refs::{FullName, Target};
 use super::durability::unconfirmed;
 use super::error::{Result, io_error};
 use super::journal::Journal;
-use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
-use super::loose;
+use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
-use super::splice::LARGE;
-use super::tree::{Leaf, TreeCache};
+use super::tree::{Leaf, TREES_KEPT};
 use super::worktree::optional_metadata;
 use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
 
 /// How often to try again after a race with git that cannot last.
 pub(super) const RACE_RETRIES: usize = 5;
 
-/// Writing.
+/// Who may write to a repository, until it is dropped. What a killed predecessor left has been put right.
+#[must_use = "the right to write ends with it"]
+pub struct Writer<'g> {
+    git: &'g Git,
+    repository: gix::Repository,
+    _lock: WriterLock,
+}
+
 impl Git {
+    /// Waits for the other writers, to be the one.
+    pub fn writer(&self) -> Result<Writer<'_>> {
+        let lock = WriterLock::wait(&self.git_dir)?;
+        let mut repository = self.local();
+        repository.object_cache_size(TREES_KEPT);
+        self.recover_in(&repository)?;
+        Ok(Writer { git: self, repository, _lock: lock })
+    }
+
+    /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
+    /// was anything. While somebody writes it does nothing: the next [`Git::writer`] does the same.
+    pub fn recover(&self) -> Result<bool> {
+        let journal = optional_metadata(&self.git_dir.join(JOURNAL_FILE))?;
+        if journal.is_none_or(|journal| journal.len() == 0) {
+            return Ok(false);
+        }
+        match WriterLock::if_free(&self.git_dir)? {
+            Some(_lock) => self.recover_in(&self.local()),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Writer<'_> {
+    /// The repository.
+    pub fn git(&self) -> &Git {
+        self.git
+    }
+
     /// Commits `changes` on top of `expected` and moves the head there, on whatever branch it is.
     ///
     /// The module describes the steps. `at` is in seconds since 1970.
@@ -40,43 +71,38 @@ impl Git {
         message: &str,
         at: i64,
     ) -> Result<CommitId> {
+        let (git, repository) = (self.git, &self.repository);
         check_changes(changes)?;
-        let repository = self.local();
-        let _turn = self.take_turn()?;
-        self.recover_in(&repository)?;
-        let head = self.head_in(&repository)?;
+        let head = git.head_in(repository)?;
         if head.commit != Some(expected) {
-            return Err(GitError::HeadMoved { path: self.shown(), expected, actual: head.commit });
+            return Err(GitError::HeadMoved { path: git.shown(), expected, actual: head.commit });
         }
-        self.refuse_in_progress()?;
-        let draft = self.draft(&repository, Some(expected.0), changes, message, at)?;
-        let is_beside = self.writes_objects_beside();
-        if !is_beside {
-            self.write_objects(&draft.objects)?;
-        }
-        let mut journal = Journal::begin(&self.git_dir, draft.commit, &head_references(&head), &draft.steps)?;
-        let lock = self.work_dir.as_ref().map(|_| IndexLock::take(&self.git_dir)).transpose();
+        git.refuse_in_progress()?;
+        let draft = git.draft(repository, Some(expected.0), changes, message, at)?;
+        let references = head_references(&head);
+        let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
+        let lock = git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose();
         // Once more: git holds that lock while it begins what is looked for here.
-        let lock = match lock.and_then(|lock| self.refuse_in_progress().map(|()| lock)) {
+        let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
             Err(error) => {
                 journal.finish();
                 return Err(error);
             }
         };
-        match self.publish(&repository, &draft, lock, Some(&mut journal), is_beside) {
+        match git.publish(repository, &draft, lock, Some(&mut journal)) {
             Ok(is_complete) => {
-                let touched: Vec<PathBuf> = self.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
-                let synced = self.sync_names(&head_references(&head), &touched);
+                let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
+                let synced = git.sync_names(&references, &touched);
                 // A step after publication that failed is the next recovery's, not the caller's.
                 if is_complete {
                     journal.finish();
                 }
-                synced.map_err(unconfirmed(&self.shown().0, format!("the commit {}", draft.commit)))?;
+                synced.map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
                 // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
-                if self.bring_to_head(&repository, draft.paths(), &mut journal).is_ok() {
+                if git.bring_to_head(repository, draft.paths(), &mut journal).is_ok() {
                     journal.finish();
                 }
                 return Err(error);
@@ -87,86 +113,58 @@ impl Git {
 
     /// Creates the annotated tag `name` on the commit `target`.
     pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
+        let (git, repository) = (self.git, &self.repository);
         let invalid = || GitError::InvalidTagName { name: name.to_owned() };
         let full_name = FullName::try_from(format!("refs/tags/{name}")).map_err(|_| invalid())?;
         if name.starts_with('-') {
             return Err(invalid());
         }
-        let repository = self.local();
-        let _turn = self.take_turn()?;
-        self.recover_in(&repository)?;
-        self.object(&repository, target.0, Kind::Commit)?;
-        let exists = || GitError::TagExists { path: self.shown(), name: name.to_owned() };
-        if repository.try_find_reference(&full_name).map_err(self.library("look up a tag"))?.is_some() {
+        git.object(repository, target.0, Kind::Commit)?;
+        let exists = || GitError::TagExists { path: git.shown(), name: name.to_owned() };
+        if repository.try_find_reference(&full_name).map_err(git.library("look up a tag"))?.is_some() {
             return Err(exists());
         }
         let time = raw_time(at);
-        let tagger = self.committer.signature(&time);
+        let tagger = git.committer.signature(&time);
         let tag = gix::objs::Tag {
             target: target.0,
             target_kind: Kind::Commit,
             name: name.into(),
-            tagger: Some(tagger.to_owned().map_err(self.library("write a tag"))?),
+            tagger: Some(tagger.to_owned().map_err(git.library("write a tag"))?),
             message: clean_message(message).into(),
             signature: None,
         };
-        let tag = self.object_of(&tag)?;
-        let id = tag.id;
+        let id = git.write_object(&tag)?;
         let references = [full_name.as_bstr().to_string()];
-        self.write_objects(std::slice::from_ref(&tag))?;
-        self.sync_objects(&[tag])?;
-        let journal = Journal::begin(&self.git_dir, id, &references, &[])?;
+        git.sync_objects(&[id])?;
+        let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let outcome = self.edit_reference(&repository, edit, tagger, &references[0], &[]);
+        let outcome = git.edit_reference(repository, edit, tagger, &references[0], &[]);
         let failure = match outcome {
-            Ok(edited) => {
-                edited.err().map(|source| self.reference_error("create a tag", &references, source))
-            }
+            Ok(edited) => edited.err().map(|source| git.reference_error("create a tag", &references, source)),
             Err(error) => Some(error),
         };
         journal.finish();
         match failure {
-            None => self
+            None => git
                 .sync_names(&references, &[])
-                .map_err(unconfirmed(&self.shown().0, format!("the tag {name:?}"))),
+                .map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}"))),
             Some(GitError::Library { source, .. }) if source.is_conflict() => Err(exists()),
             Some(error) => Err(error),
         }
     }
-
-    /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
-    /// was anything. The next write does the same by itself.
-    pub fn recover(&self) -> Result<bool> {
-        if !self.is_unfinished()? {
-            return Ok(false);
-        }
-        let _turn = self.take_turn()?;
-        self.recover_in(&self.local())
-    }
-
-    /// Whether somebody is writing right now, or was killed at it.
-    pub fn is_unfinished(&self) -> Result<bool> {
-        Ok(optional_metadata(&self.git_dir.join(JOURNAL_FILE))?.is_some_and(|metadata| metadata.len() > 0))
-    }
 }
 
 /// A commit, and what it means for the index and the work tree.
-pub(super) struct Draft<'a> {
+pub(super) struct Draft {
     pub(super) commit: ObjectId,
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
-    /// All objects of it that may not be there yet.
-    pub(super) objects: Vec<Object<'a>>,
+    /// All that was written for it.
+    objects: Vec<ObjectId>,
     pub(super) steps: Vec<Step>,
     pub(super) subject: String,
     pub(super) time: String,
-}
-
-/// An object that is to be written.
-pub(super) struct Object<'a> {
-    pub(super) id: ObjectId,
-    pub(super) kind: Kind,
-    pub(super) bytes: Cow<'a, [u8]>,
 }
 
 /// How one path of the index and the work tree gets from a known state to another.
@@ -184,7 +182,7 @@ pub(super) struct Step {
 /// A path, its entry in the old commit and in the new one.
 pub(super) type TouchedPath = (String, Option<Leaf>, Option<Leaf>);
 
-impl Draft<'_> {
+impl Draft {
     pub(super) fn paths(&self) -> Vec<TouchedPath> {
         let steps = self.steps.iter();
         steps.map(|step| (step.path.clone(), step.from.first().copied().flatten(), step.to)).collect()
@@ -199,12 +197,11 @@ impl Draft<'_> {
 /// Syncing, as far as it is wanted; see `durability`.
 impl Git {
     /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
-    fn sync_objects(&self, objects: &[Object<'_>]) -> Result<()> {
+    fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
         }
-        let folder = self.objects();
-        let mut files: Vec<PathBuf> = objects.iter().map(|object| loose::path(&folder, object.id)).collect();
+        let mut files: Vec<PathBuf> = objects.iter().map(|id| self.objects.object_path(id)).collect();
         // Equal contents are one object.
         files.sort();
         files.dedup();
@@ -257,29 +254,36 @@ impl Git {
 
 /// The steps of a commit, in the order of the module's description.
 impl Git {
-    /// Makes blobs, trees and the commit, and plans the steps of its paths. Nothing is written.
-    pub(super) fn draft<'a>(
+    /// Step 4: writes blobs, trees and the commit, to which nothing leads yet, and plans the steps of its paths.
+    pub(super) fn draft(
         &self,
         repository: &gix::Repository,
         parent: Option<ObjectId>,
-        changes: &'a [FileChange],
+        changes: &[FileChange],
         message: &str,
         at: i64,
-    ) -> Result<Draft<'a>> {
+    ) -> Result<Draft> {
         let parent_tree = match parent {
             Some(parent) => self.tree_of(repository, parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
-        let mut trees = TreeCache::new(self, repository);
+        // What can't be committed is refused before the first object is written.
+        let leaves = changes.iter().map(|change| self.leaf(repository, parent_tree, &change.path));
+        let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
+        let mut objects = Vec::new();
+        let mut write = |object: &dyn WriteTo| {
+            let id = self.write_object(object)?;
+            objects.push(id);
+            Ok(id)
+        };
         let mut steps = Vec::with_capacity(changes.len());
-        for change in changes {
-            let old = trees.leaf(parent_tree, &change.path)?;
+        for (change, old) in changes.iter().zip(leaves) {
             let to = match &change.content {
                 None => None,
                 Some(content) => {
                     let executable = old.is_some_and(|old| old.kind == EntryKind::BlobExecutable);
                     let kind = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
-                    Some(Leaf { kind, id: trees.add(Kind::Blob, Cow::Borrowed(content))? })
+                    Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
             let content = change.content.clone();
@@ -291,12 +295,10 @@ impl Git {
                 is_absence_kept: false,
             });
         }
-        let mut changed: Vec<_> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
-        changed.sort_by(|a, b| a.path.cmp(&b.path));
-        let changed: Vec<_> = changed.into_iter().map(|step| (step.path.as_str(), step.to)).collect();
+        let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,
-            changed => self.write_tree(&mut trees, Some(parent_tree), 0, changed)?.unwrap_or(parent_tree),
+            changed => self.edit_tree(repository, parent_tree, changed, &mut write)?,
         };
         let message = clean_message(message);
         let time = raw_time(at);
@@ -309,53 +311,34 @@ impl Git {
             message: message.as_str().into(),
             extra_headers: Vec::new(),
         };
-        let commit = self.object_of(&commit)?;
-        let commit_id = commit.id;
-        let mut objects = trees.objects;
-        objects.push(commit);
-        Ok(Draft { commit: commit_id, parent, parent_tree, objects, steps, subject: message, time })
+        let commit = write(&commit)?;
+        Ok(Draft { commit, parent, parent_tree, objects, steps, subject: message, time })
     }
 
-    fn object_of(&self, object: &dyn WriteTo) -> Result<Object<'static>> {
-        let mut bytes = Vec::with_capacity(1024);
-        let written = object.write_to(&mut bytes);
-        written.map_err(|source| io_error("write an object to", &self.git_dir)(io::Error::other(source)))?;
-        self.object_with(object.kind(), Cow::Owned(bytes))
+    /// Writes an object without asking whether there is one already: a handle from before a `git gc` still sees objects
+    /// of packs that are gone, and would leave out one that the new commit needs.
+    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<ObjectId> {
+        let mut attempts = 0;
+        loop {
+            match self.objects.write(object) {
+                // A `git gc` has removed the empty folder in between.
+                Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
+                outcome => {
+                    let failed = io_error("write an object to", self.objects.path());
+                    return outcome.map_err(|source| failed(io::Error::other(source)));
+                }
+            }
+        }
     }
 
-    /// An object with its id.
-    pub(super) fn object_with<'a>(&self, kind: Kind, bytes: Cow<'a, [u8]>) -> Result<Object<'a>> {
-        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &bytes);
-        Ok(Object { id: id.map_err(self.library("hash an object"))?, kind, bytes })
-    }
-
-    /// Whether the objects are written while the index is, by another thread. A large index takes longer than they do,
-    /// and a small one less time than a thread. Where objects must have reached the disk before anything else happens,
-    /// they come first.
-    fn writes_objects_beside(&self) -> bool {
-        !self.disk.objects()
-            && self.work_dir.is_some()
-            && fs::symlink_metadata(self.git_dir.join("index")).is_ok_and(|index| index.len() >= LARGE as u64)
-    }
-
-    /// Step 4. Writes without asking whether an object exists: a handle from before a `git gc` still sees objects of packs
-    /// that are gone, and would leave out one that the new commit needs.
-    pub(super) fn write_objects(&self, objects: &[Object<'_>]) -> Result<()> {
-        let folder = self.objects();
-        objects.iter().try_for_each(|object| {
-            loose::write(&folder, object.id, object.kind, &object.bytes, self.compression)
-        })
-    }
-
-    /// Steps 6 to 10, with the lock of git's index taken, and 4 where the objects are to be written beside. An error means
-    /// that the head has not moved; `false` that it has, but the index was not put into place.
+    /// Steps 6 to 10, with the lock of git's index taken. An error means that the head has not moved; `false` that it has,
+    /// but the index was not put into place.
     pub(super) fn publish(
         &self,
         repository: &gix::Repository,
-        draft: &Draft<'_>,
+        draft: &Draft,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
-        is_beside: bool,
     ) -> Result<bool> {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
@@ -364,20 +347,8 @@ impl Git {
         self.sync_objects(&draft.objects)?;
         // Files that must be on the disk before the head moves.
         let mut files = Vec::new();
-        thread::scope(|scope| {
-            let writing = is_beside.then(|| scope.spawn(|| self.write_objects(&draft.objects)));
-            let prepared = match (&self.work_dir, &mut lock) {
-                (Some(work_dir), Some(lock)) => {
-                    self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)
-                }
-                _ => Ok(()),
-            };
-            // A thread that panicked has not written all: it is done again here, and panics here.
-            let written =
-                writing.map(|writing| writing.join().unwrap_or_else(|_| self.write_objects(&draft.objects)));
-            written.transpose().and(prepared)
-        })?;
-        if let (Some(work_dir), Some(lock)) = (&self.work_dir, &lock) {
+        if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
+            self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)?;
             if self.disk.index() {
                 files.push(lock.path.clone());
             }
@@ -397,7 +368,7 @@ impl Git {
     pub(super) fn move_head(
         &self,
         repository: &gix::Repository,
-        draft: &Draft<'_>,
+        draft: &Draft,
         files: Vec<PathBuf>,
     ) -> Result<()> {
         let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {

@@ -19,22 +19,21 @@
 //!
 //! Several files are synced by one `syncfs` on Linux, where the file system is one that is known to do it (ext, XFS,
 //! Btrfs, F2FS, tmpfs); elsewhere by an fsync each, side by side, so that a file system that keeps a log can write it
-//! once for those that wait together. Ten new files of 3 KB on ext4, on a busy machine, median of 15: `syncfs` 2.9 ms,
-//! side by side 12 ms, one after another 39 ms. `syncfs` waits for what other programs have written to that file system
-//! as well, and tells of a failed write since Linux 5.8.
+//! once for those that wait together. `syncfs` waits for what other programs have written to that file system as well, and
+//! tells of a failed write since Linux 5.8; `tests/README.md` has what it saves.
 //!
 //! With everything, a commit waits three times: for its objects and its journal before the first file of the work tree
 //! is touched; for those files, the index and the reference's new value before that takes effect; and for the names of
 //! all of them before the call returns.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::GitError;
 use super::error::{Result, io_error};
+use super::platform::{sync, sync_file_systems};
 
 /// What is on the disk before a call that writes returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,39 +159,6 @@ fn components(value: &str) -> u8 {
     })
 }
 
-/// Syncs the file systems of these paths, if all are of a kind that does it.
-#[cfg(target_os = "linux")]
-fn sync_file_systems<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-
-    /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
-    const KNOWN: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
-
-    let mut file_systems = std::collections::BTreeMap::new();
-    for path in paths {
-        let failed = io_error("sync", path);
-        let device = std::fs::metadata(path).map_err(&failed)?.dev();
-        if let std::collections::btree_map::Entry::Vacant(place) = file_systems.entry(device) {
-            let file = File::open(path).map_err(&failed)?;
-            let kind = rustix::fs::fstatfs(&file).map_err(|error| failed(error.into()))?.f_type;
-            if !u64::try_from(kind).is_ok_and(|kind| KNOWN.contains(&kind)) {
-                return Ok(false);
-            }
-            place.insert((path, file));
-        }
-    }
-    for (path, file) in file_systems.values() {
-        rustix::fs::syncfs(file).map_err(|error| io_error("sync", path)(error.into()))?;
-    }
-    Ok(true)
-}
-
-/// Other systems have no such call.
-#[cfg(not(target_os = "linux"))]
-fn sync_file_systems<'a>(_: impl Iterator<Item = &'a PathBuf>) -> Result<bool> {
-    Ok(false)
-}
-
 /// Syncs paths side by side.
 fn sync_each(paths: &[PathBuf]) -> Result<()> {
     if let [path] = paths {
@@ -207,20 +173,6 @@ fn sync_each(paths: &[PathBuf]) -> Result<()> {
             })
         })
     })
-}
-
-fn sync(path: &Path) -> Result<()> {
-    let failed = io_error("sync", path);
-    let mut options = OpenOptions::new();
-    // Unix syncs what is open for reading, folders too. Windows wants to write, and has no call for folders.
-    if cfg!(unix) {
-        options.read(true);
-    } else if path.is_dir() {
-        return Ok(());
-    } else {
-        options.write(true);
-    }
-    options.open(path).and_then(|file: File| file.sync_all()).map_err(failed)
 }
 
 /// An error after the head has moved: the commit is there, but perhaps not on the disk.

@@ -1,4 +1,4 @@
-//! Why something could not be done with a repository, in words that say what to do.
+//! Why something could not be done with a repository, and what to do about it.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -15,9 +15,7 @@ pub(super) type Result<T> = std::result::Result<T, GitError>;
 #[non_exhaustive]
 pub enum GitError {
     /// There is no repository.
-    #[error(
-        "{path} is not a git repository that can be opened. Check the path, and look at it with `git -C {path} status`"
-    )]
+    #[error("{path} is not a git repository that can be opened")]
     NotARepository {
         /// The folder that was to be opened.
         path: Shown,
@@ -26,7 +24,7 @@ pub enum GitError {
         source: Option<Box<gix::Error>>,
     },
     /// The repository is laid out so that it would read or write somewhere else.
-    #[error("the repository is not opened: {path} {reason}. {hint}")]
+    #[error("the repository is not opened: {path} {reason}")]
     Refused {
         /// The file or folder in question.
         path: Shown,
@@ -36,7 +34,7 @@ pub enum GitError {
         hint: &'static str,
     },
     /// The repository uses a format that cannot be read.
-    #[error("the repository {path} cannot be used: {reason}. {hint}")]
+    #[error("the repository {path} cannot be used: {reason}")]
     Unsupported {
         /// The repository.
         path: Shown,
@@ -46,13 +44,13 @@ pub enum GitError {
         hint: &'static str,
     },
     /// A new repository's place is taken.
-    #[error("{path} exists already. Choose another name, or remove it first")]
+    #[error("{path} exists already")]
     AlreadyExists {
         /// The place.
         path: Shown,
     },
     /// A path that is not written.
-    #[error("the path {path:?} cannot be committed: {reason}. Use plain names with '/' between them")]
+    #[error("the path {path:?} cannot be committed: {reason}")]
     InvalidPath {
         /// The path as given.
         path: String,
@@ -60,9 +58,7 @@ pub enum GitError {
         reason: String,
     },
     /// A file is to be where the commit has a folder, or the other way round.
-    #[error(
-        "the path {path:?} cannot be committed: {blocker:?} is {is} in the commit. Move one of them with git"
-    )]
+    #[error("the path {path:?} cannot be committed: {blocker:?} is {is} in the commit")]
     PathConflict {
         /// The path as given.
         path: String,
@@ -72,7 +68,7 @@ pub enum GitError {
         is: &'static str,
     },
     /// Someone else has committed, or the head was set elsewhere.
-    #[error("the head of {path} is {} and no longer {expected}. Load the new head and decide again", shown_head(.actual))]
+    #[error("the head of {path} is {} and no longer {expected}", shown_head(.actual))]
     HeadMoved {
         /// The repository.
         path: Shown,
@@ -82,7 +78,7 @@ pub enum GitError {
         actual: Option<CommitId>,
     },
     /// The user is in the middle of something that a commit would get into.
-    #[error("{what} is in progress in {path}. {hint}")]
+    #[error("{what} is in progress in {path}, and a commit now would become part of it")]
     InProgress {
         /// The repository.
         path: Shown,
@@ -91,16 +87,20 @@ pub enum GitError {
         /// How to bring it to an end.
         hint: &'static str,
     },
+    /// Other writers are at it, without an end.
+    #[error("others are writing to {path} all the time")]
+    Busy {
+        /// The repository.
+        path: Shown,
+    },
     /// A lock of another process.
-    #[error(
-        "{path} is held by another process. Try again; if no git process is running there, delete this file"
-    )]
+    #[error("{path} is held by another process")]
     Locked {
         /// The lock file.
         path: Shown,
     },
     /// The tag is there already.
-    #[error("the tag {name:?} exists in {path}. Choose another name")]
+    #[error("the tag {name:?} exists in {path}")]
     TagExists {
         /// The repository.
         path: Shown,
@@ -108,13 +108,13 @@ pub enum GitError {
         name: String,
     },
     /// The name is none that git accepts.
-    #[error("{name:?} is no name for a tag. See `git check-ref-format --help`")]
+    #[error("{name:?} is not a valid name for a tag")]
     InvalidTagName {
         /// The name as given.
         name: String,
     },
     /// More than one object has an id that begins so.
-    #[error("{rev:?} is the beginning of several ids in {path}. Give more digits")]
+    #[error("{rev:?} is the beginning of several ids in {path}")]
     Ambiguous {
         /// The repository.
         path: Shown,
@@ -122,9 +122,7 @@ pub enum GitError {
         rev: String,
     },
     /// An object is not there or is not what it should be.
-    #[error(
-        "{path} has no {wanted} {id}. Run `git fsck` there; in a partial or shallow clone, fetch the rest"
-    )]
+    #[error("{path} has no {wanted} {id}")]
     Missing {
         /// The repository.
         path: Shown,
@@ -134,7 +132,7 @@ pub enum GitError {
         id: String,
     },
     /// A file is larger than the caller wants.
-    #[error("the file {blob} in {path} has {size} bytes and at most {limit} are read. Make it smaller")]
+    #[error("the file {blob} in {path} has {size} bytes and at most {limit} are read")]
     TooLarge {
         /// The repository.
         path: Shown,
@@ -146,7 +144,7 @@ pub enum GitError {
         limit: u64,
     },
     /// A tree with more than any investigation has.
-    #[error("{what} in {path} has more than {limit}. It is not read; look at it with `git ls-tree`")]
+    #[error("{what} in {path} has more than {limit}, and is not read")]
     TooMuch {
         /// The repository.
         path: Shown,
@@ -156,7 +154,7 @@ pub enum GitError {
         limit: String,
     },
     /// A tree that breaks git's rules.
-    #[error("the tree {id} in {path} is damaged: {reason}. Run `git fsck` there")]
+    #[error("the tree {id} in {path} is damaged: {reason}")]
     Damaged {
         /// The repository.
         path: Shown,
@@ -166,9 +164,7 @@ pub enum GitError {
         reason: String,
     },
     /// The change is made and seen by all, but the disk did not confirm it: a power cut may take it back.
-    #[error(
-        "{what} in {path} is made, but the disk did not confirm it. Check the disk, and load the new head"
-    )]
+    #[error("{what} in {path} is made, but the disk did not confirm it")]
     Unconfirmed {
         /// The repository.
         path: Shown,
@@ -179,7 +175,7 @@ pub enum GitError {
         source: Box<GitError>,
     },
     /// git's index cannot be read.
-    #[error("git's index {path} cannot be read. Delete it and run `git reset` there, which keeps your files")]
+    #[error("git's index {path} cannot be read")]
     Index {
         /// The index.
         path: Shown,
@@ -188,7 +184,7 @@ pub enum GitError {
         source: Box<gix::Error>,
     },
     /// The file system refused.
-    #[error("could not {action} {path}. Check that the folder is there, writable and not full")]
+    #[error("could not {action} {path}")]
     Io {
         /// What was tried.
         action: &'static str,
@@ -199,7 +195,7 @@ pub enum GitError {
         source: io::Error,
     },
     /// The git library refused.
-    #[error("could not {action} in {path}. Run `git fsck` there")]
+    #[error("could not {action} in {path}")]
     Library {
         /// What was tried.
         action: &'static str,
@@ -209,6 +205,41 @@ pub enum GitError {
         #[source]
         source: Box<gix::Error>,
     },
+}
+
+impl GitError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        let plain = match self {
+            GitError::NotARepository { path, .. } => {
+                return format!("Check the path, and look at it with `git -C {path} status`");
+            }
+            GitError::InProgress { hint, .. } => return format!("{hint}, then call again"),
+            GitError::Refused { hint, .. } | GitError::Unsupported { hint, .. } => hint,
+            GitError::AlreadyExists { .. } => "Choose another name, or remove it first",
+            GitError::InvalidPath { .. } => "Use plain names with '/' between them",
+            GitError::PathConflict { .. } => "Move one of them with git",
+            GitError::HeadMoved { .. } => "Load the new head and decide again",
+            GitError::Busy { .. } => "Call again; if a process hangs there, end it",
+            GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
+            GitError::TagExists { .. } => "Choose another name",
+            GitError::InvalidTagName { .. } => "See `git check-ref-format --help`",
+            GitError::Ambiguous { .. } => "Give more digits",
+            GitError::Missing { .. } => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
+            GitError::TooLarge { .. } => "Make it smaller",
+            GitError::TooMuch { .. } => "Look at it with `git ls-tree`",
+            GitError::Damaged { .. } | GitError::Library { .. } => "Run `git fsck` there",
+            GitError::Unconfirmed { .. } => "Check the disk, and load the new head",
+            GitError::Index { .. } => "Delete it and run `git reset` there, which keeps your files",
+            GitError::Io { .. } => "Check that the folder is there, writable and not full",
+        };
+        plain.to_owned()
+    }
+
+    /// What happened and what to do about it, where there is only one line for both.
+    pub fn with_hint(&self) -> String {
+        format!("{self}. {}", self.hint())
+    }
 }
 
 /// A path that prints itself.

@@ -1,22 +1,23 @@
-//! git's index, in which only the entries of a commit are changed. How is in [`super::splice`].
+//! git's index, in which only the entries of a commit are changed.
+//!
+//! It is read and written through gix, in every form that git has but a sparse one. Of its extensions none is written: they
+//! are aids that git makes again, and the cache of trees would be wrong.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::{MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
 
 use gix::ObjectId;
 use gix::bstr::BStr;
-use gix::index::entry::Stat;
-use gix::objs::Kind;
+use gix::index::entry::{Flags, Mode, Stat};
+use gix::index::{File, State};
+use gix::objs::tree::EntryKind;
 
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
 use super::lock::IndexLock;
-use super::splice::{Edits, HASH, Index, Staged};
-use super::tree::TreeWalk;
+use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata, refuse_link};
 use super::{FileKind, Git, GitError, STAGING_FILE};
 
@@ -30,70 +31,32 @@ impl Git {
         steps: &[Step],
         lock: &mut IndexLock,
     ) -> Result<()> {
-        let index = self.load_index(repository, base_tree)?;
+        let mut index = self.load_index(repository, base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());
         for step in steps {
             placed.push(self.place(repository, work_dir, &staging, step)?);
         }
+        update(&mut index, steps, &placed);
         let skip_hash = repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
-        let mut index = index.edited(&edits(&index, steps, &placed));
-        index.write(skip_hash, &mut lock.file).map_err(io_error("write", &lock.path))?;
-        *self.kept_index() = Some(index);
-        Ok(())
-    }
-
-    /// The index that was written last, for the time when it is the one in the file. A commit takes it, so that at most
-    /// one is kept.
-    fn kept_index(&self) -> MutexGuard<'_, Option<Index>> {
-        self.kept_index.lock().unwrap_or_else(PoisonError::into_inner)
+        let options = gix::index::write::Options { skip_hash, ..Default::default() };
+        let mut bytes = Vec::new();
+        index.write_to(&mut bytes, options).map_err(self.library("write git's index"))?;
+        lock.file.write_all(&bytes).map_err(io_error("write", &lock.path))
     }
 
     /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
     /// either.
-    pub(super) fn load_index(&self, repository: &gix::Repository, base_tree: ObjectId) -> Result<Index> {
+    pub(super) fn load_index(&self, repository: &gix::Repository, base_tree: ObjectId) -> Result<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
         if optional_metadata(&path)?.is_none() {
-            let index = self.index_of_tree(repository, base_tree, path.clone())?;
-            return self.plain_index(&index, &path);
+            let index = self.index_of_tree(repository, base_tree)?;
+            return Ok(File::from_state(index, path));
         }
-        let failed = io_error("read", &path);
-        let mut file = File::open(&path).map_err(&failed)?;
-        let metadata = file.metadata().map_err(&failed)?;
-        let kept = self.kept_index().take();
-        let mut hash = [0; HASH];
-        // A shorter file has no hash to read.
-        let has_hash = kept.is_some()
-            && metadata.len() >= HASH as u64
-            && file.seek(SeekFrom::End(-(HASH as i64))).and_then(|_| file.read_exact(&mut hash)).is_ok();
-        let kept = kept.filter(|kept| has_hash && kept.is_in_file(metadata.len(), &hash));
-        let mut index = match kept {
-            Some(kept) => kept,
-            None => {
-                file.rewind().map_err(&failed)?;
-                let mut bytes =
-                    Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).saturating_add(1));
-                file.read_to_end(&mut bytes).map_err(&failed)?;
-                match Index::parse(bytes) {
-                    Some(index) => index,
-                    None => self.foreign_index(&path)?,
-                }
-            }
-        };
-        // An entry that is as young as the index itself may have changed since without a trace in its stat. git knows
-        // by comparing the two times, which writing the index anew makes impossible.
-        let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        let written = written.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        index.distrust_since(i64::try_from(written).unwrap_or(i64::MAX));
-        Ok(index)
-    }
-
-    /// An index in a form that only gix reads: version 4, split, or one with more to it.
-    fn foreign_index(&self, path: &Path) -> Result<Index> {
-        let failed = |source| GitError::Index { path: shown(path), source: Box::new(source) };
+        let failed = |source| GitError::Index { path: shown(&path), source: Box::new(source) };
         let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let index = gix::index::File::at(path, gix::hash::Kind::Sha1, true, options).map_err(failed)?;
+        let mut index = File::at(&path, gix::hash::Kind::Sha1, true, options).map_err(failed)?;
         if index.is_sparse() {
             return Err(GitError::Unsupported {
                 path: self.shown(),
@@ -101,31 +64,28 @@ impl Git {
                 hint: "Run `git sparse-checkout disable` there",
             });
         }
-        self.plain_index(&index, path)
-    }
-
-    /// The same index in the form that is spliced here.
-    fn plain_index(&self, index: &gix::index::File, path: &Path) -> Result<Index> {
-        let failed = |source| GitError::Index { path: shown(path), source: Box::new(source) };
-        let mut bytes = Vec::new();
-        let options = gix::index::write::Options { skip_hash: true, ..Default::default() };
-        index.write_to(&mut bytes, options).map_err(failed)?;
-        Index::parse(bytes)
-            .ok_or_else(|| failed(gix::Error::from_error(io::Error::other("its entries are out of order"))))
+        let key = |entry: &gix::index::Entry| (entry.path(&index), entry.stage_raw());
+        if !index.entries().is_sorted_by(|a, b| key(a) < key(b)) {
+            return Err(failed(gix::Error::from_error(io::Error::other("its entries are out of order"))));
+        }
+        // An entry that is as young as the index itself may have changed since without a trace in its stat. git knows
+        // by comparing the two times, which writing the index anew makes impossible. With a size that cannot be right
+        // it compares their content.
+        let written = index.timestamp().unix_seconds();
+        for entry in
+            index.entries_mut().iter_mut().filter(|entry| i64::from(entry.stat.mtime.secs) >= written)
+        {
+            entry.stat.size = 0;
+        }
+        index.remove_tree();
+        Ok(index)
     }
 
     /// An index in step with `tree`. Not by gix, which trusts a tree's shape.
-    pub(super) fn index_of_tree(
-        &self,
-        repository: &gix::Repository,
-        tree: ObjectId,
-        path: PathBuf,
-    ) -> Result<gix::index::File> {
-        use gix::index::entry::{Flags, Mode, Stat};
-
-        let mut state = gix::index::State::new(gix::hash::Kind::Sha1);
+    fn index_of_tree(&self, repository: &gix::Repository, tree: ObjectId) -> Result<State> {
+        let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
-        for file in TreeWalk::files(self.shown(), tree, &|tree| self.object(repository, tree, Kind::Tree))? {
+        for file in TreeWalk::files(self, repository, tree)? {
             let mode = match file.kind {
                 FileKind::File => Mode::FILE,
                 FileKind::Executable => Mode::FILE_EXECUTABLE,
@@ -134,28 +94,33 @@ impl Git {
                 FileKind::Unsafe => continue,
             };
             if !paths.contains(&file.path) {
-                state.dangerously_push_entry(
-                    Stat::default(),
-                    file.blob.0,
-                    Flags::empty(),
-                    mode,
-                    BStr::new(&file.path),
-                );
+                let path = BStr::new(&file.path);
+                state.dangerously_push_entry(Stat::default(), file.blob.0, Flags::empty(), mode, path);
                 paths.insert(file.path);
             }
         }
         state.sort_entries();
-        Ok(gix::index::File::from_state(state, path))
+        Ok(state)
     }
 }
 
-/// Step 8: takes the entries that are ours from the steps' start to their end.
-fn edits<'a>(index: &Index, steps: &'a [Step], placed: &[Placed]) -> Edits<'a> {
-    let mut edits = Edits::new();
+/// What the index has at a path.
+#[derive(Debug, PartialEq, Eq)]
+enum Staged {
+    Nothing,
+    /// One entry, and its place.
+    Entry(Leaf, usize),
+    /// A conflict of a merge, or a file announced with `git add -N`.
+    Unfinished,
+}
+
+/// Takes the entries that are ours from the steps' start to their end.
+fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
+    let mut added = Vec::new();
     for (step, placed) in steps.iter().zip(placed) {
-        let current = match index.staged(&step.path) {
-            Staged::Nothing => None,
-            Staged::Entry(leaf) => Some(leaf),
+        let (current, at) = match staged(index, &step.path) {
+            Staged::Nothing => (None, None),
+            Staged::Entry(leaf, at) => (Some(leaf), Some(at)),
             Staged::Unfinished => continue,
         };
         if current != step.to && !step.from.contains(&current) {
@@ -166,13 +131,50 @@ fn edits<'a>(index: &Index, steps: &'a [Step], placed: &[Placed]) -> Edits<'a> {
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
-        match (current, step.to) {
-            (None, None) => {}
-            (None, Some(_)) if index.is_blocked(&step.path) => {}
-            (_, to) => {
-                edits.insert(&step.path, to.map(|leaf| (leaf, stat)));
-            }
+        let Some(at) = at else {
+            let leaf = step.to.filter(|_| !is_blocked(index, &step.path));
+            added.extend(leaf.map(|leaf| (step, leaf, stat)));
+            continue;
+        };
+        let entry = &mut index.entries_mut()[at];
+        match step.to {
+            // It is left out when the index is written.
+            None => entry.flags.insert(Flags::REMOVE),
+            Some(leaf) => (entry.id, entry.mode, entry.stat) = (leaf.id, mode_of(leaf.kind), stat),
         }
     }
-    edits
+    for (step, leaf, stat) in added {
+        let path = BStr::new(&step.path);
+        index.dangerously_push_entry(stat, leaf.id, Flags::empty(), mode_of(leaf.kind), path);
+    }
+    index.sort_entries();
+}
+
+fn staged(index: &State, path: &str) -> Staged {
+    let Some(range) = index.entry_range(BStr::new(path)) else { return Staged::Nothing };
+    let at = range.start;
+    match index.entries().get(range) {
+        Some([entry]) if entry.stage_raw() == 0 && !entry.flags.contains(Flags::INTENT_TO_ADD) => {
+            let mode = entry.mode.to_tree_entry_mode();
+            mode.map_or(Staged::Unfinished, |mode| {
+                Staged::Entry(Leaf { kind: mode.kind(), id: entry.id }, at)
+            })
+        }
+        _ => Staged::Unfinished,
+    }
+}
+
+/// Whether a file is staged where a folder is needed for the path, or the other way round.
+fn is_blocked(index: &State, path: &str) -> bool {
+    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    if folders.any(|folder| index.entry_range(BStr::new(folder)).is_some()) {
+        return true;
+    }
+    let inside = format!("{path}/");
+    let first = index.entries().partition_point(|entry| entry.path(index) < BStr::new(&inside));
+    index.entries().get(first).is_some_and(|entry| entry.path(index).starts_with(inside.as_bytes()))
+}
+
+fn mode_of(kind: EntryKind) -> Mode {
+    gix::objs::tree::EntryMode::from(kind).into()
 }

@@ -14,9 +14,10 @@ use gix::refs::FullName;
 
 use super::commit::{Step, TouchedPath};
 use super::error::{Result, io_error, shown};
-use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT, file_identity};
+use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
-use super::tree::{Leaf, MAX_TREE_BYTES, TreeCache, is_file};
+use super::platform::file_identity;
+use super::tree::{Leaf, MAX_TREE_BYTES, is_file};
 use super::worktree::{optional_metadata, refuse_link, remove_if_there};
 use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
 
@@ -209,10 +210,9 @@ impl Git {
             Some(commit) => self.tree_of(repository, commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
-        let mut trees = TreeCache::new(self, repository);
         let mut steps = Vec::with_capacity(paths.len());
         for (path, old, new) in paths {
-            let to = match trees.leaf(tree, &path) {
+            let to = match self.leaf(repository, tree, &path) {
                 Ok(to) => to,
                 // Someone has since made a folder of the file. It is theirs.
                 Err(GitError::PathConflict { .. }) => continue,

@@ -1,44 +1,70 @@
-//! Taking turns: our own lock, and git's on its index.
+//! Who may write: our own lock, and git's on its index.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::error::{Result, Shown, io_error};
+use super::error::{Result, Shown, io_error, shown};
+use super::platform::file_identity;
 use super::worktree::refuse_link;
-use super::{Git, GitError, LOCK_FILE};
+use super::{GitError, LOCK_FILE};
 
-/// How long to wait for our own lock, whose holder needs milliseconds.
-pub(super) const OWN_LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.
+const WRITER_WAIT: Duration = Duration::from_secs(10);
 /// How long to wait for a lock file of another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How far an empty lock file may be from its journal in time to have been made by the same process.
 pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
-impl Git {
-    /// Waits for the other writers of this repository. The lock ends with the returned file.
-    pub(super) fn take_turn(&self) -> Result<File> {
-        let path = self.git_dir.join(LOCK_FILE);
-        refuse_link(&path)?;
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(io_error("open", &path))?;
-        let since = Instant::now();
-        let mut pause = Duration::from_micros(200);
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if since.elapsed() < OWN_LOCK_WAIT => {
-                    thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(5));
-                }
-                Err(TryLockError::WouldBlock) => return Err(GitError::Locked { path: Shown(path) }),
-                Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
-            }
+/// The right to write to a repository, which one thread of one process has at a time. The kernel gives it to those who
+/// wait in the order they came, and takes it back from a dead process.
+#[derive(Debug)]
+pub(super) struct WriterLock {
+    _file: File,
+}
+
+impl WriterLock {
+    /// Waits for the other writers.
+    pub(super) fn wait(git_dir: &Path) -> Result<WriterLock> {
+        let (path, file) = open(git_dir)?;
+        match file.try_lock() {
+            Ok(()) => return Ok(WriterLock { _file: file }),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
+        }
+        // A lock can't be waited for with a limit, and who asks again and again is served after all who wait. A thread
+        // that comes too late finds nobody to give it to, and drops it.
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let locked = file.lock();
+            let _ = sender.send(locked.map(|()| WriterLock { _file: file }));
+        });
+        match receiver.recv_timeout(WRITER_WAIT) {
+            Ok(locked) => locked.map_err(io_error("lock", &path)),
+            Err(_) => Err(GitError::Busy { path: shown(git_dir) }),
         }
     }
+
+    /// Takes the lock if nobody has it.
+    pub(super) fn if_free(git_dir: &Path) -> Result<Option<WriterLock>> {
+        let (path, file) = open(git_dir)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(WriterLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(io_error("lock", &path)(source)),
+        }
+    }
+}
+
+fn open(git_dir: &Path) -> Result<(PathBuf, File)> {
+    let path = git_dir.join(LOCK_FILE);
+    refuse_link(&path)?;
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(io_error("open", &path))?;
+    Ok((path, file))
 }
 
 /// Our hold on git's index, by the file that all git programs use for it. Dropped, it gives up.
@@ -90,17 +116,60 @@ impl Drop for IndexLock {
     }
 }
 
-/// Tells one file from another of the same name, while its content changes.
-pub(super) fn file_identity(metadata: &fs::Metadata) -> String {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        format!("{}:{}", metadata.dev(), metadata.ino())
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn one_has_the_lock_and_the_next_gets_it_when_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = WriterLock::wait(folder.path()).unwrap();
+        assert!(WriterLock::if_free(folder.path()).unwrap().is_none());
+        thread::scope(|scope| {
+            let second = scope.spawn(|| WriterLock::wait(folder.path()).is_ok());
+            thread::sleep(Duration::from_millis(20));
+            drop(first);
+            assert!(second.join().unwrap());
+        });
+        assert!(WriterLock::if_free(folder.path()).unwrap().is_some());
     }
-    #[cfg(not(unix))]
-    {
-        let created = metadata.created().unwrap_or(SystemTime::UNIX_EPOCH);
-        let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        format!("created:{}", since.as_nanos())
+
+    /// Whoever has just written and soon comes back stands behind those who wait.
+    #[test]
+    fn eight_writers_who_keep_coming_back_are_served_alike() {
+        const WRITERS: usize = 8;
+        const TIMES: usize = 30;
+        let folder = tempfile::tempdir().unwrap();
+        let served = Mutex::new(Vec::new());
+        let start = WriterLock::wait(folder.path()).unwrap();
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (served, folder) = (&served, folder.path());
+                scope.spawn(move || {
+                    for _ in 0..TIMES {
+                        let lock = WriterLock::wait(folder).unwrap();
+                        served.lock().unwrap().push(writer);
+                        // Time for the others to stand in line, and less than that for a reply and the next call.
+                        thread::sleep(Duration::from_millis(3));
+                        drop(lock);
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                });
+            }
+            thread::sleep(Duration::from_millis(50));
+            drop(start);
+        });
+        let served = served.into_inner().unwrap();
+        assert_eq!(served.len(), WRITERS * TIMES);
+        // While all of them are at it, nobody is served five times as often as another.
+        let first_done =
+            (0..WRITERS).filter_map(|writer| served.iter().rposition(|other| *other == writer)).min();
+        let busy = &served[..=first_done.unwrap()];
+        for writer in 0..WRITERS {
+            let times = busy.iter().filter(|other| **other == writer).count();
+            assert!(times * 5 >= TIMES, "{writer} was served {times} times: {busy:?}");
+        }
     }
 }

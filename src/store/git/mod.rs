@@ -2,8 +2,9 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening, refusing), `read`, `glance` (at one of many), `commit` (the steps below), `tree`, `worktree`,
-//! `index` (and its bytes in `splice`), `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `loose` (objects as files of their own), `durability`, `paths` (which are written), `identity`, `settings` (whether they are still the same), `error`.
+//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
+//! `index`, `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `durability`, `paths` (which are
+//! written), `identity`, `settings` (whether they are still the same), `platform` (what is not the same everywhere), `error`.
 //!
 //! # Guarantees
 //!
@@ -12,10 +13,9 @@
 //! - The head moves by compare-and-swap and as the last act that can fail: an error means that nothing was
 //!   published, and the work tree is put back.
 //! - A process killed at any instant leaves a repository that git calls sound. What it left behind (lock files, an
-//!   index or work tree files one step ahead or behind) is put right by the next [`Git::commit`], [`Git::tag`] or
-//!   [`Git::recover`].
-//! - Threads and processes writing at once take turns by an advisory lock that the kernel releases when its holder
-//!   dies. The loser of a race gets [`GitError::HeadMoved`].
+//!   index or work tree files one step ahead or behind) is put right by the next [`Git::writer`] or [`Git::recover`].
+//! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
+//!   dies. Whoever commits by other means in between is noticed: [`GitError::HeadMoved`].
 //! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
 //!   an index entry only where it is the old commit's. Nothing is written through a symbolic link.
 //! - Nothing is executed: no hook, no filter, no signing program, no credential helper, whatever a repository's
@@ -35,40 +35,14 @@
 //! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
 //!   are ignored.
 //!
-//! # What a commit costs
-//!
-//! Three files of 3 KB, two new and one changed, in a process that lives on, by `cargo bench --bench store`: medians of
-//! 31 rounds in turns with the others, on 2026-11-21, 4 quiet cores. In memory (tmpfs), so without the disk, and on an
-//! ext4 that nobody else wrote to, first without fsync and then with it (git `core.fsync=all`), ms:
-//!
-//! | nodes | ours | git | libgit2 | ext4: ours | git | libgit2 | fsync: ours | git | libgit2 |
-//! |---|---|---|---|---|---|---|---|---|---|
-//! | 10 | 0.68 | 6.1 | 1.5 | 1.2 | 6.9 | 2.0 | 6.9 | 12 | 10 |
-//! | 100 | 0.70 | 6.7 | 1.8 | 1.2 | 7.3 | 2.3 | 6.9 | 16 | 12 |
-//! | 1,000 | 0.85 | 11 | 2.7 | 1.5 | 11 | 3.4 | 6.5 | 20 | 13 |
-//! | 10,000 | 1.9 | 35 | 8.9 | 3.0 | 33 | 10 | 4.8 | 38 | 16 |
-//!
-//! Nothing in it reads or writes more than the folders of the changed files, but git's index: one file of some 110 bytes
-//! an entry, of which a commit writes a full copy with a full SHA-1 (0.7 ms at 10,000 nodes by the processor's own
-//! instructions). So the index of the last commit is kept in memory and not read again (see `splice`), and a large one is
-//! hashed and written by two threads while a third writes the objects. `index.skipHash` would save the hash. It is
-//! honoured and not set: older JGit, go-git and others call such an index damaged. A small commit is some 250 system
-//! calls, and compressing ten objects.
-//!
-//! On an ext4 where other programs create and delete files all the time, a commit took 8 to 14 ms, 2 to 3 times less than
-//! git's. By strace, at 100 nodes, 6.0 ms of that were the creation of its 13 files (objects, three files of the work tree,
-//! the locks of the index, the branch and HEAD), 0.4 to 0.5 ms each instead of 0.01 in memory, since ext4 passes by inodes that
-//! were freed a moment ago; and 4.8 ms the replacing of the index, the branch and a changed file by renaming, at which ext4
-//! begins to write the new content. Both are git's protocol: whoever reads without a lock must find the old file or the
-//! new one. The journal and our own lock are never deleted.
+//! What a commit costs, and where the time goes, is in `tests/README.md`.
 //!
 //! # The steps of a commit
 //!
-//! 1. Take the lock `tot-lock` in the git folder.
+//! 1. Take the lock `tot-lock` in the git folder: [`Git::writer`].
 //! 2. Recover what a killed predecessor left, by its journal.
-//! 3. Compare the head with the expected one.
-//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them. Beside a large index this happens
-//!    during 7 and 8, unless objects must be on the disk first.
+//! 3. [`Writer::commit`]: compare the head with the expected one.
+//! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
 //! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
 //! 6. Take git's `index.lock` and note in the journal which file it is.
 //! 7. Write the work tree files, each beside its place and then renamed.
@@ -83,18 +57,16 @@
 mod commit;
 mod durability;
 mod error;
-mod glance;
 mod identity;
 mod in_progress;
 mod index;
 mod journal;
 mod lock;
-mod loose;
 mod open;
 mod paths;
+mod platform;
 mod read;
 mod settings;
-mod splice;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -103,18 +75,16 @@ mod worktree;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Mutex;
 
 use gix::ObjectId;
 
+pub use commit::Writer;
 use durability::Disk;
 pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
-pub use glance::Glance;
 use identity::Identity;
-pub(super) use loose::UNFINISHED;
-pub use read::Reader;
+pub use read::{Reader, head_at_a_glance};
 use settings::Settings;
 
 /// A git repository, shared by any number of threads.
@@ -126,9 +96,8 @@ pub struct Git {
     author: Identity,
     committer: Identity,
     disk: Disk,
-    compression: gix::zlib::Compression,
-    /// See `index`.
-    kept_index: Mutex<Option<splice::Index>>,
+    /// Where new objects are written.
+    objects: gix::odb::loose::Store,
     settings: Settings,
 }
 

@@ -3,15 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use gix::ObjectId;
+use gix::odb::loose;
+use gix::zlib::Compression;
 
 use super::durability::Disk;
 use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
-use super::loose;
 use super::paths::check_changes;
 use super::settings::Settings;
 use super::worktree::{optional_metadata, refuse_link};
@@ -27,17 +27,6 @@ impl Git {
     /// It is built aside, in `.tmp-<suffix>` next to it, and renamed into place, so that it is there whole or not at
     /// all. `at` is the commit's time in seconds since 1970.
     pub fn init(
-        dir: &Path,
-        suffix: &str,
-        files: &[FileChange],
-        message: &str,
-        at: i64,
-    ) -> Result<(Git, CommitId)> {
-        Git::init_with(Durability::Configured, dir, suffix, files, message, at)
-    }
-
-    /// Like [`Git::init`], as `options` say.
-    pub fn init_with(
         options: impl Into<Options>,
         dir: &Path,
         suffix: &str,
@@ -102,19 +91,14 @@ impl Git {
         let author = identity(&local, "author");
         let committer = identity(&local, "committer");
         let disk = Disk::new(options.durability, &local.config_snapshot());
-        let compression = loose::compression(&local.config_snapshot());
+        let compression = compression(&local.config_snapshot());
+        let objects = loose::Store::at_opts(
+            git_dir.join("objects"),
+            gix::hash::Kind::Sha1,
+            loose::Options { compression, ..Default::default() },
+        );
         let settings = Settings::of(&local, &git_dir, options.configuration);
-        Ok(Git {
-            repository,
-            git_dir,
-            work_dir,
-            author,
-            committer,
-            disk,
-            compression,
-            kept_index: Mutex::default(),
-            settings,
-        })
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk, objects, settings })
     }
 }
 
@@ -144,10 +128,9 @@ pub(super) fn build_aside(
     let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
     let repository = git.local();
     let draft = git.draft(&repository, None, files, message, at)?;
-    git.write_objects(&draft.objects)?;
     // No journal: a kill leaves a hidden folder that is no repository yet.
     let lock = IndexLock::take(&git.git_dir)?;
-    match git.publish(&repository, &draft, Some(lock), None, false)? {
+    match git.publish(&repository, &draft, Some(lock), None)? {
         true => {
             let disk = Disk::new(options.durability, &repository.config_snapshot());
             if disk.everything() {
@@ -195,6 +178,15 @@ pub(super) fn open_options(configuration: Configuration) -> gix::open::Options {
         // That of `ALLOCATION_LIMIT`.
         "gitoxide.objects.allocLimit=268435456",
     ])
+}
+
+/// How much an object is compressed: as git, the least unless the settings say otherwise.
+fn compression(config: &gix::config::Snapshot<'_>) -> Compression {
+    let level = ["core.looseCompression", "core.compression"].iter().find_map(|name| config.integer(*name));
+    match level {
+        None => Compression::BEST_SPEED,
+        Some(level) => i32::try_from(level).ok().and_then(Compression::new).unwrap_or_default(),
+    }
 }
 
 /// The git folder of `dir`, and whether `dir` is its work tree.

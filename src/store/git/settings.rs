@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use gix::config::Source;
 
-use super::lock::file_identity;
+use super::platform::file_identity;
 use super::{Configuration, Git};
 
 /// The files of the settings, as they were.

@@ -1,7 +1,7 @@
 //! Files of the work tree, written so that a kill leaves the old bytes or the new ones.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -11,6 +11,7 @@ use gix::objs::tree::EntryKind;
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
 use super::open::ALLOCATION_LIMIT;
+use super::platform::make_executable;
 use super::tree::is_file;
 use super::{Git, GitError};
 
@@ -148,19 +149,6 @@ pub(super) fn write_file(
     }
     drop(file);
     fs::rename(staging, target).map_err(io_error("replace", target))
-}
-
-/// Adds the executable bit for all who may read, as git does. Other platforms have none.
-pub(super) fn make_executable(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = file.metadata()?.permissions().mode();
-        file.set_permissions(fs::Permissions::from_mode(mode | ((mode & 0o444) >> 2)))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
 }
 
 /// As git does after removing the last file of a folder.

@@ -222,9 +222,9 @@ fn a_request_that_is_too_long_or_no_message_is_answered() {
 mod at_work {
     use super::*;
 
-    /// Has the repository's turn, so that a call that writes there waits.
+    /// Has the right to write to the repository, so that a call that writes there waits.
     fn occupy(sandbox: &Sandbox, id: &str) -> File {
-        let path = sandbox.repository(id).join(".git/tot-turn");
+        let path = sandbox.repository(id).join(".git/tot-lock");
         let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
         file.lock().unwrap();
         file

@@ -288,9 +288,9 @@ mod at_work {
 
     use super::*;
 
-    /// A call that writes and waits for the repository's turn, which the file holds.
+    /// A call that writes and waits for the right to, which the file holds.
     fn waiting(session: &mut Session) -> File {
-        let path = session.repository().join(".git/tot-turn");
+        let path = session.repository().join(".git/tot-lock");
         let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
         file.lock().unwrap();
         let proposal = json!({"sessionId": session.id, "nodes": [node("R1.A", None)]});

@@ -37,11 +37,12 @@ fn store_error(reply: &Value) -> String {
     error(reply, "STORE_ERROR")
 }
 
-/// The one error of a reply that was refused, with this code.
+/// The one error of a reply that was refused, with this code: what happened, and what to do.
 fn error(reply: &Value, code: &str) -> String {
     assert_eq!(reply["status"], "REJECTED", "{reply:#}");
     assert_eq!(codes(&reply["errors"]), [code]);
-    reply["errors"][0]["message"].as_str().unwrap().to_owned()
+    let part = |name: &str| reply["errors"][0][name].as_str().unwrap_or_default();
+    format!("{} {}", part("message"), part("suggestion")).trim_end().to_owned()
 }
 
 const A1: &str = "nodes/R2/R2.A1.yaml";

@@ -7,3 +7,4 @@ mod hands;
 mod history;
 mod list;
 mod strangers;
+mod transact;

@@ -1,0 +1,84 @@
+//! What writers that were killed have left beside the repositories' own files.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// How old a temporary file or folder is that no living process can be at work on.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+
+/// Removes what killed writers of objects left in a git folder. `git gc` does not know them all.
+pub(super) fn objects(git_dir: &Path) {
+    sweep(
+        &git_dir.join("objects"),
+        // As gix names them, and as an earlier version of this program did.
+        |name| name.starts_with(".tmp") || name.starts_with("tmp_obj_tot_"),
+        |path, is_folder| {
+            if !is_folder {
+                let _ = fs::remove_file(path);
+            }
+        },
+    );
+}
+
+/// Removes the folders in which killed processes were building an investigation.
+pub(super) fn root(root: &Path) {
+    sweep(
+        root,
+        |name| name.starts_with(".tmp-"),
+        |path, is_folder| {
+            if is_folder {
+                let _ = fs::remove_dir_all(path);
+            }
+        },
+    );
+}
+
+/// What can't be removed is left: it is in nobody's way.
+fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool, remove: impl Fn(&Path, bool)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_str().is_some_and(&is_ours) {
+            continue;
+        }
+        // Of the entry itself, not of what a link leads to.
+        let Ok(metadata) = entry.metadata() else { continue };
+        let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+        if age.is_some_and(|age| age >= ABANDONED) {
+            remove(&entry.path(), metadata.is_dir());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_and_abandoned_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let git_dir = folder.path().join(".git");
+        let objects = git_dir.join("objects");
+        fs::create_dir_all(&objects).unwrap();
+        for name in ["tmp_obj_tot_1_2", ".tmpAb1", ".tmpnew", "tmp_obj_x"] {
+            fs::write(objects.join(name), "x").unwrap();
+        }
+        fs::create_dir(folder.path().join(".tmp-0")).unwrap();
+        let long_ago = SystemTime::UNIX_EPOCH;
+        let old = ["tmp_obj_tot_1_2", ".tmpAb1", "tmp_obj_x"].map(|name| objects.join(name));
+        for path in old.into_iter().chain([folder.path().join(".tmp-0")]) {
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+        super::objects(&git_dir);
+        root(folder.path());
+        let mut left: Vec<_> = fs::read_dir(objects)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".tmpnew", "tmp_obj_x"]);
+        assert!(!folder.path().join(".tmp-0").exists());
+    }
+}

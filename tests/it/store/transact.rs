@@ -1,0 +1,145 @@
+//! One transaction: what is decided on a state is written on that state, by one writer at a time.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use serde_json::json;
+use tree_of_thoughts::format::FileChange;
+use tree_of_thoughts::store::{Draft, Snapshot, Store, StoreError};
+
+use crate::support::{Sandbox, Session};
+
+#[derive(Debug)]
+enum Refused {
+    ByARule,
+    ByTheStore,
+}
+
+impl From<StoreError> for Refused {
+    fn from(_: StoreError) -> Self {
+        Refused::ByTheStore
+    }
+}
+
+fn begun(sandbox: &Sandbox) -> Session<'_> {
+    let mut session = Session::start(sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session
+}
+
+/// A commit of one file that means nothing.
+fn note(snapshot: &Snapshot) -> Draft {
+    Draft {
+        files: vec![FileChange { path: "note.md".into(), content: Some("A note.\n".into()) }],
+        changes: Vec::new(),
+        message: "Note".into(),
+        at: snapshot.investigation.meta().started_at,
+    }
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.metadata().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.insert(entry.path(), std::fs::read(entry.path()).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_rejected_decision_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let store = Store::new(sandbox.root());
+    let before = files(&repository);
+    let rejected = store.transact(&repository, |_| Err::<(Option<Draft>, ()), _>(Refused::ByARule));
+    assert!(matches!(rejected, Err(Refused::ByARule)));
+    assert_eq!(files(&repository), before);
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+}
+
+#[test]
+fn a_panic_in_a_decision_lets_the_next_writer_in() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let store = Store::new(sandbox.root());
+    let before = files(&repository);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        store.transact(&repository, |_| -> Result<(Option<Draft>, ()), Refused> {
+            panic!("this panic is part of a test")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(files(&repository), before);
+    // In this process and in another.
+    store.transact(&repository, |before| Ok::<_, Refused>((Some(note(before)), ()))).unwrap();
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn whoever_only_reads_does_not_wait_for_a_writer() {
+    let sandbox = Sandbox::new();
+    let mut session = begun(&sandbox);
+    let repository = session.repository();
+    let store = &Store::new(sandbox.root());
+    let (entered, inside) = mpsc::channel();
+    let (leave, left) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let path = &repository;
+        let writer = scope.spawn(move || {
+            store.transact(path, |_| {
+                entered.send(()).unwrap();
+                let _ = left.recv();
+                Ok::<_, Refused>((None, ()))
+            })
+        });
+        inside.recv().unwrap();
+        // Dropped by whatever fails from here on, so that the writer ends.
+        let leave = leave;
+        let snapshot = store.load(path).unwrap();
+        assert_eq!(store.history(&snapshot).unwrap().len(), 3);
+        store.recover(path);
+        session.ok("tot_status", json!({}));
+        session.ok("tot_next", json!({}));
+        drop(leave);
+        writer.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn whoever_commits_by_git_in_between_is_decided_on() {
+    let sandbox = Sandbox::new();
+    let session = begun(&sandbox);
+    let repository = session.repository();
+    let store = Store::new(sandbox.root());
+    let heads = RefCell::new(Vec::new());
+    let written = store.transact(&repository, |before| {
+        heads.borrow_mut().push(before.head.to_string());
+        if heads.borrow().len() == 1 {
+            sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
+        }
+        Ok::<_, Refused>((Some(note(before)), ()))
+    });
+    let written = written.unwrap();
+    let heads = heads.into_inner();
+    assert_eq!(heads.len(), 2);
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "HEAD~1"]).trim(), heads[1]);
+    assert_eq!((written.before.head.to_string(), written.after.head.to_string()), {
+        (heads[1].clone(), sandbox.head(&repository))
+    });
+    sandbox.assert_sound(&repository);
+}
