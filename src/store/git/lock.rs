@@ -13,7 +13,7 @@ use super::worktree::refuse_link;
 use super::{GitError, LOCK_FILE};
 
 /// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.
-const WRITER_WAIT: Duration = Duration::from_secs(10);
+const WRITER_WAIT: Duration = Duration::from_secs(15);
 /// How long to wait for a lock file of another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How far an empty lock file may be from its journal in time to have been made by the same process.
