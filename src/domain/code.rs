@@ -167,7 +167,7 @@ impl Code {
 
 impl PartialEq<str> for Code {
     fn eq(&self, other: &str) -> bool {
-        self.to_string() == other
+        self.to_string().as_str() == other
     }
 }
 
