@@ -17,7 +17,7 @@
 )]
 
 #[allow(dead_code, reason = "the tests use more of it")]
-#[path = "../it/support/mod.rs"]
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -17,8 +17,10 @@
 mod figures;
 mod place;
 mod random;
-mod server;
 mod steps;
+#[allow(dead_code, reason = "the integration tests use more of it")]
+#[path = "../support/mod.rs"]
+mod support;
 mod writers;
 
 use std::time::Instant;

@@ -1,35 +1,29 @@
-//! A folder that vanishes afterwards, with nothing of the user's in reach, and git's judgement of what is in it.
+//! A sandbox for servers that die, and git's judgement of what they leave in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use tempfile::TempDir;
+use serde_json::json;
 
-use crate::server::Server;
+use crate::support::{Sandbox, Server, node, result};
 
-const TOT_MCP: &str = env!("CARGO_BIN_EXE_tot-mcp");
-
-pub struct Place {
-    folder: TempDir,
-}
+pub struct Place(Sandbox);
 
 impl Place {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("home")).unwrap();
-        Place { folder }
+        Place(Sandbox::new())
     }
 
     /// A path in it.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.0.path(name)
     }
 
     /// A server on that root; what it says goes to a log.
     pub fn server(&self, root: &Path) -> Server {
         let log = std::fs::File::options().append(true).create(true).open(self.path("log")).unwrap();
-        let mut command = self.command(TOT_MCP);
-        command.arg("--root").arg(root).stderr(log);
+        let mut command = self.0.server_command(root, &[]);
+        command.stderr(log);
         Server::start(command)
     }
 
@@ -39,23 +33,12 @@ impl Place {
     }
 
     pub fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
-        command
-            .env_clear()
-            .envs(["PATH", "SystemRoot"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
-            .env("HOME", self.path("home"))
-            .env("XDG_CONFIG_HOME", self.path("home"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tester")))
-            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "tester@localhost")))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null());
-        command
+        self.0.command(program)
     }
 
     /// What git prints, or what it complains of.
     pub fn try_git(&self, repository: &Path, arguments: &[&str]) -> Result<String, String> {
-        let output = self.command("git").arg("-C").arg(repository).args(arguments).output().unwrap();
+        let output = self.0.try_git(repository, arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match output.status.success() {
             true => Ok(text(&output.stdout)),
@@ -70,8 +53,7 @@ impl Place {
 
     /// What git finds wrong with the repository. A kill may leave objects that nothing refers to; `git gc` collects them.
     pub fn fsck(&self, repository: &Path) -> Result<(), String> {
-        let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
-        let output = self.command("git").arg("-C").arg(repository).args(arguments).output().unwrap();
+        let output = self.0.try_git(repository, &["fsck", "--strict", "--no-dangling", "--no-progress"]);
         let said = [output.stdout, output.stderr].concat();
         match output.status.success() && said.is_empty() {
             true => Ok(()),
@@ -101,4 +83,13 @@ impl Place {
         }
         found
     }
+}
+
+/// Starts an investigation with a root node, on which others can be put, and gives its id.
+pub fn start(server: &mut Server) -> String {
+    let started = server.ok("tot_start", json!({"query": "What survives?", "mode": "smoke"}));
+    let session = started["sessionId"].as_str().unwrap().to_owned();
+    server.ok("tot_propose", json!({"sessionId": session, "nodes": [node("R1.A", None)]}));
+    server.ok("tot_commit", json!({"sessionId": session, "results": [result("R1.A", "EXPLORE")]}));
+    session
 }

@@ -14,8 +14,8 @@ use tree_of_thoughts::format::layout;
 
 use crate::Form;
 use crate::figures::{Figures, Random};
-use crate::place::Place;
-use crate::server::{codes, node, result, start};
+use crate::place::{Place, start};
+use crate::support::{codes, node, result};
 
 const WRITERS: u64 = 8;
 
@@ -102,7 +102,11 @@ impl Writer {
         let mut killer = None;
         for call in 0.. {
             if call == calls {
-                killer = Some(server.kill_after(delay));
+                let kill = server.killer();
+                killer = Some(thread::spawn(move || {
+                    thread::sleep(delay);
+                    kill();
+                }));
             }
             let since = Instant::now();
             let id = format!("R2.A{}", self.number * 100_000 + self.next);
@@ -111,7 +115,7 @@ impl Writer {
             } else {
                 ("tot_propose", json!({"sessionId": session, "nodes": [node(&id, Some("R1.A"))]}))
             };
-            let Ok(reply) = server.call(tool, &arguments) else {
+            let Ok(reply) = server.try_call(tool, arguments) else {
                 self.is_unsure = true;
                 break;
             };
@@ -119,7 +123,7 @@ impl Writer {
             if reply["status"] == "OK" {
                 let commit = reply["commit"].as_str().unwrap().to_owned();
                 self.acknowledged.push(Acknowledged { commit, node: id, is_committed: self.is_proposed });
-            } else if self.is_unsure && self.is_proposed && codes(&reply) == ["NOT_PROPOSED"] {
+            } else if self.is_unsure && self.is_proposed && codes(&reply["errors"]) == ["NOT_PROPOSED"] {
                 // The predecessor has committed it.
                 self.published += 1;
             } else {
@@ -143,7 +147,7 @@ fn quiet(place: &Place, root: &Path, session: &str, round: u64, figures: &mut Fi
     }
     let proposal =
         json!({"sessionId": session, "nodes": [node(&format!("R2.A{}", round + 1), Some("R1.A"))]});
-    let reply = place.server(root).call("tot_propose", &proposal).unwrap();
+    let reply = place.server(root).call("tot_propose", proposal);
     if reply["status"] != "OK" {
         figures.by_hand(format!("the next call after round {round}: {reply}"));
         return;

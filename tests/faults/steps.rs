@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 
 use crate::Form;
 use crate::figures::Figures;
-use crate::place::Place;
-use crate::server::{Server, codes, node, result, start};
+use crate::place::{Place, start};
+use crate::support::stdio::Gone;
+use crate::support::{Server, codes, node, result};
 
 /// System calls that can change the file system, or on which its state hangs. Those that a machine does not have are
 /// left out by the question mark.
@@ -457,15 +458,15 @@ fn investigations(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Makes the call on the session.
-fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<Value, crate::server::Gone> {
+fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<Value, Gone> {
     let mut arguments = arguments.clone();
     if *tool != "tot_start" {
         arguments["sessionId"] = json!(session);
     }
-    server.call(tool, &arguments)
+    server.try_call(tool, arguments)
 }
 
 /// Whether a call is refused because it was done already.
 fn is_refusal_of_repetition(reply: &Value) -> bool {
-    codes(reply).iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))
+    codes(&reply["errors"]).iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::Form;
 use crate::figures::Figures;
-use crate::place::Place;
-use crate::server::{Server, node, result, start};
+use crate::place::{Place, start};
+use crate::support::{Server, node, result, stdio};
 
 const WRITERS: u64 = 8;
 const READERS: u64 = 2;
@@ -105,7 +105,7 @@ fn write(place: &Place, root: &Path, session: &str, number: u64, calls: u64) -> 
             ("tot_commit", json!({"sessionId": session, "results": results})),
         ] {
             let since = Instant::now();
-            replies.push(server.call(tool, &arguments).unwrap());
+            replies.push(server.call(tool, arguments));
             longest = longest.max(since.elapsed());
         }
     }
@@ -118,7 +118,7 @@ fn read(place: &Place, root: &Path, session: &str, done: &AtomicBool) -> (usize,
     let (mut times, mut most, mut problems) = (0, 0, Vec::new());
     loop {
         let is_last = done.load(Ordering::Relaxed);
-        let reply = server.call("tot_status", &json!({"sessionId": session, "graph": "none"})).unwrap();
+        let reply = server.call("tot_status", json!({"sessionId": session, "graph": "none"}));
         times += 1;
         let nodes = reply["totalNodes"].as_u64().unwrap_or(0);
         let pending = reply["pending"].as_array().map_or(0, Vec::len) as u64;
@@ -142,14 +142,15 @@ fn one_server(figures: &mut Figures) {
     let call = |server: &mut Server, number: u64| {
         let proposal =
             json!({"sessionId": session, "nodes": [node(&format!("R2.A{}", number + 1), Some("R1.A"))]});
-        server.send("tools/call", json!({"name": "tot_propose", "arguments": proposal})).unwrap()
+        server.begin("tools/call", json!({"name": "tot_propose", "arguments": proposal})).unwrap()
     };
     let mut open: HashSet<u64> = (0..IN_FLIGHT).map(|number| call(&mut server, number)).collect();
     let mut commits = HashSet::new();
     let mut longest = Duration::ZERO;
     while !open.is_empty() {
-        let (number, reply) = server.receive().unwrap();
-        assert!(open.remove(&number), "{number} is answered once");
+        let answer = server.receive().unwrap();
+        assert!(open.remove(&answer["id"].as_u64().unwrap()), "each is answered once: {answer}");
+        let reply = stdio::reply(&answer);
         longest = since.elapsed();
         match reply["commit"].as_str() {
             Some(commit) => drop(commits.insert(commit.to_owned())),

@@ -14,5 +14,6 @@ mod setup;
 #[path = "../specimens/mod.rs"]
 mod specimens;
 mod store;
+#[path = "../support/mod.rs"]
 mod support;
 mod tidy;

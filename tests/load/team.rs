@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::client::{Client, Server, command};
+use crate::memory::Memory;
+use crate::support::http::{Client, HttpServer};
+use crate::support::{Sandbox, node, result};
 
 /// What one client saw.
 #[derive(Default)]
@@ -20,41 +22,41 @@ struct Seen {
 pub fn run(long: bool) -> Vec<String> {
     let (clients, investigations, time) = if long { (200, 50, 60) } else { (40, 10, 3) };
     let time = Duration::from_secs(time);
-    let mut server = Server::start();
-    let mut first = Client::connect(&server.url);
+    let sandbox = Sandbox::new();
+    let mut server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let first = server.client(&[]);
     let ids: Vec<String> = (0..investigations)
         .map(|_| {
             let start = json!({"query": "How much is too much?", "mode": "smoke"});
-            let id = first.call("tot_start", &start).unwrap()["sessionId"].as_str().unwrap().to_owned();
-            let root = node("R1.A", None);
-            first.call("tot_propose", &json!({"sessionId": id, "nodes": [root]})).unwrap();
-            let results =
-                json!([{"nodeId": "R1.A", "state": "EXPLORE", "findings": "Much.", "agentId": "a"}]);
-            let reply = first.call("tot_commit", &json!({"sessionId": id, "results": results})).unwrap();
+            let id = first.call("tot_start", start)["sessionId"].as_str().unwrap().to_owned();
+            first.call("tot_propose", json!({"sessionId": id, "nodes": [node("R1.A", None)]}));
+            let results = json!([result("R1.A", "EXPLORE")]);
+            let reply = first.call("tot_commit", json!({"sessionId": id, "results": results}));
             assert_eq!(reply["status"], "OK", "{reply}");
             id
         })
         .collect();
 
     let ready = Barrier::new(clients);
-    let url = &server.url;
     let seen: Vec<Seen> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..clients)
             .map(|number| {
-                let (id, ready) = (&ids[number % ids.len()], &ready);
+                let (id, ready, server) = (&ids[number % ids.len()], &ready, &server);
                 scope.spawn(move || {
-                    let mut client = Client::connect(url);
+                    let client = server.client(&[]);
                     ready.wait();
-                    work(&mut client, number, id, Instant::now() + time)
+                    work(&client, number, id, Instant::now() + time)
                 })
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let memory = server.memory();
+    let memory = Memory::of(server.process());
     let mut problems: Vec<String> = seen.iter().flat_map(|seen| seen.problems.clone()).collect();
-    if !server.stop() {
-        problems.push("the server didn't end well".to_owned());
+    server.terminate();
+    let (status, said) = server.end();
+    if !status.success() {
+        problems.push(format!("the server didn't end well: {said}"));
     }
 
     let mut acknowledged: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -63,8 +65,7 @@ pub fn run(long: bool) -> Vec<String> {
     }
     for id in &ids {
         let git = |arguments: &[&str]| {
-            let mut git = command("git", server.home());
-            let output = git.arg("-C").arg(server.repository(id)).args(arguments).output().unwrap();
+            let output = sandbox.try_git(&sandbox.repository(id), arguments);
             format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
         };
         let log = git(&["log", "--first-parent", "--format=%H"]);
@@ -111,7 +112,7 @@ pub fn run(long: bool) -> Vec<String> {
 }
 
 /// Proposes a node and commits what was found, again and again, as agents of a team do. The ids are its own.
-fn work(client: &mut Client, number: usize, id: &str, end: Instant) -> Seen {
+fn work(client: &Client<'_>, number: usize, id: &str, end: Instant) -> Seen {
     let mut seen = Seen::default();
     let mut round = 0;
     while Instant::now() < end {
@@ -129,7 +130,7 @@ fn work(client: &mut Client, number: usize, id: &str, end: Instant) -> Seen {
         ];
         for (tool, arguments) in calls {
             let since = Instant::now();
-            match client.call(tool, &arguments) {
+            match client.try_call(tool, arguments) {
                 Ok(reply) if reply["status"] == "OK" => {
                     seen.times.push(since.elapsed());
                     seen.commits
@@ -147,8 +148,4 @@ fn work(client: &mut Client, number: usize, id: &str, end: Instant) -> Seen {
         }
     }
     seen
-}
-
-fn node(id: &str, parent: Option<&str>) -> serde_json::Value {
-    json!({"id": id, "parent": parent, "title": format!("Title of {id}"), "plannedAction": "Look."})
 }

@@ -1,15 +1,17 @@
 //! A world of its own for each test: folders, HOME, git configuration, identity and clock.
 
 pub mod http;
+pub mod stdio;
 pub mod table;
 
-use std::cell::Cell;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+pub use stdio::Server;
 
 /// The binaries under test.
 pub const TOT: &str = env!("CARGO_BIN_EXE_tot");
@@ -22,12 +24,12 @@ const BEGIN: i64 = 1_767_603_600_000;
 /// A folder that vanishes after the test, with nothing of the user's in reach.
 pub struct Sandbox {
     folder: TempDir,
-    now: Cell<i64>,
+    now: AtomicI64,
 }
 
 impl Sandbox {
     pub fn new() -> Self {
-        let sandbox = Sandbox { folder: tempfile::tempdir().unwrap(), now: Cell::new(BEGIN) };
+        let sandbox = Sandbox { folder: tempfile::tempdir().unwrap(), now: AtomicI64::new(BEGIN) };
         std::fs::create_dir(sandbox.path("home")).unwrap();
         sandbox.set_clock(BEGIN);
         sandbox
@@ -74,11 +76,11 @@ impl Sandbox {
 
     /// Moves the servers' clock on.
     pub fn sleep(&self, seconds: i64) {
-        self.set_clock(self.now.get() + seconds * 1_000);
+        self.set_clock(self.now.load(Ordering::SeqCst) + seconds * 1_000);
     }
 
     fn set_clock(&self, milliseconds: i64) {
-        self.now.set(milliseconds);
+        self.now.store(milliseconds, Ordering::SeqCst);
         let time = tree_of_thoughts::domain::Timestamp::from_milliseconds(milliseconds).unwrap();
         std::fs::write(self.path("clock"), time.to_string()).unwrap();
     }
@@ -95,17 +97,24 @@ impl Sandbox {
 
     /// A server on the default root that was not greeted, for the stateless protocol.
     pub fn bare_server(&self) -> Server {
-        Server::without_greeting(self.server_command(&self.root(), &[]))
+        Server::without_greeting(self.timed_command(&self.root(), &[]))
     }
 
     /// A server on another root.
     pub fn server_in(&self, root: &Path, arguments: &[&str]) -> Server {
-        Server::start(self.server_command(root, arguments))
+        Server::start(self.timed_command(root, arguments))
     }
 
-    fn server_command(&self, root: &Path, arguments: &[&str]) -> Command {
+    fn timed_command(&self, root: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.server_command(root, arguments);
+        command.arg("--clock-file").arg(self.path("clock"));
+        command
+    }
+
+    /// What starts a server on the machine's own clock: under a clock that stands still, two starts are one.
+    pub fn server_command(&self, root: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(TOT_MCP);
-        command.arg("--root").arg(root).arg("--clock-file").arg(self.path("clock")).args(arguments);
+        command.arg("--root").arg(root).args(arguments);
         command
     }
 
@@ -127,141 +136,9 @@ impl Sandbox {
     }
 }
 
-/// A real `tot-mcp` over stdio.
-pub struct Server {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    number: u64,
-    /// The notifications that came so far.
-    pub heard: Vec<Value>,
-}
-
-impl Server {
-    pub fn start(command: Command) -> Self {
-        let mut server = Server::without_greeting(command);
-        let client = json!({"name": "it", "version": "1"});
-        server.request(
-            "initialize",
-            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
-        );
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        server
-    }
-
-    /// One that is not told `initialize`, for the stateless protocol.
-    pub fn without_greeting(mut command: Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Server { child, input, output, number: 0, heard: Vec::new() }
-    }
-
-    /// Waits for a notification of that method, unless one has been heard already, and gives the newest.
-    pub fn listen_for(&mut self, method: &str) -> Value {
-        loop {
-            if let Some(known) = self.heard.iter().rev().find(|message| message["method"] == method) {
-                return known.clone();
-            }
-            let message = self.receive().unwrap_or_else(|| panic!("the server ended without {method}"));
-            self.heard.push(message);
-        }
-    }
-
-    /// The next message, or the end.
-    fn receive(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        (self.output.read_line(&mut line).unwrap() > 0).then(|| serde_json::from_str(&line).unwrap())
-    }
-
-    /// Ends it as a client does, and gives everything that it still said.
-    pub fn finish_listening(mut self) -> Vec<Value> {
-        drop(self.input.take());
-        let last = std::iter::from_fn(|| self.receive()).collect();
-        assert!(self.child.wait().unwrap().success());
-        last
-    }
-
-    /// Sends a request and gives the whole answer.
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
-        self.number += 1;
-        let number = self.number;
-        self.send(&json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params}));
-        loop {
-            let message =
-                self.receive().unwrap_or_else(|| panic!("the server ended instead of answering {method}"));
-            if message["id"] == number {
-                return message;
-            }
-            self.heard.push(message);
-        }
-    }
-
-    /// Calls a tool and gives its structured reply.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
-        let result = &answer["result"];
-        let reply = result["structuredContent"].clone();
-        assert_eq!(result["isError"].as_bool().unwrap_or(false), reply["status"] == "REJECTED", "{answer}");
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(text, reply, "the text says the same");
-        reply
-    }
-
-    /// Calls a tool that must accept.
-    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
-        let reply = self.call(tool, arguments);
-        assert_eq!(reply["status"], "OK", "{reply:#}");
-        reply
-    }
-
-    /// Calls a tool that must refuse, and gives the codes of the errors.
-    pub fn refused(&mut self, tool: &str, arguments: Value) -> Vec<String> {
-        let reply = self.call(tool, arguments);
-        assert_eq!(reply["status"], "REJECTED", "{reply:#}");
-        assert!(reply["commit"].is_null());
-        codes(&reply["errors"])
-    }
-
-    /// Writes a raw line.
-    pub fn send(&mut self, message: &Value) {
-        let input = self.input.as_mut().unwrap();
-        writeln!(input, "{message}").unwrap();
-        input.flush().unwrap();
-    }
-
-    /// Ends it as a client does, and asserts that it exits well.
-    pub fn finish(mut self) {
-        drop(self.input.take());
-        assert!(self.child.wait().unwrap().success());
-    }
-
-    /// Asks it to end, as an operator does.
-    #[cfg(unix)]
-    pub fn terminate(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-    }
-
-    /// Waits for its end, and gives whether it ended well.
-    #[cfg(unix)]
-    pub fn end(mut self) -> bool {
-        self.child.wait().unwrap().success()
-    }
-
-    /// The process, to be killed.
-    pub fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Asks a process to end, as an operator does.
+fn terminate(process: u32) {
+    assert!(Command::new("kill").args(["-TERM", &process.to_string()]).status().unwrap().success());
 }
 
 /// The codes in a list of errors, warnings or blockers.

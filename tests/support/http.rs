@@ -2,19 +2,21 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Sandbox, TOT_MCP};
+use super::{Sandbox, stdio};
 
 /// A running server.
 pub struct HttpServer {
     child: Child,
     /// Where it says that it listens.
     pub url: String,
-    stderr: Option<BufReader<ChildStderr>>,
+    /// What it says on stderr after that, when it has ended.
+    said: Option<JoinHandle<String>>,
 }
 
 /// What came back.
@@ -50,9 +52,7 @@ impl HttpServer {
 
     /// The command that starts one, to be changed.
     pub fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
-        let mut command = sandbox.command(TOT_MCP);
-        command.args(["--http", "127.0.0.1:0", "--root"]).arg(sandbox.root()).args(arguments);
-        command
+        sandbox.server_command(&sandbox.root(), &[&["--http", "127.0.0.1:0"], arguments].concat())
     }
 
     pub fn run(mut command: Command) -> HttpServer {
@@ -68,7 +68,13 @@ impl HttpServer {
                 break line[at..].split(['"', '\n']).next().unwrap().to_owned();
             }
         };
-        HttpServer { child, url, stderr: Some(stderr) }
+        // Read to the end, so that it never waits for a reader.
+        let said = std::thread::spawn(move || {
+            let mut said = String::new();
+            stderr.read_to_string(&mut said).unwrap();
+            said
+        });
+        HttpServer { child, url, said: Some(said) }
     }
 
     /// The address without the path.
@@ -83,30 +89,45 @@ impl HttpServer {
         stream
     }
 
-    /// Sends a request of any kind to any path.
+    /// Sends a request of any kind to any path, on a connection of its own.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        self.request_on(&agent(), method, path, headers, body).unwrap()
+    }
+
+    fn request_on(
+        &self,
+        agent: &ureq::Agent,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Result<Answer, ureq::Error> {
         let mut request =
             ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.host()));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .allow_non_standard_methods(true)
-            .build();
-        let agent: ureq::Agent = config.into();
-        let mut response = agent.run(request.body(body.to_owned()).unwrap()).unwrap();
-        Answer {
+        let mut response = agent.run(request.body(body.to_owned())?)?;
+        Ok(Answer {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
-            text: response.body_mut().read_to_string().unwrap(),
-        }
+            text: response.body_mut().read_to_string()?,
+        })
     }
 
     /// Sends a message as a client does, with more headers.
     pub fn post(&self, headers: &[(&str, &str)], message: &Value) -> Answer {
+        self.post_on(&agent(), headers, message).unwrap()
+    }
+
+    fn post_on(
+        &self,
+        agent: &ureq::Agent,
+        headers: &[(&str, &str)],
+        message: &Value,
+    ) -> Result<Answer, ureq::Error> {
         let usual = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-        self.request("POST", "/mcp", &[&usual, headers].concat(), &message.to_string())
+        self.request_on(agent, "POST", "/mcp", &[&usual, headers].concat(), &message.to_string())
     }
 
     /// A client of the protocol with sessions.
@@ -116,6 +137,7 @@ impl HttpServer {
         assert_eq!(hello.message()["result"]["protocolVersion"], "2025-11-25");
         let client = Client {
             server: self,
+            agent: agent(),
             session: hello.header("mcp-session-id").to_owned(),
             headers: headers.to_vec(),
         };
@@ -124,11 +146,14 @@ impl HttpServer {
         client
     }
 
+    /// The id of the process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, as an operator does.
-    #[cfg(unix)]
     pub fn terminate(&self) {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        super::terminate(self.process());
     }
 
     /// Waits for its end, and gives what else it said on stderr. Nothing must be on stdout.
@@ -141,11 +166,10 @@ impl HttpServer {
             assert!(begin.elapsed() < Duration::from_secs(20), "it doesn't end");
             std::thread::sleep(Duration::from_millis(10));
         };
-        let (mut said, mut out) = (String::new(), String::new());
-        self.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let mut out = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
         assert_eq!(out, "", "nothing goes to stdout");
-        (status, said)
+        (status, self.said.take().unwrap().join().unwrap())
     }
 }
 
@@ -156,24 +180,42 @@ impl Drop for HttpServer {
     }
 }
 
-/// A client that has a session.
+/// What keeps its connection open from one request to the next.
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
+    config.build().into()
+}
+
+/// A client that has a session, and one connection for it.
 pub struct Client<'a> {
     server: &'a HttpServer,
+    agent: ureq::Agent,
     pub session: String,
     headers: Vec<(&'a str, &'a str)>,
 }
 
 impl Client<'_> {
     pub fn send(&self, message: &Value) -> Answer {
+        self.try_send(message).unwrap()
+    }
+
+    fn try_send(&self, message: &Value) -> Result<Answer, ureq::Error> {
         let own = [("mcp-session-id", self.session.as_str()), ("mcp-protocol-version", "2025-11-25")];
-        self.server.post(&[&own, self.headers.as_slice()].concat(), message)
+        self.server.post_on(&self.agent, &[&own, self.headers.as_slice()].concat(), message)
     }
 
     /// Calls a tool and gives its structured reply.
     pub fn call(&self, tool: &str, arguments: Value) -> Value {
-        let answer = self.send(&call(tool, arguments));
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        answer.message()["result"]["structuredContent"].clone()
+        self.try_call(tool, arguments).unwrap()
+    }
+
+    /// Calls a tool where that may fail, with what came instead of a reply.
+    pub fn try_call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
+        let answer = self.try_send(&call(tool, arguments)).map_err(|error| error.to_string())?;
+        if answer.status != 200 {
+            return Err(format!("{}, {}", answer.status, answer.text));
+        }
+        Ok(stdio::reply(&answer.message()))
     }
 
     /// Begins an investigation.

@@ -1,0 +1,187 @@
+//! A real `tot-mcp` over stdio, which may be killed at any instant.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::codes;
+
+/// A running server, with its one client.
+pub struct Server {
+    child: Arc<Mutex<Child>>,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    number: u64,
+    /// The notifications that came so far.
+    pub heard: Vec<Value>,
+}
+
+/// The server is dead. Whether the last call was done is not known.
+#[derive(Debug)]
+pub struct Gone;
+
+impl Server {
+    /// Starts it and greets it.
+    pub fn start(command: Command) -> Self {
+        let mut server = Server::without_greeting(command);
+        let client = json!({"name": "it", "version": "1"});
+        server.request(
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
+        );
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        server
+    }
+
+    /// One that is not told `initialize`, for the stateless protocol.
+    pub fn without_greeting(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Server { child: Arc::new(Mutex::new(child)), input, output, number: 0, heard: Vec::new() }
+    }
+
+    /// Calls a tool and gives its structured reply.
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.try_call(tool, arguments).unwrap_or_else(|Gone| panic!("the server ended in {tool}"))
+    }
+
+    /// Calls a tool of a server that may die in it.
+    pub fn try_call(&mut self, tool: &str, arguments: Value) -> Result<Value, Gone> {
+        let number = self.begin("tools/call", json!({"name": tool, "arguments": arguments}))?;
+        Ok(reply(&self.answer_to(number)?))
+    }
+
+    /// Calls a tool that must accept.
+    pub fn ok(&mut self, tool: &str, arguments: Value) -> Value {
+        let reply = self.call(tool, arguments);
+        assert_eq!(reply["status"], "OK", "{reply:#}");
+        reply
+    }
+
+    /// Calls a tool that must refuse, and gives the codes of the errors.
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> Vec<String> {
+        let reply = self.call(tool, arguments);
+        assert_eq!(reply["status"], "REJECTED", "{reply:#}");
+        assert!(reply["commit"].is_null());
+        codes(&reply["errors"])
+    }
+
+    /// Sends a request and gives the whole answer.
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.begin(method, params).and_then(|number| self.answer_to(number));
+        answer.unwrap_or_else(|Gone| panic!("the server ended instead of answering {method}"))
+    }
+
+    /// Sends a request without waiting for the answer, and gives its number.
+    pub fn begin(&mut self, method: &str, params: Value) -> Result<u64, Gone> {
+        self.number += 1;
+        self.write(&json!({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}))?;
+        Ok(self.number)
+    }
+
+    /// Waits for the answer with that number. What comes before it has been heard.
+    fn answer_to(&mut self, number: u64) -> Result<Value, Gone> {
+        loop {
+            let message = self.receive()?;
+            if message["id"] == number {
+                return Ok(message);
+            }
+            self.heard.push(message);
+        }
+    }
+
+    /// The next message. A line that was cut off is none.
+    pub fn receive(&mut self) -> Result<Value, Gone> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).map_err(|_| Gone)?;
+        if line.ends_with('\n') { Ok(serde_json::from_str(&line).unwrap()) } else { Err(Gone) }
+    }
+
+    /// Waits for a notification of that method, unless one has been heard already, and gives the newest.
+    pub fn listen_for(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(known) = self.heard.iter().rev().find(|message| message["method"] == method) {
+                return known.clone();
+            }
+            let message = self.receive().unwrap_or_else(|Gone| panic!("the server ended without {method}"));
+            self.heard.push(message);
+        }
+    }
+
+    /// Sends a message of any kind.
+    pub fn send(&mut self, message: &Value) {
+        self.write(message).unwrap();
+    }
+
+    fn write(&mut self, message: &Value) -> Result<(), Gone> {
+        let line = format!("{message}\n");
+        let input = self.input.as_mut().ok_or(Gone)?;
+        input.write_all(line.as_bytes()).and_then(|()| input.flush()).map_err(|_| Gone)
+    }
+
+    /// The id of the process.
+    pub fn process(&self) -> u32 {
+        self.child.lock().unwrap().id()
+    }
+
+    /// Ends it as a client does, and asserts that it exits well.
+    pub fn finish(self) {
+        self.finish_listening();
+    }
+
+    /// Ends it as a client does, and gives everything that it still said.
+    pub fn finish_listening(mut self) -> Vec<Value> {
+        drop(self.input.take());
+        let last = std::iter::from_fn(|| self.receive().ok()).collect();
+        assert!(self.child.lock().unwrap().wait().unwrap().success());
+        last
+    }
+
+    /// Asks it to end, as an operator does.
+    #[cfg(unix)]
+    pub fn terminate(&self) {
+        super::terminate(self.process());
+    }
+
+    /// Waits for its end, and gives whether it ended well.
+    #[cfg(unix)]
+    pub fn end(self) -> bool {
+        self.child.lock().unwrap().wait().unwrap().success()
+    }
+
+    /// What kills it, whatever it does then, from any thread.
+    pub fn killer(&self) -> impl FnOnce() + Send + use<> {
+        let child = Arc::clone(&self.child);
+        move || {
+            let mut child = child.lock().unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Kills it.
+    pub fn kill(self) {
+        self.killer()();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let mut child = self.child.lock().unwrap();
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+/// The structured reply in an answer to a call of a tool; its text says the same.
+pub fn reply(answer: &Value) -> Value {
+    let result = &answer["result"];
+    let reply = result["structuredContent"].clone();
+    assert_eq!(result["isError"].as_bool().unwrap_or(false), reply["status"] == "REJECTED", "{answer}");
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), reply, "the text says the same");
+    reply
+}
