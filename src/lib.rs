@@ -16,26 +16,62 @@
 //!
 //! # Who may know whom
 //!
-//! `domain` ← `ruleset` ← `decide`; `domain`, `ruleset` ← `format` ← `store`; `domain`, `ruleset` ← `graph`;
-//! `decide` (how an investigation stands), `format` (where its files are), `graph`, `markdown` ← `report`; `decide`,
-//! `format`, `store` ← `check`; `yaml` below `ruleset` and `format`; `markdown` (references) and `secrets` below
-//! `decide`; `setup` (clients' configurations) stands alone; `service` (load, decide, write, name what was refused)
-//! above these, for every edge; `mcp` and the binaries see all of them. `store` never
-//! evaluates a rule;
-//! `decide` never sees git.
+//! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
+//! every edge. Each module may name these others of the crate:
+//!
+//! - `domain`, `markdown`, `secrets`, `setup`, `yaml`: none.
+//! - `world`: `domain`.
+//! - `ruleset`: `domain`, `yaml`.
+//! - `decide`: `domain`, `markdown` (references), `ruleset`, `secrets`.
+//! - `format`: `domain`, `ruleset`, `yaml`.
+//! - `graph`: `domain`, `ruleset`.
+//! - `store`: `domain`, `format`, `ruleset`, `yaml`.
+//! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `world`.
+//! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`.
+//! - `report`: `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`, `markdown`,
+//!   `ruleset`, `store`.
+//! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`, `world`.
+//! - `demo`: `domain`, `format`, `yaml`.
+//! - `cli`: all of them.
+//! - `bin`: `cli`.
+//!
+//! # Walls
+//!
+//! Each outside library is named behind one wall, so that another can take its place:
+//!
+//! - `serde`, `serde_json`, `thiserror`: everywhere.
+//! - `gix`, `sha1`: `store::git`.
+//! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files).
+//! - `rmcp`: `mcp`.
+//! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
+//! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `subtle`: `mcp::http`.
+//! - `axum`: `report::serve`.
+//! - `schemars`: `mcp` (schemas of tools), `ruleset::schema` (of ruleset files).
+//! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
+//! - `uuid`: `world` (makes ids), `domain::id` (reads them).
+//! - `jiff`: `domain::time`.
+//! - `serde_yaml`: `yaml`.
+//! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
+//! - `layout-rs`: `graph::draw`.
+//! - `minijinja`, `include_dir`: `report::templates`.
+//! - `similar`: `report::difference`.
+//! - `url`: `report::address`, `report::serve`.
+//! - `jsonc-parser`, `toml_edit`: `setup`.
+//! - `clap`: `cli`.
+//! - `mimalloc`: `bin`.
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph` and `setup` are pure: no file, no clock, no git, no protocol.
-//! - Each outside library stands behind one wall: gix in `store::git`, rmcp in `mcp`, hyper in `mcp::http`, the YAML crate
-//!   in `yaml`, pulldown-cmark and ammonia in `markdown`, layout-rs in `graph::draw`, minijinja in `report::templates`,
-//!   similar in `report::difference`, axum in `report::serve`, jsonc-parser and toml_edit in `setup`.
-//! - Time and randomness are read in `world` and nowhere else; everything further in gets them as values.
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `yaml`: pure. No file, no clock,
+//!   no git, no protocol.
+//! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
+//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`
+//!   and `store::git`.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
 //!
-//! `tests/it/tidy.rs` holds the rules above that a machine can hold.
+//! `tests/it/tidy.rs` reads these lists and holds the code to them.
 
 pub mod check;
 pub mod cli;

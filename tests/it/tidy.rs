@@ -1,6 +1,11 @@
 //! The project's own rules, as far as a machine can hold them.
 
+mod source;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use source::{Source, sources};
 
 /// The file of the project, or all files below the folder, with one of these endings, with their text.
 fn files(path: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
@@ -25,177 +30,195 @@ fn name(path: &Path) -> String {
     path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// Code without its comments and without the unit tests at its end.
-fn code(text: &str) -> String {
-    let text = text
-        .split("#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap()
-        .replace("eprintln!", "")
-        .replace("eprint!", "");
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+/// What a heading of lib.rs says in its list: for the names before each colon, the text after it.
+fn listed(heading: &str) -> Vec<(Vec<String>, String)> {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")).unwrap();
+    let section = text.split(&format!("//! # {heading}\n")).nth(1).unwrap().split("//! # ").next().unwrap();
+    let section = section.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n");
+    let rows = section.split("\n - ").skip(1).map(|row| row.split("\n\n").next().unwrap());
+    let rows: Vec<_> =
+        rows.filter_map(|row| row.split_once(": ")).map(|(of, row)| (quoted(of), row.to_owned())).collect();
+    assert!(!rows.is_empty(), "lib.rs has a list below {heading}");
+    rows
+}
+
+/// What stands between backticks.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn ends_with(path: &[String], end: &[&str]) -> bool {
+    path.len() >= end.len() && path[path.len() - end.len()..].iter().zip(end).all(|(part, end)| part == end)
 }
 
 #[test]
-fn each_library_stands_behind_one_wall() {
-    let walls = [
-        ("gix::", "src/store/git"),
-        ("sha1::", "src/store/git"),
-        ("rmcp::", "src/mcp/"),
-        ("hyper::", "src/mcp/http/"),
-        ("hyper_util::", "src/mcp/http/"),
-        ("serde_yaml::", "src/yaml.rs"),
-        ("pulldown_cmark::", "src/markdown/"),
-        ("ammonia::", "src/markdown/"),
-        ("linkify::", "src/markdown/"),
-        ("layout::backends", "src/graph/draw.rs"),
-        ("layout::core", "src/graph/draw.rs"),
-        ("minijinja::", "src/report/templates.rs"),
-        ("axum::", "src/report/serve.rs"),
-        ("similar::", "src/report/difference.rs"),
-        ("clap::", "src/cli"),
-        ("jsonc_parser::", "src/setup.rs"),
-        ("toml_edit::", "src/setup.rs"),
-        ("uuid::", "src/domain/id.rs, src/world.rs"),
-        ("jiff::", "src/domain/time.rs"),
-        ("SystemTime::now", "src/world.rs, src/store/git"),
-        ("Timestamp::now", ""),
-        ("now_v7", ""),
-    ];
-    for (path, text) in files("src", &["rs"]) {
-        let (name, code) = (name(&path), code(&text));
-        for (library, allowed) in walls {
-            let used = code.contains(library);
-            let may = allowed.split(", ").any(|wall| !wall.is_empty() && name.starts_with(wall));
-            assert!(!used || may, "{name} names {library}, which stands behind {allowed}");
+fn modules_know_only_those_that_lib_rs_says() {
+    let rows = listed("Who may know whom");
+    let row = |part: &str| rows.iter().find(|(of, _)| of.iter().any(|name| name == part));
+    let parts: BTreeSet<&str> = sources().iter().map(Source::part).filter(|part| *part != "lib").collect();
+    for source in sources() {
+        let part = source.part();
+        if part == "lib" {
+            continue;
         }
+        let (_, allowed) = row(part).unwrap_or_else(|| panic!("lib.rs does not say whom {part} may know"));
+        let allowed = if allowed.starts_with("all") { None } else { Some(quoted(allowed)) };
+        for path in &source.paths {
+            if !["crate", "tree_of_thoughts"].contains(&path[0].as_str()) {
+                continue;
+            }
+            let other = path.get(1).map_or("", String::as_str);
+            assert!(parts.contains(other), "{} names all of the crate by {}", source.name, path.join("::"));
+            let may =
+                other == part || allowed.as_ref().is_none_or(|allowed| allowed.iter().any(|it| it == other));
+            assert!(may, "{} names {}, which {part} may not know", source.name, path.join("::"));
+        }
+    }
+    for (of, _) in &rows {
+        of.iter().for_each(|name| assert!(parts.contains(name.as_str()), "lib.rs speaks of {name}"));
     }
 }
 
+/// The libraries that Cargo.toml names for the crate itself.
+fn dependencies() -> Vec<String> {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+    let (mut is_one, mut found) = (false, Vec::new());
+    for line in text.lines() {
+        if line.starts_with('[') {
+            is_one = line.ends_with("dependencies]") && line != "[dev-dependencies]";
+        } else if let (true, Some((name, _))) = (is_one && !line.starts_with('#'), line.split_once(" = ")) {
+            found.push(name.to_owned());
+        }
+    }
+    assert!(found.len() > 20);
+    found
+}
+
 #[test]
-fn modules_know_only_those_below_them() {
-    let below: [(&str, &[&str]); 12] = [
-        ("domain", &["domain"]),
-        ("yaml.rs", &[]),
-        ("markdown", &[]),
-        ("world.rs", &["domain"]),
-        ("ruleset", &["domain", "yaml"]),
-        ("secrets.rs", &[]),
-        ("setup.rs", &[]),
-        ("decide", &["domain", "ruleset", "markdown", "secrets"]),
-        ("format", &["domain", "ruleset", "yaml"]),
-        ("graph", &["domain", "ruleset"]),
-        ("store", &["domain", "ruleset", "format", "yaml"]),
-        ("check", &["domain", "ruleset", "decide", "format", "secrets", "store"]),
-    ];
-    for (path, text) in files("src", &["rs"]) {
-        let (name, code) = (name(&path), code(&text));
-        let module = name.strip_prefix("src/").unwrap().split('/').next().unwrap();
-        let Some((_, allowed)) = below.iter().find(|(known, _)| *known == module) else { continue };
-        for (at, _) in code.match_indices("crate::") {
-            let other: String =
-                code[at + 7..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            let own = module.trim_end_matches(".rs");
-            assert!(other == own || allowed.contains(&other.as_str()), "{name} uses crate::{other}");
+fn each_library_stands_behind_the_wall_that_lib_rs_says() {
+    let rows = listed("Walls");
+    for library in dependencies() {
+        let row = rows.iter().find(|(of, _)| of.contains(&library));
+        let (_, walls) = row.unwrap_or_else(|| panic!("lib.rs names no wall for {library}"));
+        if walls.starts_with("everywhere") {
+            continue;
+        }
+        let walls = quoted(walls);
+        // The one library whose package has another name.
+        let root = if library == "layout-rs" { "layout".to_owned() } else { library.replace('-', "_") };
+        for source in sources() {
+            // A module of ours of the same name, imported or declared.
+            let is_ours = |path: &Vec<String>| path[0] == "crate" && path.contains(&root);
+            if source.paths.iter().any(is_ours) || sources().iter().any(|child| child.is_child(&root, source))
+            {
+                continue;
+            }
+            let used = source.paths.iter().find(|path| path[0] == root && path.len() > 1);
+            let may = walls.iter().any(|wall| source.is_in(wall));
+            assert!(used.is_none() || may, "{} names {used:?}, which stands behind {walls:?}", source.name);
         }
     }
 }
 
 #[test]
 fn pure_modules_touch_no_file_clock_or_process() {
-    for folder in [
-        "src/domain",
-        "src/ruleset",
-        "src/decide",
-        "src/format",
-        "src/graph",
-        "src/markdown",
-        "src/check",
-        "src/setup.rs",
-    ] {
-        for (path, text) in files(folder, &["rs"]) {
-            if path.ends_with("tests.rs") {
-                continue;
-            }
-            let code = code(&text);
-            for impure in
-                ["std::fs", "std::env", "std::process", "std::net", "std::time::SystemTime", "Instant::now"]
-            {
-                assert!(!code.contains(impure), "{} uses {impure}", name(&path));
-            }
+    let rows = listed("Invariants");
+    let (pure, _) = rows.iter().find(|(_, row)| row.starts_with("pure")).unwrap();
+    assert!(pure.len() > 5);
+    for source in sources().iter().filter(|source| pure.iter().any(|module| source.is_in(module))) {
+        for path in &source.paths {
+            let impure = ["fs", "env", "process", "net", "thread"]
+                .iter()
+                .any(|part| path.starts_with(&["std".into(), (*part).into()]))
+                || path.contains(&"SystemTime".to_owned())
+                || path.contains(&"Instant".to_owned());
+            assert!(!impure, "{} uses {}", source.name, path.join("::"));
+        }
+    }
+}
+
+#[test]
+fn the_time_is_read_in_one_place() {
+    let rows = listed("Invariants");
+    let (_, measuring) = rows.iter().find(|(of, _)| of == &["Instant"]).unwrap();
+    let measuring = quoted(measuring);
+    for source in sources() {
+        for path in &source.paths {
+            let is_time = [
+                ["SystemTime", "now"],
+                ["Timestamp", "now"],
+                ["Zoned", "now"],
+                ["Uuid", "now_v7"],
+                ["Uuid", "new_v4"],
+                ["hash_map", "RandomState"],
+            ];
+            let is_time = is_time.iter().any(|end| ends_with(path, end));
+            assert!(!is_time || source.is_in("world"), "{} uses {}", source.name, path.join("::"));
+            let may = measuring.iter().any(|module| source.is_in(module));
+            assert!(!ends_with(path, &["Instant", "now"]) || may, "{} measures time", source.name);
         }
     }
 }
 
 #[test]
 fn only_the_command_lines_print_to_stdout() {
-    for (path, text) in files("src", &["rs"]) {
-        let name = name(&path);
-        if name.ends_with("/tests.rs") {
-            continue;
-        }
-        let code = code(&text);
-        assert!(!code.contains("println!") && !code.contains("print!("), "{name} prints to stdout");
-        let stdout = code.contains("io::stdout()") && !name.starts_with("src/cli");
-        assert!(!stdout, "{name} takes hold of stdout");
+    for source in sources() {
+        let name = &source.name;
+        assert!(!source.calls("println") && !source.calls("print"), "{name} prints to stdout");
+        let stdout = source.paths.iter().any(|path| ends_with(path, &["io", "stdout"]));
+        assert!(!stdout || source.is_in("cli"), "{name} takes hold of stdout");
     }
 }
 
 #[test]
 fn no_ruleset_is_named_in_code() {
-    let names = ["single-root", "multi-gate", "found-verify", "\"drill\"", "\"exhaust\""];
-    for (path, text) in files("src", &["rs"]) {
-        let file = name(&path);
-        if file == "src/ruleset/builtin.rs" || file.contains("/tests") || file.ends_with("samples.rs") {
+    for source in sources() {
+        if source.is_in("ruleset::builtin") {
             continue;
         }
         // Comments count too: those of the tools are what agents read.
-        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-        for ruleset in names {
-            assert!(!text.contains(ruleset), "{file} names the ruleset {ruleset}");
+        for ruleset in ["single-root", "multi-gate", "found-verify", "\"drill\"", "\"exhaust\""] {
+            assert!(!source.says(ruleset, true), "{} names the ruleset {ruleset}", source.name);
         }
     }
 }
 
 #[test]
 fn no_state_of_a_ruleset_is_named_in_code() {
-    for folder in ["src/domain", "src/decide", "src/format", "src/store", "src/check", "src/report"] {
-        for (path, text) in files(folder, &["rs"]) {
-            let file = name(&path);
-            if file.contains("tests") {
-                continue;
-            }
-            for state in [
-                "\"EXPLORE\"",
-                "\"FOUND\"",
-                "\"VERIFY\"",
-                "\"EXHAUST\"",
-                "\"DEAD\"",
-                "\"DRILL\"",
-                "\"VALID\"",
-            ] {
-                assert!(!code(&text).contains(state), "{file} names the state {state}");
-            }
+    let states = ["EXPLORE", "FOUND", "VERIFY", "EXHAUST", "DEAD", "DRILL", "VALID"];
+    for source in sources() {
+        if !["domain", "decide", "format", "store", "check", "report"].contains(&source.part()) {
+            continue;
+        }
+        for state in states {
+            let state = format!("\"{state}\"");
+            assert!(!source.says(&state, false), "{} names the state {state}", source.name);
         }
     }
 }
 
 #[test]
 fn every_test_file_is_a_module() {
-    for (path, _) in
-        [files("tests/it", &["rs"]), files("tests/faults", &["rs"]), files("tests/load", &["rs"])].concat()
-    {
+    let binaries = ["tests/it", "tests/faults", "tests/load"];
+    for (path, _) in binaries.into_iter().chain(["tests/support"]).flat_map(|folder| files(folder, &["rs"])) {
         let file = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let parent = path.parent().unwrap();
-        let owner = match file.as_str() {
-            "main" | "mod" => continue,
-            _ if ["it", "faults", "load"].iter().any(|folder| parent.ends_with(folder)) => {
-                parent.join("main.rs")
-            }
-            _ => parent.join("mod.rs"),
-        };
-        let owner = std::fs::read_to_string(&owner).unwrap_or_default();
-        assert!(owner.contains(&format!("mod {file};")), "{} is in no module", name(&path));
+        if ["main", "mod"].contains(&file.as_str()) {
+            continue;
+        }
+        // Who declares it: `main.rs` or `mod.rs` beside it, or the file with its folder's name.
+        let folder = path.parent().unwrap();
+        let owners = [folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
+        let texts = owners.iter().filter_map(|owner| std::fs::read_to_string(owner).ok());
+        let declared = format!("mod {file};");
+        let is_known = texts
+            .into_iter()
+            .any(|text| text.lines().any(|line| line.trim_start_matches("pub ") == declared));
+        assert!(is_known, "{} is in no module", name(&path));
+    }
+    for folder in binaries {
+        let main =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join("main.rs"));
+        assert!(main.unwrap().contains("mod support;"), "{folder} has the common support");
     }
 }
 

@@ -1,0 +1,321 @@
+//! Rust sources as tidy reads them: words and marks, without what only tests compile, and every path that they name,
+//! from the root of the crate.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Word,
+    Literal,
+    Mark,
+    Comment,
+}
+
+#[derive(Clone)]
+struct Token {
+    kind: Kind,
+    text: String,
+}
+
+/// A file of the library or of a binary.
+pub struct Source {
+    /// From the project's root, with `/`.
+    pub name: String,
+    /// The module that the file is, from the root of the crate.
+    module: Vec<String>,
+    tokens: Vec<Token>,
+    /// Every path that is named, each name of a list on its own. `crate`, `self` and `super` are resolved: what begins
+    /// at this crate's root begins with `crate`.
+    pub paths: Vec<Vec<String>>,
+}
+
+/// All files below `src`, but those that only tests compile.
+pub fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(read);
+    &SOURCES
+}
+
+fn read() -> Vec<Source> {
+    let mut tests = HashSet::new();
+    let mut found = Vec::new();
+    for (path, text) in super::files("src", &["rs"]) {
+        let name = super::name(&path);
+        let module = module(&name);
+        let (tokens, skipped) = without_tests(tokens(&text));
+        tests.extend(skipped.into_iter().map(|child| [module.as_slice(), &[child]].concat()));
+        let paths = paths(&tokens, &module);
+        found.push(Source { name, module, tokens, paths });
+    }
+    found.retain(|source| !(1..=source.module.len()).any(|length| tests.contains(&source.module[..length])));
+    found
+}
+
+/// `src/store/git/mod.rs` is the module `store::git`, and `src/bin/tot.rs` is `bin::tot`.
+fn module(name: &str) -> Vec<String> {
+    let path = Path::new(name.strip_prefix("src/").unwrap()).with_extension("");
+    let mut parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    if matches!(parts.last().map(String::as_str), Some("mod" | "lib")) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The words and marks of a text.
+fn tokens(text: &str) -> Vec<Token> {
+    let letters: Vec<char> = text.chars().collect();
+    let at = |index: usize| letters.get(index).copied().unwrap_or('\0');
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut found = Vec::new();
+    let mut begin = 0;
+    while begin < letters.len() {
+        let first = letters[begin];
+        if first.is_whitespace() {
+            begin += 1;
+            continue;
+        }
+        let mut end = begin + 1;
+        let kind = if first == '/' && at(end) == '/' {
+            while end < letters.len() && at(end) != '\n' {
+                end += 1;
+            }
+            Kind::Comment
+        } else if first == '/' && at(end) == '*' {
+            let mut depth = 1;
+            end += 1;
+            while depth > 0 && end < letters.len() {
+                match (at(end), at(end + 1)) {
+                    ('/', '*') => (depth, end) = (depth + 1, end + 2),
+                    ('*', '/') => (depth, end) = (depth - 1, end + 2),
+                    _ => end += 1,
+                }
+            }
+            Kind::Comment
+        } else if let Some(after) = after_text(&letters, begin) {
+            end = after;
+            Kind::Literal
+        } else if first == '\'' {
+            // 'a' and '\n' are letters, 'a without an end is a lifetime.
+            if at(end) == '\\' || at(end + 1) == '\'' {
+                end += if at(end) == '\\' { 2 } else { 1 };
+                while at(end) != '\'' {
+                    end += 1;
+                }
+                end += 1;
+            } else {
+                while is_word(at(end)) {
+                    end += 1;
+                }
+            }
+            Kind::Literal
+        } else if is_word(first) {
+            while is_word(at(end)) {
+                end += 1;
+            }
+            if first.is_ascii_digit() { Kind::Literal } else { Kind::Word }
+        } else {
+            if first == ':' && at(end) == ':' {
+                end += 1;
+            }
+            Kind::Mark
+        };
+        found.push(Token { kind, text: letters[begin..end].iter().collect() });
+        begin = end;
+    }
+    found
+}
+
+/// Where a string literal ends that begins here.
+fn after_text(letters: &[char], begin: usize) -> Option<usize> {
+    if !['"', 'b', 'c', 'r'].contains(&letters[begin]) {
+        return None;
+    }
+    let rest: String = letters[begin..letters.len().min(begin + 3)].iter().collect();
+    let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
+        let after = rest.strip_prefix(prefix).and_then(|after| after.chars().next());
+        after == Some('"') || prefix.ends_with('r') && after == Some('#')
+    })?;
+    let mut at = begin + prefix.len();
+    if !prefix.ends_with('r') {
+        at += 1;
+        while *letters.get(at)? != '"' {
+            at += if letters[at] == '\\' { 2 } else { 1 };
+        }
+        return Some(at + 1);
+    }
+    let hashes = letters[at..].iter().take_while(|letter| **letter == '#').count();
+    at += hashes;
+    // r#word is a word.
+    if *letters.get(at)? != '"' {
+        return None;
+    }
+    let closing: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+    let length = letters[at + 1..].windows(closing.len()).position(|window| window == closing)?;
+    Some(at + 1 + length + closing.len())
+}
+
+/// The tokens without the items below `#[cfg(test)]`, and the modules that it takes away.
+fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
+    const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+    let (mut kept, mut modules) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < tokens.len() {
+        let rest = &tokens[at..];
+        if rest.len() < TEST.len() || !rest.iter().zip(TEST).all(|(token, text)| token.text == text) {
+            kept.push(tokens[at].clone());
+            at += 1;
+            continue;
+        }
+        at += TEST.len();
+        if tokens[at].text == "mod" {
+            modules.push(tokens[at + 1].text.clone());
+        }
+        // To the end of the item: its braces, or what ends a declaration or a field.
+        let mut depth = 0;
+        loop {
+            let text = tokens[at].text.as_str();
+            match text {
+                "{" | "(" | "[" => depth += 1,
+                "}" | ")" | "]" => depth -= 1,
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 && matches!(text, "}" | ";" | ",") {
+                break;
+            }
+        }
+    }
+    (kept, modules)
+}
+
+impl Source {
+    /// The module at the root of the crate that the file belongs to.
+    pub fn part(&self) -> &str {
+        self.module.first().map_or("lib", String::as_str)
+    }
+
+    /// Whether the file belongs to the module with that path, such as `store::git`.
+    pub fn is_in(&self, module: &str) -> bool {
+        let wanted: Vec<&str> = module.split("::").collect();
+        self.module.len() >= wanted.len() && self.module.iter().zip(wanted).all(|(own, wanted)| own == wanted)
+    }
+
+    /// Whether this is the module of that name in another file's.
+    pub fn is_child(&self, name: &str, parent: &Source) -> bool {
+        self.module.split_last().is_some_and(|(own, above)| own == name && above == parent.module)
+    }
+
+    /// Whether a macro of that name is called.
+    pub fn calls(&self, name: &str) -> bool {
+        self.tokens.windows(2).any(|pair| pair[0].text == name && pair[1].text == "!")
+    }
+
+    /// Whether a string or, where those count, a comment has that text in it.
+    pub fn says(&self, text: &str, comments_too: bool) -> bool {
+        self.tokens.iter().any(|token| {
+            let counts = match token.kind {
+                Kind::Comment => comments_too,
+                Kind::Literal => true,
+                Kind::Word | Kind::Mark => false,
+            };
+            counts && token.text.contains(text)
+        })
+    }
+}
+
+/// The paths that the tokens of a module name.
+fn paths(tokens: &[Token], module: &[String]) -> Vec<Vec<String>> {
+    let tokens: Vec<&Token> = tokens.iter().filter(|token| token.kind != Kind::Comment).collect();
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let mut found = Vec::new();
+    let mut module = module.to_vec();
+    let mut depth = 0;
+    let mut inner = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let is_visibility = at >= 2 && text(at - 2) == "pub" && text(at - 1) == "(";
+        match text(at) {
+            "mod" if text(at + 2) == "{" => {
+                module.push(text(at + 1).to_owned());
+                inner.push(depth);
+                at += 2;
+            }
+            "{" => {
+                depth += 1;
+                at += 1;
+            }
+            "}" => {
+                depth -= 1;
+                at += 1;
+                if inner.last() == Some(&depth) {
+                    inner.pop();
+                    module.pop();
+                }
+            }
+            // Not `use<>` in a type.
+            "use" if tokens[at].kind == Kind::Word && text(at + 1) != "<" => {
+                let mut named = Vec::new();
+                at = use_tree(&tokens, at + 1, &[], &mut named);
+                found.extend(named.into_iter().map(|path| resolved(path, &module)));
+            }
+            _ if tokens[at].kind == Kind::Word && !is_visibility => {
+                let mut path = vec![text(at).to_owned()];
+                while text(at + 1) == "::" && tokens.get(at + 2).is_some_and(|next| next.kind == Kind::Word) {
+                    path.push(text(at + 2).to_owned());
+                    at += 2;
+                }
+                at += 1;
+                found.push(resolved(path, &module));
+            }
+            _ => at += 1,
+        }
+    }
+    found
+}
+
+/// Reads what follows `use`, with the paths before it, and gives where it ends.
+fn use_tree(tokens: &[&Token], mut at: usize, before: &[String], found: &mut Vec<Vec<String>>) -> usize {
+    let mut path = before.to_vec();
+    while at < tokens.len() {
+        match tokens[at].text.as_str() {
+            "::" => at += 1,
+            "{" => {
+                at += 1;
+                while tokens[at].text != "}" {
+                    at = use_tree(tokens, at, &path, found);
+                    if tokens[at].text == "," {
+                        at += 1;
+                    }
+                }
+                return at + 1;
+            }
+            "as" => at += 2,
+            "," | "}" | ";" => break,
+            // A name, or `*`.
+            name => {
+                path.push(name.to_owned());
+                at += 1;
+            }
+        }
+    }
+    found.push(path);
+    at
+}
+
+/// The path from the root of the crate, as seen from a module.
+fn resolved(path: Vec<String>, module: &[String]) -> Vec<String> {
+    let mut from = module.to_vec();
+    let mut rest = path.as_slice();
+    match rest.first().map(String::as_str) {
+        Some("self") if rest.len() > 1 => rest = &rest[1..],
+        Some("super") => {
+            while rest.first().is_some_and(|part| part == "super") {
+                from.pop();
+                rest = &rest[1..];
+            }
+        }
+        _ => return path,
+    }
+    [&["crate".to_owned()], from.as_slice(), rest].concat()
+}
