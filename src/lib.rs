@@ -40,7 +40,8 @@
 //! Each outside library is named behind one wall, so that another can take its place:
 //!
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
-//! - `gix`, `sha1`: `store::git`.
+//! - `gix`: `store::git`.
+//! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
