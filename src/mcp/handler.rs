@@ -33,7 +33,8 @@ use super::address::Address;
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
-use super::server::{Server, Tool, Unanswered};
+use super::server::{Server, Unanswered};
+use super::tool::Tool;
 use crate::service::changes::{Changed, Missed};
 use crate::service::{Refusal, Service};
 

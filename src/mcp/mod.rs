@@ -24,9 +24,11 @@ pub mod resources;
 pub mod schema;
 pub mod server;
 pub mod stdio;
+pub mod tool;
 pub mod tools;
 pub mod wire;
 
 pub use http::serve_http;
-pub use server::{About, Answer, Reply, Server, Tool};
+pub use server::Server;
 pub use stdio::{ServeError, serve_stdio};
+pub use tool::{About, Answer, Reply, Tool};

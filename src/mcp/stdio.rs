@@ -564,7 +564,8 @@ mod tests {
     };
 
     use super::*;
-    use crate::mcp::server::{About, Answer, MAX_INSTRUCTIONS, Tool};
+    use crate::mcp::server::MAX_INSTRUCTIONS;
+    use crate::mcp::tool::{About, Answer, Tool};
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
 use crate::decide::commit::{Finding, commit};

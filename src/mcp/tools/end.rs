@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{
     Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, beginning, summary,
 };

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::address::Address;
 use super::bounded::GRAPH;
-use super::server::{Answer, Tool};
+use super::tool::{Answer, Tool};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
 use crate::domain::Node;
 use crate::graph;

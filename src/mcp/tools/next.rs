@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{Object, Shared, beginning};
 use super::answer;
 use crate::decide::commit::TO_FILL_IN;

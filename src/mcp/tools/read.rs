@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::address::Address;
 use super::super::bounded::LIMIT;
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{Notice, Object, Shared, beginning};
 use super::answer;
 use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
 use super::{answer, graph_of};
 use crate::decide::reclassify::{Reclassify, reclassify};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Tool};
+use super::super::tool::{About, Tool};
 use super::super::wire::{
     Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, beginning, incomplete, pending,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::server::{About, Answer, Tool};
+use super::super::tool::{About, Answer, Tool};
 use super::super::wire::{IncompleteNode, Object, Shared, TransitionEntry, incomplete, notices, pending};
 use super::commit::{Committed, ResultEntry, committed};
 use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call, plan, tasks};
