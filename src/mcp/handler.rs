@@ -34,7 +34,7 @@ use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
 use super::server::{Server, Unanswered};
-use super::tool::Tool;
+use super::tool::{Tool, blocking};
 use crate::service::changes::{Changed, Missed};
 use crate::service::{Refusal, Service};
 
@@ -84,7 +84,7 @@ impl Server {
         let Some(service) = self.service.clone() else {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "this server has tools only", None));
         };
-        self.work(None, move || work(&service)).await.map_err(|unanswered| {
+        self.work(blocking(move || work(&service))).await.map_err(|unanswered| {
             let why = match unanswered {
                 Unanswered::Panicked => "the server broke down over this request",
                 Unanswered::TimedOut => "this request takes too long",

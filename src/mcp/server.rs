@@ -2,15 +2,14 @@
 //!
 //! 1. A [`Tool`] is made from an input type, an output type and a function; its schemas come from the types.
 //! 2. [`Server::new`] takes the tools in the order in which clients shall see them.
-//! 3. A call is understood by the tool's schema ([`coercion`]), run where it may block (at the `desk` over stdio, else
-//!    on a thread), and answered.
+//! 3. A call is understood by the tool's schema ([`coercion`]), run on a thread where it may block, and answered.
 //!
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
 //! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); `structuredContent` and the text say the
 //! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
 //! requests that are none: an unknown tool or method, params that are not an object.
 //!
-//! Limits: calls run side by side and in no order, but for those that write to one investigation (`lanes`);
+//! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
 //! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
 //! goes on. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 
@@ -23,10 +22,9 @@ use tokio::sync::watch;
 
 use super::{
     coercion,
-    desk::Desk,
     handler::Heard,
-    lanes::{Lane, Lanes},
     log::{self, Log},
+    queues::Queues,
     schema,
     tool::{About, Reply, Tool, error, internal_error, rejection},
 };
@@ -42,8 +40,7 @@ pub struct Server {
     pub(super) heard: Arc<Heard>,
     pub(super) closing: Closing,
     busy: Busy,
-    lanes: Lanes,
-    desk: Option<Desk>,
+    writers: Queues<()>,
     log: Log,
     read_only: bool,
 }
@@ -59,8 +56,7 @@ impl Server {
             heard: Arc::default(),
             closing: Closing::default(),
             busy: Busy::default(),
-            lanes: Lanes::default(),
-            desk: None,
+            writers: Queues::default(),
             log: Log::default(),
             read_only: false,
         }
@@ -80,11 +76,6 @@ impl Server {
     /// `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
-    }
-
-    /// The server with a desk for its calls, where there is one.
-    pub(super) fn at(self, desk: Desk) -> Server {
-        Server { desk: Some(desk), ..self }
     }
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
@@ -160,40 +151,34 @@ impl Server {
     }
 
     async fn run(&self, tool: Tool, arguments: Value) -> Reply {
-        let lane = if tool.about.read_only { None } else { self.lanes.of(&arguments) };
-        match self.work(lane, move || tool.answer(arguments)).await {
+        let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
+        let call = async move {
+            let _turn = match &queue {
+                Some(queue) => Some(queue.lock().await),
+                None => None,
+            };
+            tool.answer(arguments).await
+        };
+        match self.work(call).await {
             Ok(reply) => reply,
             Err(Unanswered::Panicked) => internal_error("the tool panicked"),
             Err(Unanswered::TimedOut) => timed_out(),
         }
     }
 
-    /// Does work that blocks, at the desk or on a thread, when its lane is free. It goes on to its end, whatever becomes of
-    /// the request.
+    /// Does work that goes on to its end, whatever becomes of the request.
     pub(super) async fn work<T: Send + 'static>(
         &self,
-        lane: Option<Arc<Lane>>,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Unanswered> {
+        let mark = self.busy.mark();
         // A task of its own: it outlives a request that is dropped, and the patience with it.
-        let (mark, desk) = (self.busy.mark(), self.desk.clone());
         let call = tokio::spawn(async move {
-            let turn = match lane {
-                Some(lane) => Some(lane.lock_owned().await),
-                None => None,
-            };
-            let run = move || {
-                let _held = (mark, turn);
-                work()
-            };
-            let outcome = match desk {
-                Some(desk) => desk.run(run).await,
-                None => tokio::task::spawn_blocking(run).await.ok(),
-            };
-            outcome.ok_or(Unanswered::Panicked)
+            let _mark = mark;
+            work.await
         });
         match tokio::time::timeout(PATIENCE, call).await {
-            Ok(outcome) => outcome.unwrap_or(Err(Unanswered::Panicked)),
+            Ok(outcome) => outcome.map_err(|_| Unanswered::Panicked),
             Err(_) => Err(Unanswered::TimedOut),
         }
     }
@@ -216,6 +201,13 @@ impl Server {
         let message = format!("there is no tool `{shown}`.{hint} The tools are {}", known.join(", "));
         ErrorData::invalid_params(message, None)
     }
+}
+
+/// The investigation that a call writes to, as it is named there; none is named by those of a start.
+fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
+    let id = arguments.get("sessionId")?.as_str()?.trim();
+    // No id is longer; what is none is answered soon.
+    (tool.queues() && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 
 /// Why work has no outcome to answer with.

@@ -1,62 +1,62 @@
 //! The server over stdin and stdout, one JSON message per line.
 //!
+//! 1. [`serve_stdio`] makes the runtime, listens for signals, and ends the process's part in the protocol.
+//! 2. [`serve`] has rmcp serve over any two streams, through the `drain`, which keeps account of what is owed an answer.
+//! 3. The drain reads lines by `framing`.
+//!
 //! Guarantees:
 //!
 //! - Only messages go to stdout.
 //! - **A call that was taken in is answered**, however long it takes, when stdin ends and when SIGTERM, SIGINT or
 //!   SIGHUP (elsewhere Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may
-//!   end with success. rmcp by itself would give them five seconds at the end of stdin and two after a cancellation,
-//!   and then drop the answer of a write that has happened.
+//!   end with success.
 //! - The end of stdin is success at any time, also before the first request.
 //! - A line that is no message ends nothing. If its id can be found it is answered with an error, even if the line is
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
-//! - A notification or a response before the first request is ignored; rmcp by itself would end the session.
-//! - A call that lasts holds up nobody, though short ones are run on the protocol's own thread (`desk`).
+//! - A notification or a response before the first request is ignored.
+//! - A call that lasts holds up nobody: calls run on threads of their own.
 //!
 //! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
 //! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
 //! client cancelled runs to its end without an answer, as the protocol has it.
 
-use std::{collections::HashSet, future::Future, io, sync::Arc, time::Duration};
+use std::{io, time::Duration};
 
 use rmcp::{
-    RoleServer, ServiceExt,
-    model::{
-        ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
-        JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
-    },
+    ServiceExt,
     service::{QuitReason, ServerInitializeError},
-    transport::Transport,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
-    sync::{Mutex, watch},
+    io::{AsyncRead, AsyncWrite},
+    runtime::Runtime,
+    sync::watch,
 };
 
-use super::{
-    desk::{self, Desk},
-    log::Log,
-    server::{Busy, Closing, Server},
-};
+use super::{drain::Drain, log::Log, server::Server};
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
-    // One thread for the protocol starts fastest, and serves most calls fastest, too.
+    // One thread for the protocol starts fastest.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
     let log = server.log().clone();
-    let (desk, jobs) = Desk::new();
-    let told = log.clone();
-    let outcome = desk::serve(runtime, jobs, async move {
+    let outcome = run(runtime, async {
         let (input, output) = rmcp::transport::stdio_pipes();
-        let signals = signals(&told);
+        let signals = signals(&log);
         tokio::select! {
-            outcome = serve(server.at(desk), input, output, arrived(signals.clone(), 1)) => outcome,
+            outcome = serve(server, input, output, arrived(signals.clone(), 1)) => outcome,
             () = arrived(signals, 2) => Err(ServeError::Interrupted),
         }
     });
-    let outcome = outcome.unwrap_or_else(|| Err(ServeError::Protocol("the server broke down".to_owned())));
     log.flush();
+    outcome
+}
+
+/// Runs a future to its end, and the runtime with it. Not by drop, which waits for threads: those of calls that a second
+/// signal leaves behind, and one that is stuck in reading stdin, where that is no pipe.
+pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
+    let outcome = runtime.block_on(future);
+    runtime.shutdown_background();
     outcome
 }
 
@@ -71,11 +71,10 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (stopping, stopped) = watch::channel(false);
-    let busy = server.busy();
-    let wire = Wire::new(input, output, stopped, &server);
+    let (busy, closing) = (server.busy(), server.closing());
+    let drain = Drain::new(input, output, &server);
     let serving = async {
-        match server.serve(wire).await {
+        match server.serve(drain).await {
             Ok(running) => match running.waiting().await {
                 Ok(QuitReason::JoinError(fault)) | Err(fault) => Err(ServeError::Protocol(fault.to_string())),
                 Ok(_) => Ok(()),
@@ -88,7 +87,7 @@ where
     let outcome = tokio::select! {
         outcome = &mut serving => outcome,
         () = stop => {
-            stopping.send_replace(true);
+            closing.begin();
             serving.await
         }
     };
@@ -159,406 +158,18 @@ pub(super) async fn arrived(mut signals: watch::Receiver<u32>, times: u32) {
     }
 }
 
-/// rmcp's view of the two streams. It keeps account of what is owed an answer, so that the end of the input, as rmcp
-/// sees it, comes only when nothing is.
-struct Wire<R, W> {
-    lines: Lines<R>,
-    output: Arc<Mutex<W>>,
-    owed: watch::Sender<Owed>,
-    stopped: watch::Receiver<bool>,
-    busy: Busy,
-    closing: Closing,
-    log: Log,
-    opened: bool,
-    ended: bool,
-}
-
-/// What is still to be written.
-#[derive(Default)]
-struct Owed {
-    /// A set, not a count: rmcp answers only one of two requests with the same id.
-    requests: HashSet<RequestId>,
-    /// Subscriptions: they end when the input does, and are answered then.
-    listening: HashSet<RequestId>,
-    /// Error answers to lines that rmcp never sees.
-    errors: usize,
-}
-
-impl Owed {
-    fn forget(&mut self, id: &RequestId) {
-        self.requests.remove(id);
-        self.listening.remove(id);
-    }
-}
-
-impl<R, W> Wire<R, W>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
-    fn new(input: R, output: W, stopped: watch::Receiver<bool>, server: &Server) -> Self {
-        Wire {
-            lines: Lines { input: BufReader::new(input), line: Vec::new(), too_long: None, limit: MAX_LINE },
-            output: Arc::new(Mutex::new(output)),
-            owed: watch::Sender::new(Owed::default()),
-            stopped,
-            busy: server.busy(),
-            closing: server.closing(),
-            log: server.log().clone(),
-            opened: false,
-            ended: false,
-        }
-    }
-
-    /// Keeps account of a message, and says whether rmcp shall see it.
-    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                self.opened = self.opened || opens(&request.request);
-                let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
-                self.owed.send_modify(|owed| {
-                    let those = if listens { &mut owed.listening } else { &mut owed.requests };
-                    those.insert(request.id.clone());
-                });
-                true
-            }
-            JsonRpcMessage::Notification(notification) => {
-                // rmcp drops the answer to a cancelled request, as the protocol has it.
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.owed.send_modify(|owed| owed.forget(id));
-                }
-                self.opened
-            }
-            _ => self.opened,
-        }
-    }
-
-    /// Answers a line that rmcp can't see. Beside the reading, which may be dropped at any time.
-    fn refuse(&mut self, refusal: Refusal) {
-        let send = self.send(refusal.into_message());
-        let (owed, log) = (self.owed.clone(), self.log.clone());
-        owed.send_modify(|owed| owed.errors += 1);
-        tokio::spawn(async move {
-            if let Err(fault) = send.await {
-                log.warn(format_args!("cannot answer: {fault}"));
-            }
-            owed.send_modify(|owed| owed.errors -= 1);
-        });
-    }
-}
-
-/// Waits until nothing is owed any more, or nobody is at work on it.
-async fn settled(owed: &watch::Sender<Owed>, busy: &Busy) {
-    let mut owed = owed.subscribe();
-    loop {
-        let nothing = |owed: &Owed| owed.requests.is_empty() && owed.errors == 0;
-        let settled = tokio::time::timeout(PATIENCE, owed.wait_for(nothing)).await.is_ok();
-        if settled || busy.is_idle() {
-            return;
-        }
-    }
-}
-
-impl<R, W> Transport<RoleServer> for Wire<R, W>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
-    type Error = io::Error;
-
-    fn send(
-        &mut self,
-        message: ServerJsonRpcMessage,
-    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let output = self.output.clone();
-        let owed = self.owed.clone();
-        async move {
-            let id = match &message {
-                JsonRpcMessage::Response(response) => Some(&response.id),
-                JsonRpcMessage::Error(error) => error.id.as_ref(),
-                _ => None,
-            };
-            let sent = write_line(&output, &message).await;
-            // Also when it failed: a client that is gone is owed nothing.
-            if let Some(id) = id {
-                owed.send_modify(|owed| owed.forget(id));
-            }
-            sent
-        }
-    }
-
-    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        // rmcp drops this future whenever something else happens, and calls again: nothing may be lost at an await.
-        loop {
-            if self.ended {
-                self.closing.begin();
-                self.owed.send_modify(|owed| {
-                    let listening = std::mem::take(&mut owed.listening);
-                    owed.requests.extend(listening);
-                });
-                settled(&self.owed, &self.busy).await;
-                return None;
-            }
-            let read = tokio::select! {
-                biased;
-                () = stopping(&mut self.stopped) => Ok(false),
-                read = self.lines.read() => read,
-            };
-            match read {
-                Ok(true) => {}
-                Ok(false) => self.ended = true,
-                Err(fault) => {
-                    self.log.warn(format_args!("cannot read from the client: {fault}"));
-                    self.ended = true;
-                }
-            }
-            if self.ended {
-                continue;
-            }
-            match self.lines.take() {
-                Ok(Some(message)) if self.admit(&message) => return Some(message),
-                Ok(_) => {}
-                Err(refusal) if refusal.silent => self.log.warn(refusal.message),
-                Err(refusal) => self.refuse(refusal),
-            }
-        }
-    }
-
-    async fn close(&mut self) -> io::Result<()> {
-        self.output.lock().await.flush().await
-    }
-}
-
-async fn stopping(stopped: &mut watch::Receiver<bool>) {
-    if stopped.wait_for(|stopped| *stopped).await.is_err() {
-        std::future::pending::<()>().await;
-    }
-}
-
-async fn write_line<W: AsyncWrite + Unpin>(
-    output: &Mutex<W>,
-    message: &ServerJsonRpcMessage,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    let mut output = output.lock().await;
-    output.write_all(&line).await?;
-    output.flush().await
-}
-
-/// Whether a request begins a session, as rmcp decides it. Before that, rmcp takes a notification for a breakdown.
-fn opens(request: &ClientRequest) -> bool {
-    match request {
-        ClientRequest::InitializeRequest(_) => true,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
-        other => {
-            let meta = other.get_meta();
-            let version = meta.protocol_version();
-            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
-                && version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
-        }
-    }
-}
-
-impl Refusal {
-    /// The answer itself.
-    pub(super) fn into_message(self) -> ServerJsonRpcMessage {
-        ServerJsonRpcMessage::error(ErrorData::new(self.code, self.message, None), self.id)
-    }
-}
-
-/// Reads lines of bounded length.
-struct Lines<R> {
-    input: BufReader<R>,
-    line: Vec<u8>,
-    /// What is known of a line that is longer than the limit; its bytes are let go of.
-    too_long: Option<Envelope>,
-    limit: usize,
-}
-
-/// An error answer to a line that is no message.
-#[derive(Debug)]
-pub(super) struct Refusal {
-    id: Option<RequestId>,
-    code: ErrorCode,
-    message: String,
-    /// Not to be answered: there is nobody to wait for it, and an echo could go on for ever.
-    silent: bool,
-}
-
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Reads until a line is whole; false at the end. May be dropped and called again.
-    async fn read(&mut self) -> io::Result<bool> {
-        loop {
-            let bytes = self.input.fill_buf().await?;
-            if bytes.is_empty() {
-                // A last line without its end is taken too, if it is a message: a person's `printf` sends such.
-                return Ok(!self.line.is_empty() || self.too_long.is_some());
-            }
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let used = end.map_or(bytes.len(), |end| end + 1);
-            let bytes = &bytes[..used];
-            if let Some(envelope) = &mut self.too_long {
-                envelope.read(bytes);
-            } else if self.line.len() + used > self.limit {
-                let mut envelope = Envelope::default();
-                envelope.read(&self.line);
-                envelope.read(bytes);
-                self.too_long = Some(envelope);
-                self.line = Vec::new();
-            } else {
-                self.line.extend_from_slice(bytes);
-            }
-            self.input.consume(used);
-            if end.is_some() {
-                return Ok(true);
-            }
-        }
-    }
-
-    /// The message in the line that was read, none if it is empty or an unknown notification.
-    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-        if let Some(envelope) = self.too_long.take() {
-            let message = format!("a message is at most {} bytes long; this one is dropped", self.limit);
-            return Err(envelope.refusal(ErrorCode::INVALID_REQUEST, message));
-        }
-        let line = std::mem::take(&mut self.line);
-        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line).trim_ascii();
-        if text.is_empty() { Ok(None) } else { parse(text) }
-    }
-}
-
-/// The id of the request that the text is, without reading all of it.
-pub(super) fn id_of(text: &[u8]) -> Option<RequestId> {
-    let mut envelope = Envelope::default();
-    envelope.read(text);
-    envelope.id.filter(|_| envelope.method)
-}
-
-/// The message that the text is, none if it is an unknown notification.
-pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
-    let fault = match serde_json::from_slice(text) {
-        Ok(message) => return Ok(Some(message)),
-        Err(fault) => fault,
-    };
-    let mut envelope = Envelope::default();
-    envelope.read(text);
-    if fault.is_data() {
-        if envelope.is_notification() || envelope.is_response() {
-            // The protocol lets unknown notifications pass; and nobody waits for an answer to either.
-            return Ok(None);
-        }
-        let refusal = envelope.refusal(ErrorCode::INVALID_REQUEST, "this is no JSON-RPC request".to_owned());
-        return Err(Refusal { silent: false, ..refusal });
-    }
-    Err(envelope.refusal(ErrorCode::PARSE_ERROR, format!("this is no JSON: {fault}")))
-}
-
-/// The outermost fields of a message that can't be parsed, as far as an answer needs them. Reads piece by piece, and
-/// keeps no more than one short token.
-#[derive(Default)]
-struct Envelope {
-    id: Option<RequestId>,
-    has_id: bool,
-    method: bool,
-    result: bool,
-    depth: usize,
-    in_text: bool,
-    escaped: bool,
-    key: Vec<u8>,
-    token: Vec<u8>,
-}
-
-impl Envelope {
-    fn read(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.step(*byte);
-        }
-    }
-
-    fn step(&mut self, byte: u8) {
-        if self.in_text {
-            self.keep(byte);
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => self.in_text = false,
-                _ => {}
-            }
-            return;
-        }
-        match byte {
-            b'"' => {
-                self.in_text = true;
-                self.keep(byte);
-            }
-            b'{' | b'[' => self.depth += 1,
-            b'}' | b']' => {
-                self.field_ends();
-                self.depth = self.depth.saturating_sub(1);
-            }
-            b',' => self.field_ends(),
-            b':' if self.depth == 1 => self.key = std::mem::take(&mut self.token),
-            _ if byte.is_ascii_whitespace() => {}
-            _ => self.keep(byte),
-        }
-    }
-
-    fn keep(&mut self, byte: u8) {
-        // No id and no key of the protocol's is longer; a token that is cut is not parsed.
-        if self.depth == 1 && self.token.len() < 256 {
-            self.token.push(byte);
-        }
-    }
-
-    fn field_ends(&mut self) {
-        if self.depth != 1 {
-            return;
-        }
-        match self.key.as_slice() {
-            b"\"id\"" => {
-                self.has_id = true;
-                self.id = serde_json::from_slice(&self.token).ok();
-            }
-            b"\"method\"" => self.method = true,
-            b"\"result\"" | b"\"error\"" => self.result = true,
-            _ => {}
-        }
-        self.key.clear();
-        self.token.clear();
-    }
-
-    fn is_notification(&self) -> bool {
-        self.method && !self.has_id
-    }
-
-    fn is_response(&self) -> bool {
-        self.result && !self.method
-    }
-
-    fn refusal(self, code: ErrorCode, message: String) -> Refusal {
-        let silent = self.id.is_none() || self.is_response();
-        Refusal { id: self.id, code, message, silent }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::{
-            Arc,
-            atomic::{AtomicBool, AtomicUsize, Ordering},
-        },
-        time::Instant,
+    use std::sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
     };
 
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
     use serde_json::{Value, json};
     use tokio::{
-        io::{DuplexStream, ReadHalf, WriteHalf},
+        io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf},
         sync::oneshot,
         task::JoinHandle,
     };
@@ -608,14 +219,40 @@ mod tests {
         Tool::new(about("tot_panic"), |_: NoInput| -> Answer<EchoOutput> { panic!("on purpose, by a test") })
     }
 
-    /// Takes its time, and tells when it has begun and how often it has ended.
-    fn slow(begun: Arc<AtomicBool>, ended: Arc<AtomicUsize>, time: Duration) -> Tool {
-        Tool::new(about("tot_slow"), move |_: NoInput| {
-            begun.store(true, Ordering::SeqCst);
-            std::thread::sleep(time);
-            ended.fetch_add(1, Ordering::SeqCst);
-            done("slowly")
-        })
+    /// Where calls of `tot_slow` wait until the test lets them go on.
+    #[derive(Default)]
+    struct Gate {
+        begun: AtomicUsize,
+        ended: AtomicUsize,
+        is_open: Mutex<bool>,
+        opened: Condvar,
+    }
+
+    impl Gate {
+        fn tool(self: &Arc<Self>) -> Tool {
+            let gate = Arc::clone(self);
+            Tool::new(about("tot_slow"), move |_: NoInput| {
+                gate.begun.fetch_add(1, Ordering::SeqCst);
+                drop(gate.opened.wait_while(gate.is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
+                gate.ended.fetch_add(1, Ordering::SeqCst);
+                done("slowly")
+            })
+        }
+
+        async fn begun(&self, calls: usize) {
+            while self.begun.load(Ordering::SeqCst) < calls {
+                tokio::task::yield_now().await;
+            }
+        }
+
+        fn open(&self) {
+            *self.is_open.lock().unwrap() = true;
+            self.opened.notify_all();
+        }
+
+        fn ended(&self) -> usize {
+            self.ended.load(Ordering::SeqCst)
+        }
     }
 
     /// A client of raw lines.
@@ -957,79 +594,101 @@ mod tests {
 
     #[tokio::test]
     async fn calls_run_side_by_side_and_all_are_answered() {
-        let (begun, ended) = (Arc::default(), Arc::default());
-        let slow = slow(begun, Arc::clone(&ended), Duration::from_millis(300));
-        let mut client = Client::initialized(vec![slow, echo()]).await;
-        let start = Instant::now();
+        let gate = Arc::<Gate>::default();
+        let mut client = Client::initialized(vec![gate.tool(), echo()]).await;
         for id in 1..=4 {
             client.send(call(id, "tot_slow", json!({}))).await;
         }
+        gate.begun(4).await;
         client.send(call(5, "tot_echo", json!({"text": "hi"}))).await;
         assert_eq!(client.receive().await["id"], 5, "a quick call does not wait for the slow ones");
+        gate.open();
         let mut ids = Vec::new();
         for _ in 0..4 {
             ids.push(client.receive().await["id"].as_u64());
         }
         ids.sort();
         assert_eq!(ids, [Some(1), Some(2), Some(3), Some(4)]);
-        assert!(start.elapsed() < Duration::from_millis(1100), "{:?}", start.elapsed());
     }
 
-    /// Longer than rmcp waits by itself after a cancellation (2 s) and at the end of input (5 s).
-    const LONG: Duration = Duration::from_millis(6500);
-
-    async fn in_flight() -> (Client, Arc<AtomicUsize>) {
-        let (begun, ended) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-        let slow = slow(Arc::clone(&begun), Arc::clone(&ended), LONG);
-        let mut client = Client::initialized(vec![slow]).await;
+    async fn in_flight() -> (Client, Arc<Gate>) {
+        let gate = Arc::<Gate>::default();
+        let mut client = Client::initialized(vec![gate.tool()]).await;
         client.send(call(1, "tot_slow", json!({}))).await;
-        while !begun.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        gate.begun(1).await;
+        (client, gate)
+    }
+
+    /// Lets more time pass than rmcp waits by itself after a cancellation (2 s) and at the end of input (5 s).
+    async fn let_time_pass(client: &Client) {
+        tokio::time::pause();
+        for _ in 0..30 {
+            tokio::time::advance(Duration::from_secs(1)).await;
         }
-        (client, ended)
+        tokio::time::resume();
+        assert!(!client.served.is_finished());
     }
 
     #[tokio::test]
     async fn a_long_call_is_answered_after_the_end_of_input() {
-        let (mut client, _) = in_flight().await;
+        let (mut client, gate) = in_flight().await;
         client.hang_up();
+        let_time_pass(&client).await;
+        gate.open();
         assert_eq!(said(&client.rest().await[0]), "slowly");
     }
 
     #[tokio::test]
     async fn a_long_call_is_answered_after_a_signal_and_nothing_more_is_taken_in() {
-        let (mut client, ended) = in_flight().await;
+        let (mut client, gate) = in_flight().await;
         client.stop();
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let_time_pass(&client).await;
         client.send(call(2, "tot_slow", json!({}))).await;
+        gate.open();
         let rest = client.rest().await;
         assert_eq!((rest.len(), said(&rest[0])), (1, "slowly"));
-        assert_eq!(ended.load(Ordering::SeqCst), 1);
+        assert_eq!(gate.ended(), 1);
     }
 
     #[tokio::test]
     async fn a_cancelled_call_runs_to_its_end_before_the_server_does() {
-        let (mut client, ended) = in_flight().await;
+        let (mut client, gate) = in_flight().await;
         let cancel =
             json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
         client.send(cancel).await;
         client.hang_up();
+        let_time_pass(&client).await;
+        gate.open();
         assert_eq!(client.rest().await, Vec::<Value>::new());
-        assert_eq!(ended.load(Ordering::SeqCst), 1);
+        assert_eq!(gate.ended(), 1);
     }
 
     #[tokio::test]
     async fn two_requests_of_one_id_do_not_hold_up_the_end() {
-        let (begun, ended) = (Arc::default(), Arc::<AtomicUsize>::default());
-        let slow = slow(begun, Arc::clone(&ended), Duration::from_millis(200));
-        let mut client = Client::initialized(vec![slow]).await;
+        let (mut client, gate) = in_flight().await;
         client.send(call(1, "tot_slow", json!({}))).await;
-        client.send(call(1, "tot_slow", json!({}))).await;
-        let start = Instant::now();
+        gate.begun(2).await;
         client.hang_up();
+        gate.open();
+        let since = std::time::Instant::now();
         assert_eq!(client.rest().await.len(), 1);
-        assert_eq!(ended.load(Ordering::SeqCst), 2);
-        assert!(start.elapsed() < PATIENCE);
+        assert_eq!(gate.ended(), 2);
+        assert!(since.elapsed() < PATIENCE);
+    }
+
+    #[test]
+    fn the_end_does_not_wait_for_a_thread_that_is_stuck() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (gate, stuck) = (Arc::<Gate>::default(), Arc::<Gate>::default());
+        let outcome = run(runtime, async {
+            // As a blocking read of stdin is, where that is no pipe.
+            let tool = stuck.tool();
+            tokio::spawn(async move { tool.answer(json!({})).await });
+            stuck.begun(1).await;
+            gate.ended()
+        });
+        assert_eq!((outcome, stuck.ended()), (0, 0));
+        stuck.open();
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A tool: what it says of itself, its schemas, and what it does; and the reply to a call of it.
 
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
@@ -21,8 +22,17 @@ pub struct Tool {
     // Made when first asked for: a client that only says hello shall not wait for them.
     input: Arc<LazyLock<Value>>,
     output: Arc<LazyLock<Value>>,
-    call: Arc<dyn Fn(Value) -> Reply + Send + Sync>,
+    call: Call,
 }
+
+/// What a tool does with arguments that fit.
+#[derive(Clone)]
+enum Call {
+    Blocking(Arc<dyn Fn(Value) -> Reply + Send + Sync>),
+    Waiting(Arc<dyn Fn(Value) -> BoxFuture<Reply> + Send + Sync>),
+}
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
     /// A tool that does `call`. The function may block and do file I/O; it is run beside itself.
@@ -31,29 +41,69 @@ impl Tool {
         I: DeserializeOwned + JsonSchema,
         O: Serialize + JsonSchema,
     {
-        let typed = move |input: Value| match serde_json::from_value::<I>(input) {
+        let typed = move |input: Value| match typed(&about, input) {
             Ok(input) => Reply::from(call(input)),
-            // The schema let through what the type refuses, say a check in a `Deserialize` of its own.
-            Err(misfit) => rejection(
-                &format!("Nothing was done. Mend the arguments and call `{}` again.", about.name),
-                vec![error(Code::InvalidArgument, &misfit.to_string(), None)],
-            ),
+            Err(misfitting) => misfitting,
         };
+        Tool::with::<I, O>(about, Call::Blocking(Arc::new(typed)))
+    }
+
+    /// A tool that waits without a thread, and blocks nowhere itself. What it writes is no investigation, so it waits for
+    /// no other call that does.
+    pub fn waiting<I, O, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
+    where
+        I: DeserializeOwned + JsonSchema,
+        O: Serialize + JsonSchema,
+        F: Future<Output = Answer<O>> + Send + 'static,
+    {
+        let typed = move |input: Value| -> BoxFuture<Reply> {
+            match typed(&about, input) {
+                Ok(input) => {
+                    let answer = call(input);
+                    Box::pin(async { Reply::from(answer.await) })
+                }
+                Err(misfitting) => Box::pin(async { misfitting }),
+            }
+        };
+        Tool::with::<I, O>(about, Call::Waiting(Arc::new(typed)))
+    }
+
+    fn with<I: JsonSchema, O: JsonSchema>(about: About, call: Call) -> Tool {
         Tool {
             about,
             input: Arc::new(LazyLock::new(schema::input::<I>)),
             output: Arc::new(LazyLock::new(schema::output::<O>)),
-            call: Arc::new(typed),
+            call,
         }
     }
 
-    /// Answers a call as an agent sent it. Blocks; a panic of the tool goes through.
-    pub fn answer(&self, arguments: Value) -> Reply {
-        let sent = coercion::short_fields(&arguments);
-        match coercion::understand(self.input_schema(), arguments) {
-            Ok(input) => (self.call)(input),
-            Err(misfits) => self.misfitting(&misfits, &sent),
+    /// Answers a call as an agent sent it, on a thread where it may block. A panic of the tool goes through.
+    pub async fn answer(&self, arguments: Value) -> Reply {
+        let tool = self.clone();
+        match self.call.clone() {
+            Call::Blocking(call) => {
+                blocking(move || {
+                    tool.understand(arguments).map_or_else(|misfitting| misfitting, |input| call(input))
+                })
+                .await
+            }
+            Call::Waiting(call) => match blocking(move || tool.understand(arguments)).await {
+                Ok(input) => call(input).await,
+                Err(misfitting) => misfitting,
+            },
         }
+    }
+
+    /// Whether a call of it waits for others that write to the same investigation.
+    pub(super) fn queues(&self) -> bool {
+        !self.about.read_only && matches!(self.call, Call::Blocking(_))
+    }
+
+    /// The arguments as the tool's schema means them.
+    fn understand(&self, arguments: Value) -> Result<Value, Reply> {
+        let sent = coercion::short_fields(&arguments);
+        coercion::understand(self.input_schema(), arguments)
+            .map_err(|misfits| self.misfitting(&misfits, &sent))
     }
 
     /// What the tool says of itself.
@@ -100,6 +150,29 @@ impl Tool {
             .with_title(title)
             .with_raw_output_schema(object(self.output_schema()).into())
             .with_annotations(hints)
+    }
+}
+
+/// The typed input. What the schema let through may still be refused by the type, say by a check in a `Deserialize` of
+/// its own.
+fn typed<I: DeserializeOwned>(about: &About, input: Value) -> Result<I, Reply> {
+    serde_json::from_value(input).map_err(|misfit| {
+        rejection(
+            &format!("Nothing was done. Mend the arguments and call `{}` again.", about.name),
+            vec![error(Code::InvalidArgument, &misfit.to_string(), None)],
+        )
+    })
+}
+
+/// Runs what blocks on a thread where it may. A panic goes through.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        // Only a runtime that ends cancels what hasn't begun; nobody is there to be answered then.
+        Err(fault) => match fault.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => std::future::pending().await,
+        },
     }
 }
 

@@ -264,6 +264,7 @@ impl Contestant for Libgit2 {
 
 struct Call {
     tools: Vec<Tool>,
+    runtime: tokio::runtime::Runtime,
     session: String,
     parents: Vec<NodeId>,
 }
@@ -273,12 +274,13 @@ impl Call {
         let service = Service::new(root, World::Machine, None).with_durability(durability(durable));
         let session = seed.meta.id.to_string();
         assert!(service.read(&session).is_ok());
-        Call { tools: tools::all(&Arc::new(service)), session, parents: seed.parents.clone() }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Call { tools: tools::all(&Arc::new(service)), runtime, session, parents: seed.parents.clone() }
     }
 
     fn call(&self, name: &str, arguments: Value) {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = tool.answer(arguments);
+        let reply = self.runtime.block_on(tool.answer(arguments));
         assert!(!reply.rejected, "{}", reply.content);
         assert!(reply.content["commit"].is_string());
     }

@@ -474,6 +474,7 @@ struct Root {
     folder: tempfile::TempDir,
     service: Arc<Service>,
     tools: Vec<Tool>,
+    runtime: tokio::runtime::Runtime,
     session: String,
 }
 
@@ -484,7 +485,9 @@ impl Root {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let service = Arc::new(Service::new(folder.path().join("investigations"), World::Machine, None));
-        let mut world = Root { folder, tools: tools::all(&service), service, session: String::new() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut world =
+            Root { folder, tools: tools::all(&service), service, runtime, session: String::new() };
         let started = world.call("tot_start", json!({"query": "Why is the sky blue?", "mode": "smoke"}));
         world.session = started["sessionId"].as_str().unwrap().to_owned();
         for (tool, input) in [
@@ -503,7 +506,7 @@ impl Root {
     /// Calls a tool and checks that the answer is one.
     fn call(&self, name: &str, input: Value) -> Value {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = tool.answer(input);
+        let reply = self.runtime.block_on(tool.answer(input));
         let status = if reply.rejected { "REJECTED" } else { "OK" };
         assert_eq!(reply.content["status"], status, "{}", reply.content);
         for error in reply.content["errors"].as_array().unwrap() {

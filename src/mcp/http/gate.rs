@@ -20,9 +20,9 @@ use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::local::LocalSessionManager};
 use tokio::sync::watch;
 
+use super::super::framing::{id_of, parse};
 use super::super::log::{Level, Log};
 use super::super::server::{Busy, Mark, Server};
-use super::super::stdio::{id_of, parse};
 use super::rate::{Client, Rates};
 use super::{HEALTH, Options, PATH, PATIENCE};
 

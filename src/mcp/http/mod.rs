@@ -42,7 +42,7 @@ use tokio_io_timeout::TimeoutStream;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{arrived, signals};
+use super::stdio::{arrived, run, signals};
 use gate::Gate;
 pub use token::{Token, TokenError};
 
@@ -137,15 +137,13 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
         .build()
         .map_err(HttpError::Start)?;
     let log = server.log().clone();
-    let outcome = runtime.block_on(async {
+    let outcome = run(runtime, async {
         let signals = signals(&log);
         tokio::select! {
             outcome = serve(server, options, arrived(signals.clone(), 1)) => outcome,
             () = arrived(signals, 2) => Err(HttpError::Interrupted),
         }
     });
-    // Not by drop, which would wait for tools that a second signal leaves behind.
-    runtime.shutdown_background();
     log.flush();
     outcome
 }

@@ -1,22 +1,31 @@
 //! `tot_report`: the static site of an investigation, into the server's own folder for reports.
 //!
-//! Guarantees: a client can't choose the folder, and nothing is replaced there that this program did not write; of
-//! several calls at once, in one process or several, one writes after the other, and each leaves a whole site. A lock
-//! file in the folder sees to that; a process that dies lets go of it.
+//! Guarantees: a client can't choose the folder, and nothing is replaced there that this program did not write. Each call
+//! leaves a whole site that has everything that was committed when the call came; of several reports of one investigation
+//! at once, in one process or several, one is written after the other, and what is written last is what was committed
+//! last: it is read after the others are done. A lock file in the folder sees to that; a process that dies lets go of it.
+//!
+//! A report holds up nobody: it is rendered from a snapshot; calls that wait for another report of the same investigation
+//! share it where nothing was committed since; no more than [`at_once`] are rendered at once; and whoever waits, also for
+//! another process, waits without a thread.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
-use super::super::tool::{About, Tool};
+use super::super::queues::Queues;
+use super::super::tool::{About, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, Input as ReportInput, Options, Templates};
 use crate::service::{Refusal, Service};
+use crate::store::CommitId;
 
 const ABOUT: About = About {
     name: "tot_report",
@@ -29,8 +38,13 @@ const ABOUT: About = About {
     idempotent: true,
 };
 
-/// The file that one writer at a time holds.
-const LOCK: &str = ".tot-report.lock";
+/// How often a report that another process holds up is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// How many reports are rendered at once: others shall find a free core, and one of 10,000 nodes takes 600 MB.
+fn at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() / 2).clamp(1, 4)
+}
 
 /// Of which investigation.
 #[derive(Deserialize, JsonSchema)]
@@ -41,7 +55,7 @@ struct Input {
 }
 
 /// What was written.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Output {
     #[serde(flatten)]
@@ -68,30 +82,96 @@ impl From<Shared> for Output {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+    let reports = Arc::new(Reports::new(service));
+    Tool::waiting(ABOUT, move |input: Input| {
+        let reports = Arc::clone(&reports);
+        async move { answer(reports.report(input.session_id).await) }
+    })
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    // What is written last is what was committed last: read with the lock held, not before.
-    let folder = service.site();
-    let id = match service.look(&input.session_id)? {
-        Ok(standing) => standing.investigation().meta().id,
-        Err(unjudged) => unjudged.snapshot.investigation.meta().id,
+/// The reports under way.
+struct Reports {
+    service: Arc<Service>,
+    /// The calls for each investigation, with what the one before has written.
+    calls: Queues<Option<Written>>,
+    places: Semaphore,
+}
+
+/// A report that was written.
+struct Written {
+    /// Before it was read.
+    began: Instant,
+    head: CommitId,
+    output: Output,
+}
+
+impl Reports {
+    fn new(service: Arc<Service>) -> Reports {
+        Reports { service, calls: Queues::default(), places: Semaphore::new(at_once()) }
+    }
+
+    async fn report(&self, session: String) -> Result<Output, Refusal> {
+        let asked = Instant::now();
+        let (id, path) = self.blocking(move |service| find(service, &session)).await?;
+        let queue = self.calls.of(&id.to_string());
+        let mut before = queue.lock().await;
+        if let Some(written) = before.take() {
+            let head = self.blocking(move |service| Ok(service.store().head(&path)?)).await?;
+            if asked <= written.began || head == Some(written.head) {
+                return Ok(before.insert(written).output.clone());
+            }
+        }
+        let _lock = self.lock(id).await?;
+        let _place = self.places.acquire().await;
+        let written = self.blocking(move |service| write(service, id)).await?;
+        Ok(before.insert(written).output.clone())
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Service) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let service = Arc::clone(&self.service);
+        blocking(move || work(&service)).await
+    }
+
+    /// Waits until no other process writes the report of that investigation.
+    async fn lock(&self, id: SessionId) -> Result<File, Refusal> {
+        let file = self.blocking(move |service| open_lock(service.site(), id)).await?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
+                Err(TryLockError::Error(error)) => return Err(unusable(self.service.site(), &error)),
+            }
+        }
+    }
+}
+
+/// The investigation that is meant, and the folder of its repository.
+fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusal> {
+    let snapshot = match service.look(session)? {
+        Ok(standing) => standing.snapshot,
+        Err(unjudged) => unjudged.snapshot,
     };
-    let lock = lock(folder)?;
-    let seen = service.look(&id.to_string())?;
-    let (shared, snapshot) = match seen {
+    Ok((snapshot.investigation.meta().id, snapshot.path))
+}
+
+/// Writes the report of the state that is committed now.
+fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
+    let began = Instant::now();
+    let (shared, snapshot) = match service.look(&id.to_string())? {
         Ok(standing) => (Shared::done(&standing, None, &[]), standing.snapshot),
         Err(unjudged) => (Shared::unjudged(&unjudged), unjudged.snapshot),
     };
+    let head = snapshot.head;
     let history = service.store().history(&snapshot)?;
     let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
     let templates = Templates::load(&Options::default()).map_err(|error| failed(&error))?;
     let site = report::site(&[ReportInput { snapshot, history, rev: None }], &templates)
         .map_err(|error| failed(&error))?;
-    let out = folder.join(id.to_string());
+    let out = service.site().join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;
-    drop(lock);
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
     let mut output = Output::from(shared);
@@ -100,29 +180,130 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
     output.commits = Some(commits);
     output.files = Some(site.len());
     output.index = Some(index);
-    Ok(output)
+    Ok(Written { began, head, output })
 }
 
-/// Waits until no other call writes in the folder.
-fn lock(folder: &Path) -> Result<File, Refusal> {
-    let fault = |error: std::io::Error| {
-        let message = format!("The folder for reports, {}, can't be used: {error}.", folder.display());
-        Refusal::from(
-            Diagnostic::new(Code::ReportError, message)
-                .suggest("The operator of the server chooses the folder with --site."),
-        )
-    };
+/// The file that one writer at a time locks.
+fn open_lock(folder: &Path, id: SessionId) -> Result<File, Refusal> {
     if folder.join(".git").exists() {
-        return Err(fault(std::io::Error::other("it is a git repository")));
+        return Err(unusable(folder, &std::io::Error::other("it is a git repository")));
     }
-    fs::create_dir_all(folder).map_err(fault)?;
-    let file = File::options().create(true).append(true).open(folder.join(LOCK)).map_err(fault)?;
-    file.lock().map_err(fault)?;
-    Ok(file)
+    fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+    let file = File::options().create(true).append(true).open(folder.join(format!(".tot-report-{id}.lock")));
+    file.map_err(|error| unusable(folder, &error))
+}
+
+fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
+    let message = format!("The folder for reports, {}, can't be used: {error}.", folder.display());
+    Diagnostic::new(Code::ReportError, message)
+        .suggest("The operator of the server chooses the folder with --site.")
+        .into()
 }
 
 fn failed(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
         "The operator of the server chooses the folder with --site; tot-report writes to any other.";
     Diagnostic::new(Code::ReportError, crate::service::sentence(error)).suggest(suggestion).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::world::World;
+
+    struct Fixture {
+        reports: Arc<Reports>,
+        id: SessionId,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Fixture {
+        async fn new() -> Fixture {
+            let folder = tempfile::tempdir().unwrap();
+            let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
+            let started = super::super::start::tool(Arc::clone(&service)).answer(json!({"query": "q"})).await;
+            let id = started.content["sessionId"].as_str().unwrap().parse().unwrap();
+            Fixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
+        }
+
+        /// Has the lock as another process would.
+        fn occupy(&self) -> File {
+            let file = open_lock(self.reports.service.site(), self.id).unwrap_or_else(|_| panic!("no lock"));
+            file.lock().unwrap();
+            file
+        }
+
+        fn begin(&self) -> tokio::task::JoinHandle<Value> {
+            let (reports, id) = (Arc::clone(&self.reports), self.id);
+            tokio::spawn(async move {
+                let Ok(output) = reports.report(id.to_string()).await else { panic!("refused") };
+                serde_json::to_value(output).unwrap()
+            })
+        }
+
+        /// Waits until so many calls stand in the queue.
+        async fn queued(&self, calls: usize) {
+            while Arc::strong_count(&self.reports.calls.of(&self.id.to_string())) != calls + 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+
+        async fn propose(&self) {
+            let proposal = json!({"sessionId": self.id.to_string(),
+                "nodes": [{"id": "R1.A", "title": "t", "plannedAction": "p"}]});
+            let tool = super::super::propose::tool(Arc::clone(&self.reports.service));
+            assert!(!tool.answer(proposal).await.rejected);
+        }
+    }
+
+    #[tokio::test]
+    async fn those_who_waited_share_what_was_written_meanwhile() {
+        let fixture = Fixture::new().await;
+        let held = fixture.occupy();
+        let calls: Vec<_> = (0..4).map(|_| fixture.begin()).collect();
+        fixture.queued(4).await;
+        let index = fixture.reports.service.site().join(fixture.id.to_string()).join("index.html");
+        assert!(!index.exists(), "another process has the lock");
+        drop(held);
+        while !index.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // From now on nobody can write another one.
+        let lock =
+            open_lock(fixture.reports.service.site(), fixture.id).unwrap_or_else(|_| panic!("no lock"));
+        let _held = blocking(move || lock.lock().map(|()| lock)).await.unwrap();
+        for call in calls {
+            assert_eq!(call.await.unwrap()["nodes"], 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_committed_before_a_call_is_in_its_report() {
+        let fixture = Fixture::new().await;
+        let held = fixture.occupy();
+        let first = fixture.begin();
+        fixture.queued(1).await;
+        // As if the first one had read its state before the proposal, and were still writing.
+        let queue = fixture.reports.calls.of(&fixture.id.to_string());
+        drop(held);
+        first.await.unwrap();
+        fixture.propose().await;
+        let report = fixture.begin().await.unwrap();
+        assert_eq!(report["nodes"], 1, "{report}");
+        assert_eq!(queue.lock().await.as_ref().unwrap().output.nodes, Some(1));
+    }
+
+    #[tokio::test]
+    async fn no_more_than_a_few_are_rendered_at_once() {
+        let fixture = Fixture::new().await;
+        let places = fixture.reports.places.acquire_many(at_once() as u32).await.unwrap();
+        let call = fixture.begin();
+        fixture.queued(1).await;
+        fixture.propose().await;
+        assert!(!call.is_finished());
+        drop(places);
+        assert_eq!(call.await.unwrap()["nodes"], 1, "it is read when it is its turn");
+    }
 }

@@ -18,6 +18,7 @@ use crate::support::{Sandbox, node};
 struct Huge {
     sandbox: Sandbox,
     tools: Vec<Tool>,
+    runtime: tokio::runtime::Runtime,
     session: String,
 }
 
@@ -25,7 +26,8 @@ impl Huge {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let service = Arc::new(Service::new(sandbox.root(), World::Machine, None));
-        let mut huge = Huge { sandbox, tools: tools::all(&service), session: String::new() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut huge = Huge { sandbox, tools: tools::all(&service), runtime, session: String::new() };
         let words = "Why is the “sky” blue, and the sea? ".repeat(600);
         huge.session = huge.call("tot_start", json!({"query": words, "context": words}))["sessionId"]
             .as_str()
@@ -61,7 +63,7 @@ impl Huge {
             input["sessionId"] = json!(self.session);
         }
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = tool.answer(input.clone()).content;
+        let reply = self.runtime.block_on(tool.answer(input.clone())).content;
         let bytes = reply.to_string().len();
         assert!(bytes <= LIMIT, "{name} {input}: {bytes} bytes: {reply:#}");
         reply

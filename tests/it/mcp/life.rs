@@ -256,7 +256,7 @@ fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     let id = session.id.clone();
     let names: Vec<String> = (1..=NODES).map(|number| format!("R2.A{number}")).collect();
-    // Each is accepted only after the one before; readers in between take the desk from them at times.
+    // Each is accepted only after the one before.
     for (number, name) in names.iter().enumerate() {
         for (step, (tool, arguments)) in [
             ("tot_propose", json!({"sessionId": id, "nodes": [node(name, Some("R1.A"))]})),

@@ -1,0 +1,80 @@
+//! Calls that wait for each other, in the order they came, without a thread.
+//!
+//! Calls that write to one investigation go one after the other anyway, by a lock of the store, but there each blocks a thread
+//! while it waits. So a crowd on one investigation takes no threads from the others, and what one client sends at once is
+//! done in the order in which it was sent. It is a courtesy: the same investigation under two spellings of its id has
+//! two queues.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, Weak};
+
+use tokio::sync::Mutex;
+
+/// One queue per key, for as long as somebody is in it; each has what the one at its head may use.
+#[derive(Debug)]
+pub(super) struct Queues<T>(Arc<std::sync::Mutex<HashMap<String, Weak<Mutex<T>>>>>);
+
+impl<T> Clone for Queues<T> {
+    fn clone(&self) -> Self {
+        Queues(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Default for Queues<T> {
+    fn default() -> Self {
+        Queues(Arc::default())
+    }
+}
+
+impl<T: Default> Queues<T> {
+    /// The queue of that key.
+    pub(super) fn of(&self, key: &str) -> Arc<Mutex<T>> {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(key).and_then(Weak::upgrade) {
+            return queue;
+        }
+        // Only queues in use are kept; this is rare enough to look at all of them.
+        if queues.len() == queues.capacity() {
+            queues.retain(|_, queue| queue.strong_count() > 0);
+        }
+        let queue = Arc::default();
+        queues.insert(key.to_owned(), Arc::downgrade(&queue));
+        queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn one_at_a_time_by_one_key_and_any_number_by_others() {
+        let queues = Queues::<u32>::default();
+        let held = queues.of("a").lock_owned().await;
+        assert!(queues.of("b").try_lock().is_ok());
+        let second = queues.of("a");
+        assert!(second.try_lock().is_err());
+        drop(held);
+        assert!(second.try_lock().is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_was_left_for_the_next_one_goes_with_the_last() {
+        let queues = Queues::<u32>::default();
+        let (first, second) = (queues.of("a"), queues.of("a"));
+        *first.lock().await = 5;
+        drop(first);
+        assert_eq!(*second.lock().await, 5);
+        drop(second);
+        assert_eq!(*queues.of("a").lock().await, 0);
+    }
+
+    #[test]
+    fn queues_that_nobody_is_in_take_no_memory() {
+        let queues = Queues::<u32>::default();
+        for number in 0..10_000 {
+            drop(queues.of(&number.to_string()));
+        }
+        assert!(queues.0.lock().unwrap().len() < 100);
+    }
+}
