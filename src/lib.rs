@@ -19,18 +19,20 @@
 //! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
 //! every edge. Each module may name these others of the crate:
 //!
-//! - `domain`, `markdown`, `secrets`, `setup`, `yaml`: none.
+//! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`: none.
+//! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
-//! - `ruleset`: `domain`, `yaml`.
-//! - `decide`: `domain`, `markdown` (references), `ruleset`, `secrets`.
-//! - `format`: `domain`, `ruleset`, `yaml`.
-//! - `graph`: `domain`, `ruleset`.
+//! - `ruleset`: `domain`, `text`, `yaml`.
+//! - `decide`: `domain`, `markdown` (references), `ruleset`, `secrets`, `text`.
+//! - `format`: `domain`, `ruleset`, `text`, `yaml`.
+//! - `graph`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `ruleset`, `yaml`.
-//! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `world`.
+//! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`.
 //! - `report`: `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`, `markdown`,
-//!   `ruleset`, `store`.
-//! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`, `world`.
+//!   `ruleset`, `store`, `text`.
+//! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
+//!   `text`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -63,8 +65,8 @@
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `yaml`: pure. No file, no clock,
-//!   no git, no protocol.
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `text`, `yaml`: pure. No file, no
+//!   clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`
 //!   and `store::git`.
@@ -89,5 +91,6 @@ pub mod secrets;
 pub mod service;
 pub mod setup;
 pub mod store;
+pub mod text;
 pub mod world;
 pub mod yaml;

@@ -19,7 +19,7 @@ pub enum World {
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// The file of a replay can't be read.
-    #[error("the clock file {path} can't be read: {source}")]
+    #[error("the clock file {path} can't be read")]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -6,6 +6,7 @@
 //!
 //! Limit: comments are not kept by a read and a write. Files that people write (rulesets) are kept as text.
 
+use crate::text::shorten;
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
@@ -157,10 +158,7 @@ fn plain(message: &str) -> String {
     match &line[..end.unwrap_or(line.len())] {
         "invalid u32" => "not a whole number".to_owned(),
         // It may quote the text, of which a key can be a megabyte.
-        line if line.chars().count() > MESSAGE_MAX => {
-            line.chars().take(MESSAGE_MAX - 1).chain(['…']).collect()
-        }
-        line => line.to_owned(),
+        line => shorten(line, MESSAGE_MAX),
     }
 }
 

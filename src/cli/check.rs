@@ -10,6 +10,7 @@ use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Severity};
 use crate::domain::Code;
 use crate::store::Store;
+use crate::text::{counted, one_line, sentence};
 
 /// The exit status of wrong arguments, as clap's.
 const USAGE: u8 = 2;
@@ -131,7 +132,7 @@ fn inspect(folder: &Path) -> Report {
             }
         }
         Err(error) => {
-            let entry = fault(&path, Code::Unreadable, format!("{}.", chain(&error).trim_end_matches('.')));
+            let entry = fault(&path, Code::Unreadable, sentence(&chain(&error)));
             Report { path, id: None, title: None, head: None, findings: vec![entry] }
         }
     }
@@ -158,7 +159,7 @@ fn fault(path: &str, code: Code, message: String) -> Entry {
         path: None,
         line: None,
         commit: None,
-        shown: plain(&format!("{path}: error {code} {message}")),
+        shown: one_line(&format!("{path}: error {code} {message}")),
         message,
         suggestion: None,
     }
@@ -168,7 +169,7 @@ fn entry(folder: &str, finding: Finding) -> Entry {
     let separator = if finding.path.is_some() { "/" } else { "@" };
     Entry {
         severity: finding.severity.to_string(),
-        shown: plain(&format!("{folder}{separator}{finding}")),
+        shown: one_line(&format!("{folder}{separator}{finding}")),
         code: finding.code.to_string(),
         path: finding.path,
         line: finding.line,
@@ -184,10 +185,6 @@ fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
         text.push_str(&entry.shown);
         text.push('\n');
     }
-    let counted = |number: usize, noun: &str| match number {
-        1 => format!("1 {noun}"),
-        many => format!("{many} {noun}s"),
-    };
     text.push_str(&format!(
         "{}: {}, {}\n",
         counted(reports.len(), "investigation"),
@@ -195,11 +192,4 @@ fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
         counted(warnings, "warning")
     ));
     text
-}
-
-/// One line without what a stranger's text could do to a terminal.
-fn plain(text: &str) -> String {
-    let turns =
-        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }

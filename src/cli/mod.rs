@@ -25,6 +25,7 @@ use crate::mcp::{self, Server};
 use crate::report::Options;
 use crate::service::Service;
 use crate::store::{Durability, StoreError};
+use crate::text::{causes, one_line, shorten};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -157,16 +158,10 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
 
 /// An error with what caused it, and what to do about it where the store says so.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
+    match error.downcast_ref::<StoreError>().and_then(StoreError::hint) {
+        Some(hint) => format!("{}. {hint}", causes(error)),
+        None => causes(error),
     }
-    if let Some(hint) = error.downcast_ref::<StoreError>().and_then(StoreError::hint) {
-        text.push_str(&format!(". {hint}"));
-    }
-    text
 }
 
 fn run_mcp(arguments: McpArguments) -> Outcome {
@@ -270,7 +265,7 @@ impl Progress {
 
     fn show(&self, what: &str) {
         if self.terminal {
-            let what: String = what.chars().filter(|c| !c.is_control()).take(78).collect();
+            let what = shorten(&one_line(what), 78);
             eprint!("\r\x1b[K{what}");
             self.shown.set(Some(Instant::now()));
         }

@@ -7,11 +7,11 @@ use super::confirm::{confirmations, stamp};
 use super::propose::pending_list;
 use super::secrets::Findings;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
-use crate::domain::id::shorten;
 use crate::domain::{
     Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
 use crate::ruleset::{EffectiveRules, Severity, effective};
+use crate::text::shorten;
 
 /// What an agent asks for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -368,7 +368,7 @@ fn doubts(
                     format!(
                         "{} was committed by {}, who already researched {other}.",
                         node.id,
-                        shorten(agent)
+                        shorten(agent, 60)
                     ),
                 )
                 .about(&node.id)

@@ -20,6 +20,7 @@ pub mod standing;
 pub mod start;
 
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
+use crate::text::shorten;
 
 /// The most characters of a title.
 pub const TITLE_MAX: usize = 300;
@@ -90,12 +91,9 @@ fn check_lengths<'a>(
     }
 }
 
-/// An id that an agent gave, for a message: in backticks, and cut where it is far too long.
+/// An id that an agent gave, for a message.
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => format!("`{text}`"),
-        Some((end, _)) => format!("`{}…`", &text[..end]),
-    }
+    format!("`{}`", shorten(text, 60))
 }
 
 /// A blank text is as good as none.

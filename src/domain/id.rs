@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::Timestamp;
+use crate::text::shorten;
 
 /// The longest node id, in bytes (it becomes a file name).
 pub const NODE_ID_MAX: usize = 200;
@@ -68,7 +69,7 @@ impl FromStr for NodeId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = |reason| IdError::Node { text: shorten(text), reason };
+        let error = |reason| IdError::Node { text: shorten(text, 60), reason };
         if text.len() > NODE_ID_MAX {
             return Err(error("it is longer than 200 bytes"));
         }
@@ -132,7 +133,7 @@ impl FromStr for SessionId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = || IdError::Session { text: shorten(text) };
+        let error = || IdError::Session { text: shorten(text, 60) };
         // Only the hyphenated form: one id has one spelling.
         if text.len() != 36 {
             return Err(error());
@@ -165,7 +166,7 @@ impl FromStr for StateName {
         let fits = text.len() <= 40
             && text.starts_with(|c: char| c.is_ascii_uppercase())
             && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-        if fits { Ok(StateName(text.into())) } else { Err(IdError::State { text: shorten(text) }) }
+        if fits { Ok(StateName(text.into())) } else { Err(IdError::State { text: shorten(text, 60) }) }
     }
 }
 
@@ -173,11 +174,6 @@ impl fmt::Display for StateName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
-}
-
-/// A text of a stranger's as a message shows it: at most 60 characters.
-pub(crate) fn shorten(text: &str) -> String {
-    if text.chars().count() > 60 { text.chars().take(59).chain(['…']).collect() } else { text.to_owned() }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::domain::{
     Author, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
+use crate::text::{counted, one_line, shorten, visible};
 
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
@@ -274,15 +275,9 @@ fn trailer(text: &mut String, key: &str, value: &str) {
     text.push_str(&format!("{key}: {}\n", line(value, 300)));
 }
 
-fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// One line of at most `max` characters, without control characters.
+/// One line of at most `max` characters.
 fn line(text: &str, max: usize) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    let joined = words.collect::<Vec<_>>().join(" ");
-    if joined.chars().count() > max { joined.chars().take(max - 1).chain(['…']).collect() } else { joined }
+    shorten(&one_line(text), max)
 }
 
 /// Free text of several lines, indented so that no line of it can pass for a trailer, and cut after forty lines.
@@ -293,7 +288,7 @@ fn block(text: &str) -> String {
         .lines()
         .take(LINES)
         .map(|one| {
-            let clean: String = one.chars().filter(|c| !c.is_control() || *c == '\t').take(1_000).collect();
+            let clean: String = one.chars().take(1_000).map(visible).collect();
             let clean = clean.trim_end();
             if clean.is_empty() { String::new() } else { format!("    {clean}") }
         })

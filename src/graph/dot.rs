@@ -133,7 +133,7 @@ mod tests {
             (r"\N \G \l", r"\\N \\G \\l"),
             (r#"\" ]; evil [label=""#, r#"\\\" ]; evil [label=\""#),
             ("a\nb\r\nc\u{2028}d", "a b c d"),
-            ("a\0b", "a\u{fffd}b"),
+            ("a\0b\u{202e}", "a␀b\u{fffd}"),
             ("&lt;b&gt; &", "&amp;lt;b&amp;gt; &amp;"),
             ("# /* no comment */ // {|}", "# /* no comment */ // {|}"),
         ];

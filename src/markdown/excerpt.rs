@@ -5,8 +5,8 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::{
     parse::{self, Parsed, Source},
     reference::is_references,
-    text::fold,
 };
+use crate::text::{one_line, shorten};
 
 /// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
 /// that with its `…` it has at most `max_chars` characters.
@@ -29,12 +29,12 @@ impl Parsed<'_> {
         if words.is_empty() {
             words = plain(&self.events, max_chars, Extent::All);
         }
-        cut(words, max_chars)
+        shorten(&words, max_chars)
     }
 
     /// As [`plain_text`].
     pub fn plain_text(&self, max_chars: usize) -> String {
-        cut(plain(&self.events, max_chars, Extent::All), max_chars)
+        shorten(&plain(&self.events, max_chars, Extent::All), max_chars)
     }
 }
 
@@ -99,23 +99,7 @@ fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> Str
             _ => {}
         }
     }
-    let folded = fold(&text);
+    let folded = one_line(&text);
     // A heading with nothing below it is the whole text.
     folded.strip_suffix(':').map(str::to_owned).unwrap_or(folded)
-}
-
-fn cut(mut text: String, max_chars: usize) -> String {
-    if text.char_indices().nth(max_chars).is_none() {
-        return text;
-    }
-    // One of the characters is the ellipsis.
-    let Some(room) = max_chars.checked_sub(1) else { return String::new() };
-    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
-    let at_word = if text[end..].starts_with(' ') { Some(end) } else { text[..end].rfind(' ') };
-    // A word longer than half of the room is cut.
-    text.truncate(at_word.filter(|at| *at * 2 >= end).unwrap_or(end));
-    let kept = text.trim_end_matches([' ', ',', ';', ':', '.']).len();
-    text.truncate(kept);
-    text.push('…');
-    text
 }

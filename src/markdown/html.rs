@@ -11,8 +11,9 @@ use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, 
 use super::{
     parse::{Located, Parsed, Source},
     sanitize::{REL, is_language, sanitize},
-    text::{attribute_into, bare_urls, escape_into, fold, is_hidden, safe_url},
+    text::{attribute_into, bare_urls, safe_url},
 };
+use crate::text::{escape, is_hidden, one_line};
 
 /// Quotes and lists inside of each other; what is deeper stands as text in the deepest.
 const MAX_BLOCK_DEPTH: usize = 32;
@@ -223,13 +224,13 @@ impl Writer {
             Event::Text(text) => self.text(text),
             Event::Code(code) if self.images == 0 && self.room() => {
                 self.out.push_str("<code>");
-                escape_into(&mut self.out, code);
+                self.out.push_str(&escape(code));
                 self.out.push_str("</code>");
             }
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                escape_into(&mut self.out, text);
+                self.out.push_str(&escape(text));
             }
-            Event::Html(html) | Event::InlineHtml(html) => escape_into(&mut self.out, html),
+            Event::Html(html) | Event::InlineHtml(html) => self.out.push_str(&escape(html)),
             Event::SoftBreak => self.out.push('\n'),
             Event::HardBreak if self.images == 0 && self.room() => self.out.push_str("<br>\n"),
             Event::HardBreak => self.out.push('\n'),
@@ -530,7 +531,7 @@ impl Writer {
             if !href.starts_with('#') {
                 attribute_into(&mut self.out, "rel", REL);
             }
-            let title = fold(title);
+            let title = one_line(title);
             if !title.is_empty() {
                 attribute_into(&mut self.out, "title", &title);
             }
@@ -552,7 +553,7 @@ impl Writer {
         self.images = 0;
         let text = self.out.get(target.from..).unwrap_or_default();
         if text.trim().is_empty() {
-            escape_into(&mut self.out, &target.instead);
+            self.out.push_str(&escape(&target.instead));
         }
         let same = target.dropped.as_deref().is_none_or(|dropped| self.out[target.from..].contains(dropped));
         if let Some(element) = target.element {
@@ -563,7 +564,7 @@ impl Writer {
             && self.room()
         {
             self.out.push_str(" <span class=\"link-target\">(");
-            escape_into(&mut self.out, &dropped);
+            self.out.push_str(&escape(&dropped));
             self.out.push_str(")</span>");
         }
     }
@@ -583,11 +584,11 @@ impl Writer {
 
     fn text(&mut self, text: &str) {
         if self.code_block || self.links > 0 {
-            return escape_into(&mut self.out, text);
+            return self.out.push_str(&escape(text));
         }
         let mut done = 0;
         for Range { start, end } in bare_urls(text) {
-            escape_into(&mut self.out, &text[done..start]);
+            self.out.push_str(&escape(&text[done..start]));
             done = end;
             match safe_url(&text[start..end]) {
                 Some(href) if self.room() => {
@@ -595,13 +596,13 @@ impl Writer {
                     attribute_into(&mut self.out, "href", &href);
                     attribute_into(&mut self.out, "rel", REL);
                     self.out.push('>');
-                    escape_into(&mut self.out, &text[start..end]);
+                    self.out.push_str(&escape(&text[start..end]));
                     self.out.push_str("</a>");
                 }
-                _ => escape_into(&mut self.out, &text[start..end]),
+                _ => self.out.push_str(&escape(&text[start..end])),
             }
         }
-        escape_into(&mut self.out, &text[done..]);
+        self.out.push_str(&escape(&text[done..]));
     }
 
     fn task(&mut self, done: bool) {

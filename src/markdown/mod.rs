@@ -42,4 +42,3 @@ pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, to_html};
 pub use parse::{Parsed, Source};
 pub use reference::{Mention, MentionKind, references};
-pub use text::is_hidden;

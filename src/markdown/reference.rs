@@ -6,8 +6,9 @@ use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::{
     parse::{self, Definition, Parsed, Source},
-    text::{bare_urls, fold, is_hidden, is_web_url},
+    text::{bare_urls, is_web_url},
 };
+use crate::text::{is_hidden, one_line};
 
 /// A longer path or address is not one.
 const MAX_TARGET_BYTES: usize = 4096;
@@ -472,7 +473,7 @@ fn is_citable_url(url: &str) -> bool {
 
 /// A title that says more than its target.
 fn title_of(title: &str, target: &str) -> Option<String> {
-    let title = fold(beginning(title, MAX_TITLE_BYTES));
+    let title = one_line(beginning(title, MAX_TITLE_BYTES));
     (!title.is_empty() && title != target).then_some(title)
 }
 
@@ -481,7 +482,7 @@ fn description(rest: &str) -> Option<String> {
     let rest = beginning(rest, MAX_TITLE_BYTES);
     let (at, mark) =
         SEPARATORS.iter().filter_map(|mark| Some((rest.find(mark)?, mark))).min_by_key(|(at, _)| *at)?;
-    let text = fold(&unmarked(&rest[at + mark.len()..]));
+    let text = one_line(&unmarked(&rest[at + mark.len()..]));
     (!text.is_empty()).then_some(text)
 }
 

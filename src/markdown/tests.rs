@@ -291,7 +291,7 @@ fn check(html: &str) -> Result<Vec<Start>, String> {
     if !open.is_empty() {
         return Err(format!("left open: {open:?}"));
     }
-    if let Some(c) = html.chars().find(|c| super::text::is_hidden(*c)) {
+    if let Some(c) = html.chars().find(|c| crate::text::is_hidden(*c)) {
         return Err(format!("hidden character {c:?}"));
     }
     let values = |name: &str| -> Vec<&String> {

@@ -1,7 +1,8 @@
-//! Characters and addresses: what hides, what is escaped, where a URL begins and ends, which may be a link.
+//! Addresses: where a URL begins and ends, which may be a link.
 
 use std::{fmt::Write, ops::Range, sync::LazyLock};
 
+use crate::text::{escape, is_hidden};
 use ammonia::Url;
 use linkify::{LinkFinder, LinkKind};
 
@@ -80,76 +81,10 @@ pub(super) fn safe_url(url: &str) -> Option<String> {
     (address.contains('@') && parsed.scheme() == "mailto").then(|| parsed.into())
 }
 
-/// Appends text for element content or a quoted attribute, hidden characters made visible.
-pub(super) fn escape_into(out: &mut String, text: &str) {
-    let mut rest = text;
-    while let Some(at) = rest.find(|c| matches!(c, '&' | '<' | '>' | '"' | '\'') || visible(c) != c) {
-        out.push_str(&rest[..at]);
-        let mut chars = rest[at..].chars();
-        match chars.next() {
-            Some('&') => out.push_str("&amp;"),
-            Some('<') => out.push_str("&lt;"),
-            Some('>') => out.push_str("&gt;"),
-            Some('"') => out.push_str("&quot;"),
-            Some('\'') => out.push_str("&#39;"),
-            hidden => out.extend(hidden.map(visible)),
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-}
-
-/// Text of one line: white space folded, hidden characters made visible.
-pub(super) fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !folded.is_empty() {
-            folded.push(' ');
-        }
-        if word.bytes().all(|byte| byte.is_ascii_graphic()) {
-            folded.push_str(word);
-        } else {
-            folded.extend(word.chars().map(visible));
-        }
-    }
-    folded
-}
-
-/// A picture in place of a character that cannot be seen.
-pub(super) fn visible(c: char) -> char {
-    match c {
-        // Most are: this is asked of every character of a site.
-        ' '..='~' | '\n' | '\t' => c,
-        '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
-        '\u{7F}' => '\u{2421}',
-        c if is_hidden(c) => '\u{FFFD}',
-        c => c,
-    }
-}
-
-/// Whether a character hides, reorders or controls text, or is none at all. Tab and line feed do not.
-pub fn is_hidden(c: char) -> bool {
-    match c {
-        // Most are: this is asked of every character of a site.
-        ' '..='~' | '\n' | '\t' => false,
-        '\u{0}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => true,
-        // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
-        // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;
-        // tags, which can carry a whole hidden message.
-        '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => true,
-        '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => true,
-        // What Unicode will never assign: an error to HTML's parser.
-        '\u{FDD0}'..='\u{FDEF}' => true,
-        c => u32::from(c) & 0xFFFE == 0xFFFE,
-    }
-}
-
 /// Appends ` name="value"`.
 pub(super) fn attribute_into(out: &mut String, name: &str, value: &str) {
     // Writing to a String cannot fail.
-    let _ = write!(out, " {name}=\"");
-    escape_into(out, value);
-    out.push('"');
+    let _ = write!(out, " {name}=\"{}\"", escape(value));
 }
 
 fn find_urls(word: &str, offset: usize, urls: &mut Vec<Range<usize>>) {

@@ -10,6 +10,7 @@
 
 use std::io::{self, Write};
 
+use crate::text::shorten;
 use serde_json::{Map, Value, json};
 
 /// How long a reply may be, in bytes of compact JSON.
@@ -135,9 +136,8 @@ fn cut_lists(reply: &mut Value, limit: usize) {
 fn cut_texts(value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let Some((end, _)) = text.char_indices().nth(TEXT) {
-                text.truncate(end);
-                text.push('…');
+            if text.len() > TEXT {
+                *text = shorten(text, TEXT);
             }
         }
         Value::Array(entries) => entries.iter_mut().for_each(cut_texts),
@@ -245,6 +245,6 @@ mod tests {
         let call = json!({"nextCall": {"arguments": {"results": results}}, "query": "y".repeat(2_000)});
         let reply = bounded(call.clone(), LIMIT);
         assert_eq!(reply["nextCall"], call["nextCall"]);
-        assert_eq!(reply["query"].as_str().unwrap().chars().count(), TEXT + 1);
+        assert_eq!(reply["query"].as_str().unwrap().chars().count(), TEXT);
     }
 }

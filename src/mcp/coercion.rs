@@ -17,6 +17,7 @@
 //! `additionalProperties`, `items`, `enum`, and the bounds of numbers, lengths and lists. A schema without a `type` lets
 //! everything through; `pattern`, `anyOf` and the like are not judged.
 
+use crate::text::shorten;
 use serde_json::{Map, Number, Value};
 
 /// Makes of `input` what `schema` means, or says all that doesn't fit.
@@ -335,7 +336,7 @@ fn unknown(properties: &Map<String, Value>, path: &str, sent: &str) -> Misfit {
         _ => format!("one of the fields {}", listed(&known)),
     };
     Misfit {
-        path: join(path, &shortened(sent)),
+        path: join(path, &shorten(sent, SHOWN)),
         expected,
         got: "an unknown field".to_owned(),
         suggestion: nearest(known.iter().copied(), sent).map(|name| format!("Did you mean `{name}`?")),
@@ -449,14 +450,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 fn shown(value: &Value) -> String {
-    shortened(&value.to_string())
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    shorten(&value.to_string(), SHOWN)
 }
 
 #[cfg(test)]
@@ -652,7 +646,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_shortened() {
         let misfit = misfit_of(json!({"maxTasks": "ö".repeat(10_000)}));
-        assert_eq!(misfit.got.chars().count(), SHOWN + 1);
+        assert_eq!(misfit.got.chars().count(), SHOWN);
     }
 
     #[test]

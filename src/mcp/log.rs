@@ -23,6 +23,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::domain::Code;
+use crate::text::one_line;
 use crate::world::World;
 
 /// How much is told.
@@ -182,11 +183,7 @@ impl Log {
         };
         let line = match self.format {
             // One line stays one line, and a terminal gets no commands, whatever is in it.
-            Format::Text => {
-                let text: String =
-                    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
-                format!("{time} {name:<5} {text}\n")
-            }
+            Format::Text => format!("{time} {name:<5} {}\n", one_line(text)),
             Format::Json => {
                 let mut whole = json!({"time": time, "level": name});
                 if let (Some(whole), Value::Object(fields)) = (whole.as_object_mut(), fields) {

@@ -1,7 +1,6 @@
 //! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to take up an
 //! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
 
-use super::wire::beginning;
 use crate::decide::next::{briefs, check};
 use crate::decide::standing::outlook;
 use crate::domain::{Code, Diagnostic, NodeId};
@@ -9,6 +8,7 @@ use crate::ruleset::effective::list;
 use crate::ruleset::instructions::instructions;
 use crate::ruleset::{EffectiveRules, Role, builtin};
 use crate::service::{Refusal, Service, Standing};
+use crate::text::shorten;
 
 /// A prompt, as a list shows it.
 pub struct Prompt {
@@ -85,7 +85,7 @@ pub fn prompt(
 ) -> Result<String, Refusal> {
     let prompt = PROMPTS.iter().find(|prompt| prompt.name == name).ok_or_else(|| {
         let names = list(PROMPTS.iter().map(|prompt| prompt.name));
-        let shown = beginning(name, 60);
+        let shown = shorten(name, 60);
         Diagnostic::new(Code::InvalidArgument, format!("There is no prompt `{shown}`; there are {names}."))
     })?;
     let given = |name: &str| argument(name).filter(|text| !text.trim().is_empty());
@@ -106,7 +106,7 @@ pub fn prompt(
 fn investigate(service: &Service, query: &str, ruleset: Option<&str>) -> Result<String, Refusal> {
     let name = ruleset.map_or(builtin::DEFAULT, str::trim);
     let file = service.rulesets().get(name).ok_or_else(|| {
-        let message = format!("There is no ruleset `{}`.", beginning(name, 60));
+        let message = format!("There is no ruleset `{}`.", shorten(name, 60));
         let suggestion = format!("The rulesets are {}.", service.rulesets().name_list());
         Diagnostic::new(Code::UnknownRuleset, message).suggest(suggestion)
     })?;
@@ -141,7 +141,7 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
                 "\n- {}: {}. {}",
                 task.id,
                 task.title,
-                beginning(&task.planned_action, 300)
+                shorten(&task.planned_action, 300)
             ));
         }
     }
@@ -171,7 +171,7 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
     let id = investigation.meta().id;
     let found = node.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let (node, it) = found.and_then(|node| Some((node, node.classification.as_ref()?))).ok_or_else(|| {
-        let message = format!("There is no committed node `{}`.", beginning(node, 60));
+        let message = format!("There is no committed node `{}`.", shorten(node, 60));
         Diagnostic::new(Code::NodeNotFound, message)
             .suggest("tot_status with `detail: full` lists the nodes.")
     })?;
@@ -183,13 +183,13 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
         node.id,
         node.title,
         question(&standing),
-        beginning(it.findings.trim(), TEXT)
+        shorten(it.findings.trim(), TEXT)
     );
     if it.findings.trim().chars().count() > TEXT {
         text.push_str(&format!("\nThe rest: tot_read with nodeIds [{}] and offset {TEXT}.\n", node.id));
     }
     if let Some(evidence) = &it.evidence {
-        text.push_str(&format!("\n## Its evidence\n\n{}\n", beginning(evidence.trim(), TEXT)));
+        text.push_str(&format!("\n## Its evidence\n\n{}\n", shorten(evidence.trim(), TEXT)));
     }
     text.push_str("\n## What the rules say\n");
     if let Some(confirmation) = rules.confirmation(state) {
@@ -226,9 +226,9 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
 fn question(standing: &Standing) -> String {
     let meta = standing.investigation().meta();
     let context = meta.context.as_deref().map(|context| {
-        format!("\n\nWhat was known beforehand:\n\n{}", quoted(&beginning(context.trim(), TEXT)))
+        format!("\n\nWhat was known beforehand:\n\n{}", quoted(&shorten(context.trim(), TEXT)))
     });
-    format!("Its question:\n\n{}{}", quoted(&beginning(meta.query.trim(), TEXT)), context.unwrap_or_default())
+    format!("Its question:\n\n{}{}", quoted(&shorten(meta.query.trim(), TEXT)), context.unwrap_or_default())
 }
 
 /// A text as a Markdown quotation.

@@ -13,6 +13,7 @@ use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
+use crate::text::{counted, one_line};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -119,8 +120,8 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
         entries.push(Entry {
             address: Address::Overview(id.to_string()).to_string(),
             name: id.to_string(),
-            title: line(&facts.title),
-            description: format!("{}, {ended}: {}", facts.ruleset, count(facts.nodes, "node")),
+            title: one_line(&facts.title),
+            description: format!("{}, {ended}: {}", facts.ruleset, counted(facts.nodes, "node")),
             mime: MARKDOWN,
         });
     }
@@ -221,7 +222,7 @@ fn investigations(service: &Service) -> Result<String, Unreadable> {
 
 fn listed(entry: &ListEntry) -> String {
     let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let title = entry.facts.as_ref().map_or(name, |facts| line(&facts.title));
+    let title = entry.facts.as_ref().map_or(name, |facts| one_line(&facts.title));
     let mut text = match entry.id {
         Some(id) => format!("- [{}]({})", label(&title), Address::Overview(id.to_string())),
         None => format!("- {title}"),
@@ -233,12 +234,12 @@ fn listed(entry: &ListEntry) -> String {
             if facts.ended { "ended" } else { "open" },
             facts.ruleset,
             facts.round,
-            count(facts.nodes, "node"),
+            counted(facts.nodes, "node"),
             facts.started_at
         );
     }
     if let Some(fault) = &entry.fault {
-        let _ = write!(text, " (fault: {})", line(fault));
+        let _ = write!(text, " (fault: {})", one_line(fault));
     }
     text.push('\n');
     text
@@ -249,7 +250,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let id = meta.id.to_string();
-    let mut text = format!("# {}\n\n{}\n\n", line(&meta.title), quoted(&meta.query));
+    let mut text = format!("# {}\n\n{}\n\n", one_line(&meta.title), quoted(&meta.query));
     let committed = investigation.committed().count();
     let _ = writeln!(
         text,
@@ -257,7 +258,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         meta.ruleset,
         meta.mode,
         meta.started_at,
-        count(committed, "node"),
+        counted(committed, "node"),
         investigation.pending().count(),
         investigation.current_round(),
         meta.min_rounds
@@ -272,7 +273,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         section(&mut text, "What was known beforehand", context);
     }
     if let Some(end) = investigation.conclusion() {
-        let by = end.agent_id.as_deref().map(|agent| format!(" by {}", line(agent))).unwrap_or_default();
+        let by = end.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
         let _ = write!(text, "\n## Conclusion\n\nEnded {}{by}.\n", end.ended_at);
         if let Some(conclusion) = &end.conclusion {
             let _ = write!(text, "\n{}\n", conclusion.trim());
@@ -286,7 +287,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         (None, Ok(_)) => {}
     }
     if !snapshot.faults.is_empty() {
-        let faults = snapshot.faults.iter().map(|fault| line(&fault.to_string()));
+        let faults = snapshot.faults.iter().map(|fault| one_line(&fault.to_string()));
         listing(&mut text, "Faults", faults, snapshot.faults.len());
     }
     tree(&mut text, investigation);
@@ -306,7 +307,7 @@ fn judged(text: &mut String, standing: &Standing) {
             } else {
                 format!("verified by {}", by.join(", "))
             };
-            format!("{}: {}, {how}", link(investigation, &solution.node.id), line(&solution.node.title))
+            format!("{}: {}, {how}", link(investigation, &solution.node.id), one_line(&solution.node.title))
         });
         listing(text, "Answers", solutions, found.solutions.len());
     }
@@ -315,7 +316,7 @@ fn judged(text: &mut String, standing: &Standing) {
     }
     let outlook = outlook(investigation, &rules);
     let _ = write!(text, "\n## Next\n\n{}\n", outlook.next_action);
-    let said = outlook.blockers.iter().map(|blocker| line(&blocker.message));
+    let said = outlook.blockers.iter().map(|blocker| one_line(&blocker.message));
     listing(text, "What blocks the end", said, outlook.blockers.len());
 }
 
@@ -334,12 +335,12 @@ fn tree(text: &mut String, investigation: &Investigation) {
 
 fn node_line(investigation: &Investigation, node: &Node) -> String {
     let state = node.state().map_or("proposed".to_owned(), ToString::to_string);
-    format!("{} {state}: {}", link(investigation, &node.id), line(&node.title))
+    format!("{} {state}: {}", link(investigation, &node.id), one_line(&node.title))
 }
 
 /// A node on one page.
 fn node(investigation: &Investigation, node: &Node) -> String {
-    let mut text = format!("# {} {}\n\n", node.id, line(&node.title));
+    let mut text = format!("# {} {}\n\n", node.id, one_line(&node.title));
     let below = match &node.parent {
         Some(parent) => format!("below {}", link(investigation, parent)),
         None => "a root".to_owned(),
@@ -355,29 +356,29 @@ fn node(investigation: &Investigation, node: &Node) -> String {
                 .as_ref()
                 .map(|state| format!(" (asked for as {state})"))
                 .unwrap_or_default();
-            let by = it.agent_id.as_deref().map_or("an unnamed agent".to_owned(), line);
+            let by = it.agent_id.as_deref().map_or("an unnamed agent".to_owned(), one_line);
             let _ = write!(text, "{}{asked}, committed {} by {by}", it.current_state(), it.committed_at);
         }
     }
-    let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&line(&investigation.meta().title)));
+    let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&one_line(&investigation.meta().title)));
     section(&mut text, "Planned", &node.planned_action);
     if let Some(it) = &node.classification {
         section(&mut text, "Findings", &it.findings);
         section(&mut text, "Evidence", it.evidence.as_deref().unwrap_or_default());
         section(&mut text, "How it was verified", it.verification_method.as_deref().unwrap_or_default());
-        let alternatives = it.alternatives_considered.iter().map(|text| line(text));
+        let alternatives = it.alternatives_considered.iter().map(|text| one_line(text));
         listing(&mut text, "What else was considered", alternatives, it.alternatives_considered.len());
         let warnings =
-            it.all_warnings().map(|warning| format!("{}: {}", warning.code, line(&warning.message)));
+            it.all_warnings().map(|warning| format!("{}: {}", warning.code, one_line(&warning.message)));
         listing(&mut text, "Warnings", warnings, it.all_warnings().count());
         let changes = it.reclassified.iter().map(|change| {
             let by = match &change.by {
-                Author::Agent(agent) => format!(" by {}", line(agent)),
+                Author::Agent(agent) => format!(" by {}", one_line(agent)),
                 Author::Child(child) => format!(" by its child {}", link(investigation, child)),
                 Author::Unknown => String::new(),
             };
-            let why = change.reason.as_deref().map(|why| format!(": {}", line(why))).unwrap_or_default();
-            let proof = change.evidence.as_deref().map(|proof| format!(" Evidence: {}", line(proof)));
+            let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+            let proof = change.evidence.as_deref().map(|proof| format!(" Evidence: {}", one_line(proof)));
             format!("{} {} → {}{by}{why}{}", change.at, change.from, change.to, proof.unwrap_or_default())
         });
         listing(&mut text, "Changes of state", changes, it.reclassified.len());
@@ -390,12 +391,12 @@ fn node(investigation: &Investigation, node: &Node) -> String {
 fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable> {
     let meta = snapshot.investigation.meta();
     let entries = service.store().history(snapshot)?;
-    let mut text = format!("# History of {}\n\n", line(&meta.title));
+    let mut text = format!("# History of {}\n\n", one_line(&meta.title));
     for entry in entries.iter().take(LINES) {
         let tags =
             if entry.tags.is_empty() { String::new() } else { format!(" ({})", entry.tags.join(", ")) };
         let commit: String = entry.commit.to_string().chars().take(10).collect();
-        let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, line(entry.subject()));
+        let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, one_line(entry.subject()));
     }
     more(&mut text, entries.len().saturating_sub(LINES));
     Ok(text)
@@ -430,16 +431,7 @@ fn link(investigation: &Investigation, id: &NodeId) -> String {
     format!("[{id}]({})", Address::Node(investigation.meta().id.to_string(), id.to_string()))
 }
 
-/// A text on one line.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// A text between `[` and `]`.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -12,6 +12,7 @@ use crate::markdown::{self, MentionKind};
 use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Standing, Unjudged};
 use crate::store::CommitId;
+use crate::text::shorten;
 
 /// How much of a finding stands in a reply.
 const SUMMARY: usize = 300;
@@ -404,13 +405,13 @@ impl From<Quality> for QualityFigures {
 impl From<Reference> for ReferenceEntry {
     fn from(reference: Reference) -> Self {
         ReferenceEntry {
-            target: beginning(&reference.target, TARGET),
+            target: shorten(&reference.target, TARGET),
             kind: match reference.kind {
                 MentionKind::Url => ReferenceKind::Url,
                 MentionKind::Path => ReferenceKind::Path,
             },
             line: reference.line,
-            title: reference.title.as_deref().map(|title| beginning(title, TITLE)),
+            title: reference.title.as_deref().map(|title| shorten(title, TITLE)),
             cited_by: reference.cited_by.iter().map(ToString::to_string).collect(),
         }
     }
@@ -436,14 +437,6 @@ pub fn incomplete(investigation: &Investigation, rules: &EffectiveRules) -> Vec<
 /// The ids of the pending proposals.
 pub fn pending(investigation: &Investigation) -> Vec<String> {
     investigation.pending().map(|node| node.id.to_string()).collect()
-}
-
-/// The beginning of a text that may be long: at most so many characters, its lines as they came.
-pub fn beginning(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
 }
 
 /// The beginning of a finding.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::address::BaseUrl;
 use super::sites::Entry;
+use crate::text::escape;
 
 /// The file.
 pub(super) const PATH: &str = "feed.xml";
@@ -62,26 +63,4 @@ fn element(xml: &mut String, depth: usize, name: &str, text: &str) {
 fn link(xml: &mut String, depth: usize, relation: &str, kind: &str, href: &str) {
     let indent = "  ".repeat(depth);
     let _ = writeln!(xml, "{indent}<link rel=\"{relation}\" type=\"{kind}\" href=\"{}\"/>", escape(href));
-}
-
-/// Text for content and quoted attributes. What XML can't hold, and what would reorder a reader's list, is replaced.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(c),
-            '\r' => escaped.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                escaped.push('\u{fffd}');
-            }
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }

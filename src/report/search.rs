@@ -12,6 +12,7 @@ use super::ReportError;
 use super::model::{Report, StateView};
 use crate::domain::Node;
 use crate::markdown;
+use crate::text::is_hidden;
 
 /// Characters of text in the file.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -89,7 +90,7 @@ fn script(json: &str) -> String {
     script.push_str("totSearch(");
     let special = |c| matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}');
     let mut rest = json;
-    while let Some(at) = rest.find(|c| special(c) || markdown::is_hidden(c)) {
+    while let Some(at) = rest.find(|c| special(c) || is_hidden(c)) {
         script.push_str(&rest[..at]);
         let mut chars = rest[at..].chars();
         match chars.next().filter(|c| special(*c)) {

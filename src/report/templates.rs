@@ -19,6 +19,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Options, ReportError};
 use crate::markdown;
+use crate::text::{escape, is_hidden};
 
 /// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped.
 const FUEL: u64 = 100_000_000;
@@ -207,7 +208,7 @@ impl SafeHtml {
     pub(super) fn data(data: &serde_json::Value) -> SafeHtml {
         let mut json = String::new();
         for c in data.to_string().chars() {
-            if !matches!(c, '<' | '>' | '&' | '\'') && !markdown::is_hidden(c) {
+            if !matches!(c, '<' | '>' | '&' | '\'') && !is_hidden(c) {
                 json.push(c);
                 continue;
             }
@@ -299,29 +300,8 @@ fn print(
     }
     match value.as_str().filter(|_| !value.is_safe() && *state.auto_escape() == AutoEscape::Html) {
         None => minijinja::escape_formatter(out, state, value),
-        Some(text) => escape(out, text).map_err(minijinja::Error::from),
+        Some(text) => out.write_str(&escape(text)).map_err(minijinja::Error::from),
     }
-}
-
-/// Escapes for element content and quoted attributes, and shows what would hide or reorder the text around it.
-fn escape(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
-    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'') || markdown::is_hidden(c);
-    let mut rest = text;
-    while let Some(at) = rest.find(special) {
-        out.write_str(&rest[..at])?;
-        let mut chars = rest[at..].chars();
-        match chars.next() {
-            Some('&') => out.write_str("&amp;")?,
-            Some('<') => out.write_str("&lt;")?,
-            Some('>') => out.write_str("&gt;")?,
-            Some('"') => out.write_str("&quot;")?,
-            Some('\'') => out.write_str("&#39;")?,
-            Some('\r') => out.write_str(" ")?,
-            _ => out.write_str("\u{fffd}")?,
-        }
-        rest = chars.as_str();
-    }
-    out.write_str(rest)
 }
 
 /// The filter `inline`: a title with what stands in backticks as code, and everything escaped.
@@ -329,13 +309,13 @@ fn inline(text: &str) -> Result<Value, minijinja::Error> {
     let mut html = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while let Some((before, code, after)) = next_code(rest) {
-        escape(&mut html, before).map_err(minijinja::Error::from)?;
+        html.push_str(&escape(before));
         html.push_str("<code>");
-        escape(&mut html, code).map_err(minijinja::Error::from)?;
+        html.push_str(&escape(code));
         html.push_str("</code>");
         rest = after;
     }
-    escape(&mut html, rest).map_err(minijinja::Error::from)?;
+    html.push_str(&escape(rest));
     Ok(Value::from_safe_string(html))
 }
 

@@ -3,6 +3,7 @@
 use super::effective::{EffectiveRules, list};
 use super::schema::{LAST_ROUND, Role, Severity, State};
 use crate::domain::StateName;
+use crate::text::sentence;
 
 /// The instructions for one investigation, in Markdown.
 pub fn instructions(rules: &EffectiveRules) -> String {
@@ -224,13 +225,6 @@ fn steps(rules: &EffectiveRules) -> Vec<String> {
 
 fn end(rules: &EffectiveRules) -> String {
     sentence(&end_parts(rules).join("; "))
-}
-
-/// With a capital at its beginning and a full stop at its end.
-pub(super) fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str())
 }
 
 /// What must hold at the end, one clause each.

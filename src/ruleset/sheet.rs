@@ -1,8 +1,9 @@
 //! A ruleset for people at a terminal: plain text within 100 columns.
 
 use super::effective::{EffectiveRules, list};
-use super::instructions::{self, sentence};
+use super::instructions;
 use super::{Library, Mode, Ruleset, builtin};
+use crate::text::{one_line, sentence};
 
 /// The widest line.
 const WIDTH: usize = 100;
@@ -20,7 +21,7 @@ pub fn sheet(ruleset: &Ruleset) -> String {
     if let Some(advice) = &ruleset.advice {
         text.push('\n');
         for paragraph in advice.trim().split("\n\n") {
-            let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+            let paragraph = one_line(paragraph);
             text.push_str(&format!("{}\n", wrapped(&paragraph, WIDTH).join("\n")));
         }
     }

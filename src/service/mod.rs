@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
-use crate::domain::id::shorten;
 use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
@@ -21,6 +20,7 @@ use crate::store::git::GitError;
 use crate::store::{
     Draft, Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError, Transacted,
 };
+use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
 
@@ -243,7 +243,7 @@ impl Service {
                 .iter()
                 .filter_map(|entry| {
                     let title = entry.facts.as_ref().map_or("", |facts| facts.title.as_str());
-                    Some(format!("{} (“{}”)", entry.id?, shorten(title)))
+                    Some(format!("{} (“{}”)", entry.id?, shorten(title, 60)))
                 })
                 .collect();
             if let Some(error) = refusal.errors.first_mut().filter(|_| !named.is_empty()) {
@@ -371,7 +371,7 @@ impl From<Rejection> for Refusal {
 
 impl From<FindError> for Refusal {
     fn from(error: FindError) -> Self {
-        let message = sentence(&error);
+        let message = sentence(&causes(&error));
         match error {
             FindError::NotFound { .. } => Diagnostic::new(Code::SessionNotFound, message)
                 .suggest("Use the sessionId that tot_start gave, or begin with tot_start."),
@@ -399,7 +399,7 @@ impl From<StoreError> for Refusal {
             StoreError::ReadOnly => Code::ReadOnly,
             _ => Code::StoreError,
         };
-        let diagnostic = Diagnostic::new(code, sentence(&error));
+        let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));
         match error.hint() {
             Some(hint) => diagnostic.suggest(format!("{hint}.")),
             None => diagnostic,
@@ -410,19 +410,6 @@ impl From<StoreError> for Refusal {
 
 impl From<WorldError> for Refusal {
     fn from(error: WorldError) -> Self {
-        Diagnostic::new(Code::InternalError, sentence(&error)).into()
+        Diagnostic::new(Code::InternalError, sentence(&causes(&error))).into()
     }
-}
-
-/// An error with what caused it, as one sentence.
-pub(crate) fn sentence(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    let mut chars = text.chars();
-    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }

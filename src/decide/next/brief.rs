@@ -11,6 +11,7 @@ use crate::markdown;
 use crate::ruleset::effective::{children, list};
 use crate::ruleset::instructions::needs;
 use crate::ruleset::{EffectiveRules, Role, State};
+use crate::text::{one_line, shorten};
 
 /// The most characters of a prompt, and the least that it is cut to when there are many.
 const PROMPT_MAX: usize = 1_200;
@@ -43,7 +44,7 @@ pub(super) fn title_and_action(
     let (mut title, mut action) = match parent.and_then(|parent| Some((parent, parent.state()?))) {
         None if of_roots < 2 => (meta.title.clone(), "Take the question apart: what is known, which directions are open, and which of them look promising.".to_owned()),
         None => (
-            format!("{} ({number})", clip(&meta.title, BASE_MAX)),
+            format!("{} ({number})", shorten(&meta.title, BASE_MAX)),
             "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
         ),
         Some((parent, state)) => {
@@ -59,17 +60,17 @@ pub(super) fn title_and_action(
                 _ => "Take the most promising direction from its findings.",
             };
             (
-                format!("{meaning}: {} ({path})", clip(base, BASE_MAX)),
+                format!("{meaning}: {} ({path})", shorten(base, BASE_MAX)),
                 format!("Continue {} ({state}{owed}). {todo}", parent.id),
             )
         }
     };
     if let Some(combination) = combination {
         let values = combination.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>();
-        title = format!("{} – {title}", clip(&values.join(", "), COMBINATION_MAX));
+        title = format!("{} – {title}", shorten(&values.join(", "), COMBINATION_MAX));
         action = format!("Only this combination: {}. {action}", values.join("; "));
     }
-    (clip(&title, TITLE_MAX), action)
+    (shorten(&title, TITLE_MAX), action)
 }
 
 /// The full brief for an agent that knows nothing yet.
@@ -109,11 +110,11 @@ pub(super) fn prompt(
     let report = "Report in Markdown: what you tried, what you found, how sure it is; sources under `## References`, \
                   one per line as `- path:line - what it is` or a URL. Commit with your own agentId.";
     let room = length.saturating_sub(states.chars().count() + report.chars().count() + 30);
-    let head = format!("Research {id}: {}", clip(title, room / 5));
-    let query = format!("Question: {}", clip(&fold(&investigation.meta().query), room / 5));
-    let known = investigation.meta().context.as_deref().map(fold).filter(|context| !context.is_empty());
-    let known = known.map(|context| format!("Known beforehand: {}", clip(&context, room / 6)));
-    let todo = format!("Do: {}", clip(&fold(action), room / 4));
+    let head = format!("Research {id}: {}", shorten(title, room / 5));
+    let query = format!("Question: {}", shorten(&one_line(&investigation.meta().query), room / 5));
+    let known = investigation.meta().context.as_deref().map(one_line).filter(|context| !context.is_empty());
+    let known = known.map(|context| format!("Known beforehand: {}", shorten(&context, room / 6)));
+    let todo = format!("Do: {}", shorten(&one_line(action), room / 4));
     let used = known.as_deref().map_or(0, |known| known.chars().count() + 1);
     let used = used + head.chars().count() + query.chars().count() + todo.chars().count() + 4;
     let path = parent.map(|parent| path(investigation, parent, room.saturating_sub(used)));
@@ -126,7 +127,7 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     let nodes = investigation.path(&parent.id);
     let step = |node: &Node| {
         let state = node.state().map(ToString::to_string).unwrap_or_default();
-        format!("{} {state} “{}”", node.id, clip(&node.title, 60))
+        format!("{} {state} “{}”", node.id, shorten(&node.title, 60))
     };
     // The parent and the root say most; those between go in as far as there is room.
     let mut text = step(parent);
@@ -141,7 +142,7 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
     }
     let mut text = format!("Path: {}{text}", if left_out { "… > " } else { "" });
     if text.chars().count() + 2 > room {
-        return clip(&text, room);
+        return shorten(&text, room);
     }
     let findings =
         parent.classification.as_ref().map_or("", |classification| classification.findings.as_str());
@@ -173,17 +174,4 @@ fn base<'t>(rules: &EffectiveRules, title: &'t str) -> (&'t str, Option<&'t str>
         }
         _ => (base, None),
     }
-}
-
-fn fold(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The text, cut with an ellipsis to at most `length` characters.
-pub(super) fn clip(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.to_owned();
-    }
-    let cut: String = text.chars().take(length.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::{BOLD, MARGIN, SMALL_SIZE, number, sign};
-use crate::graph::text::{clamp_lines, measure, one_line, xml};
+use crate::graph::text::{clamp_lines, measure, one_line};
 use crate::ruleset::{Role, Ruleset};
+use crate::text::escape;
 
 /// The least width of a picture with a head.
 pub(super) const LEAST_WIDTH: f64 = 480.0;
@@ -46,7 +47,7 @@ pub(super) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64
         number(MARGIN),
         number(TITLE_BASE),
         number(TITLE_SIZE),
-        title.first().map(|title| xml(title)).unwrap_or_default()
+        title.first().map(|title| escape(title)).unwrap_or_default()
     );
     let small = number(SMALL_SIZE);
     for entry in entries(ruleset, width) {
@@ -66,9 +67,9 @@ pub(super) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64
         let x = number(entry.x + entry.mark.width());
         let _ = write!(out, "<text x=\"{x}\" y=\"{}\" font-size=\"{small}\">", number(base));
         if !entry.name.is_empty() {
-            let _ = write!(out, "<tspan font-weight=\"700\">{}</tspan> ", xml(&entry.name));
+            let _ = write!(out, "<tspan font-weight=\"700\">{}</tspan> ", escape(&entry.name));
         }
-        let _ = write!(out, "<tspan class=\"card-note\">{}</tspan></text>", xml(&entry.meaning));
+        let _ = write!(out, "<tspan class=\"card-note\">{}</tspan></text>", escape(&entry.meaning));
     }
     out.push_str("</g>\n");
 }

@@ -109,7 +109,11 @@ fn an_empty_investigation_says_so() {
 fn hostile_texts_stay_text() {
     let title = "</title><script>alert('1')</script>\0\u{8}\u{202e}\"&]]>\u{ffff}\n--><!--";
     let svg = drawn(
-        &samples::build(&[("R1.A", None, Some("EXPLORE"), title), ("R1.B", None, None, "\u{202e}")]),
+        &samples::build(&[
+            ("R1.A", None, Some("EXPLORE"), title),
+            ("R1.B", None, None, "\u{202e}"),
+            ("R1.C", None, None, " \n"),
+        ]),
         &SvgOptions {
             href: Some(&|_| "\"><x\n".to_owned()),
             id_prefix: Some("\"<&"),
@@ -118,7 +122,8 @@ fn hostile_texts_stay_text() {
     );
     well_formed(&svg.markup);
     assert!(!svg.markup.contains("<script") && !svg.markup.contains('\u{202e}'));
-    assert!(card(&svg.markup, "R1.B").contains("(no title)"));
+    assert!(card(&svg.markup, "R1.B").contains('\u{fffd}'));
+    assert!(card(&svg.markup, "R1.C").contains("(no title)"));
 }
 
 #[test]

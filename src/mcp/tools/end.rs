@@ -6,15 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{
-    Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, beginning, summary,
-};
+use super::super::wire::{Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, summary};
 use super::{answer, graph_of};
 use crate::decide::end::{End, end};
 use crate::decide::quality::quality;
 use crate::decide::results::results;
 use crate::domain::Node;
 use crate::service::{Refusal, Service};
+use crate::text::shorten;
 
 const ABOUT: About = About {
     name: "tot_end",
@@ -145,7 +144,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
                 .iter()
                 .map(|solution| Solution {
                     node_id: solution.node.id.to_string(),
-                    title: beginning(&solution.node.title, TITLE),
+                    title: shorten(&solution.node.title, TITLE),
                     round: solution.node.round(),
                     verified: !solution.verified_by.is_empty(),
                     verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
@@ -159,7 +158,7 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
                 .iter()
                 .map(|node| Theory {
                     node_id: node.id.to_string(),
-                    title: beginning(&node.title, TITLE),
+                    title: shorten(&node.title, TITLE),
                     round: node.round(),
                     summary: findings(node),
                 })

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{Object, Shared, beginning};
+use super::super::wire::{Object, Shared};
 use super::answer;
 use crate::domain::{Code, Diagnostic};
 use crate::service::{Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
+use crate::text::shorten;
 
 const ABOUT: About = About {
     name: "tot_list",
@@ -146,13 +147,13 @@ impl From<ListEntry> for Listed {
         let facts = entry.facts.as_ref();
         Listed {
             session_id: entry.id.map(|id| id.to_string()),
-            title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| beginning(&text, TEXT)),
-            ruleset: facts.map(|facts| beginning(&facts.ruleset, TEXT)),
+            title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),
+            ruleset: facts.map(|facts| shorten(&facts.ruleset, TEXT)),
             round: facts.map(|facts| facts.round),
             nodes: facts.map(|facts| facts.nodes),
             ended: facts.map(|facts| facts.ended),
             started_at: facts.map(|facts| facts.started_at.to_string()),
-            fault: entry.fault.as_deref().map(|fault| beginning(fault, TEXT)),
+            fault: entry.fault.as_deref().map(|fault| shorten(fault, TEXT)),
         }
     }
 }

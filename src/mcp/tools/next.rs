@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{Object, Shared, beginning};
+use super::super::wire::{Object, Shared};
 use super::answer;
 use crate::decide::commit::TO_FILL_IN;
 use crate::decide::next::{
@@ -16,6 +16,7 @@ use crate::decide::next::{
 };
 use crate::domain::{Investigation, SessionId};
 use crate::service::{Refusal, Service};
+use crate::text::shorten;
 
 const ABOUT: About = About {
     name: "tot_next",
@@ -295,7 +296,7 @@ impl From<Task> for TaskEntry {
             id: task.id.to_string(),
             parent: task.parent.as_ref().map(ToString::to_string),
             title: task.title,
-            planned_action: beginning(&task.planned_action, ACTION),
+            planned_action: shorten(&task.planned_action, ACTION),
             pending: false,
             prompt: task.prompt,
             suggested_state: task.suggested_state.to_string(),

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::super::address::Address;
 use super::super::bounded::LIMIT;
 use super::super::tool::{About, Tool};
-use super::super::wire::{Notice, Object, Shared, beginning};
+use super::super::wire::{Notice, Object, Shared};
 use super::answer;
 use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};
 use crate::service::{Refusal, Service};
+use crate::text::shorten;
 
 const ABOUT: About = About {
     name: "tot_read",
@@ -362,8 +363,8 @@ impl Cutter {
     }
 
     fn text(&mut self, field: &'static str, text: &str) -> String {
-        let short = beginning(text, self.cut.text);
-        self.note(field, short.len() != text.len());
+        let short = shorten(text, self.cut.text);
+        self.note(field, short != text);
         short
     }
 

@@ -26,6 +26,7 @@ use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, Input as ReportInput, Options, Templates};
 use crate::service::{Refusal, Service};
 use crate::store::CommitId;
+use crate::text::{causes, sentence};
 
 const ABOUT: About = About {
     name: "tot_report",
@@ -203,7 +204,7 @@ fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
 fn failed(error: &dyn std::error::Error) -> Refusal {
     let suggestion =
         "The operator of the server chooses the folder with --site; tot-report writes to any other.";
-    Diagnostic::new(Code::ReportError, crate::service::sentence(error)).suggest(suggestion).into()
+    Diagnostic::new(Code::ReportError, sentence(&causes(error))).suggest(suggestion).into()
 }
 
 #[cfg(test)]

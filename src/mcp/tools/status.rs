@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
 use super::super::wire::{
-    Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, beginning, incomplete, pending,
+    Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, incomplete, pending,
 };
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
@@ -16,6 +16,7 @@ use crate::decide::standing::at_odds;
 use crate::domain::{Code, Diagnostic, Node};
 use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
+use crate::text::shorten;
 
 /// How many entries a page has at most.
 const PAGE: usize = 50;
@@ -227,8 +228,8 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize, room:
     };
     Output {
         session_id: Some(meta.id.to_string()),
-        query: Some(beginning(&meta.query, QUERY)),
-        title: Some(beginning(&meta.title, TITLE)),
+        query: Some(shorten(&meta.query, QUERY)),
+        title: Some(shorten(&meta.title, TITLE)),
         ruleset: Some(meta.ruleset.clone()),
         mode: Some(meta.mode.clone()),
         min_rounds: Some(meta.min_rounds),
@@ -270,7 +271,7 @@ impl Listed {
         Listed {
             node_id: node.id.to_string(),
             state: node.state().map(ToString::to_string),
-            title: beginning(&node.title, TITLE),
+            title: shorten(&node.title, TITLE),
         }
     }
 }

@@ -1,0 +1,160 @@
+//! Texts for people: what others wrote, made fit to be shown, and errors as sentences.
+//!
+//! Pure, and below every other module: each has its texts shortened, cleaned and escaped here and nowhere else.
+
+use std::error::Error;
+
+/// The text with at most `most` characters. A longer one ends with `…`, which is one of them, after a whole word if
+/// that keeps half of the room.
+pub fn shorten(text: &str, most: usize) -> String {
+    if text.char_indices().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let Some(room) = most.checked_sub(1) else { return String::new() };
+    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    let after_word = match text[end..].starts_with(char::is_whitespace) {
+        true => Some(end),
+        false => text[..end].rfind(char::is_whitespace),
+    };
+    let kept = &text[..after_word.filter(|at| *at * 2 >= end).unwrap_or(end)];
+    let ends = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '.');
+    format!("{}…", kept.trim_end_matches(ends))
+}
+
+/// The text on one line: white space is folded, hidden characters are made visible.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().map(visible));
+    }
+    line
+}
+
+/// The character, or a stand-in that can be seen if it would hide, reorder or control text, or is not a character of
+/// Unicode: a control picture (`␀`) or `U+FFFD`. Joiners and the plain direction marks stay, since scripts and emoji
+/// need them.
+pub fn visible(c: char) -> char {
+    match c {
+        // Nearly every character of a site.
+        ' '..='~' | '\n' | '\t' => c,
+        '\r' => ' ',
+        '\u{0}'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{FFFD}'),
+        '\u{7F}' => '\u{2421}',
+        '\u{80}'..='\u{9F}' => '\u{FFFD}',
+        // Zero-width space; line and paragraph separators, bidi embeddings and overrides; the word joiner, the
+        // invisible operators, bidi isolates and the deprecated controls; byte order mark; interlinear marks;
+        // tags, which can carry a whole hidden message.
+        '\u{200B}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}' => '\u{FFFD}',
+        '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => '\u{FFFD}',
+        // What Unicode will never assign: an error to parsers of HTML and XML.
+        '\u{FDD0}'..='\u{FDEF}' => '\u{FFFD}',
+        c if u32::from(c) & 0xFFFE == 0xFFFE => '\u{FFFD}',
+        c => c,
+    }
+}
+
+/// Whether [`visible`] puts a stand-in in the place of the character.
+pub fn is_hidden(c: char) -> bool {
+    visible(c) != c
+}
+
+/// The text for the content of an element or for a quoted attribute, in HTML or XML; hidden characters are made
+/// visible.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| matches!(c, '&' | '<' | '>' | '"' | '\'') || is_hidden(c)) {
+        escaped.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        match chars.next() {
+            Some('&') => escaped.push_str("&amp;"),
+            Some('<') => escaped.push_str("&lt;"),
+            Some('>') => escaped.push_str("&gt;"),
+            Some('"') => escaped.push_str("&quot;"),
+            Some('\'') => escaped.push_str("&#39;"),
+            hidden => escaped.extend(hidden.map(visible)),
+        }
+        rest = chars.as_str();
+    }
+    escaped + rest
+}
+
+/// An error and its causes, with colons between.
+pub fn causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+/// The text with a capital letter first and a full stop last.
+pub fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}
+
+/// `1 node`, `2 nodes`.
+pub fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_shortened_after_a_word() {
+        for (text, most, shown) in [
+            ("short", 5, "short"),
+            ("one two three", 9, "one two…"),
+            ("one two, three", 10, "one two…"),
+            ("one\ntwo three", 9, "one\ntwo…"),
+            ("a verylongword", 8, "a veryl…"),
+            ("ééééé", 4, "ééé…"),
+            ("any", 1, "…"),
+            ("any", 0, ""),
+            ("as it came \n", 20, "as it came \n"),
+        ] {
+            assert_eq!(shorten(text, most), shown, "{text:?}");
+            assert!(shown.chars().count() <= most, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_line_and_hides_nothing() {
+        assert_eq!(one_line(" a\r\nb\n\nc\td\u{2028}e\u{b}f "), "a b c d e f");
+        assert_eq!(one_line("a\0b\u{1b}[31mc\u{7f}\u{9b}"), "a␀b␛[31mc␡\u{FFFD}");
+        assert_eq!(one_line("\u{202e}evil\u{2066}x\u{feff}\u{ffff}\u{fdd0}\u{e0041}"), "�evil�x����");
+        assert_eq!(one_line("שלום\u{200f}, 👩\u{200d}🚀"), "שלום\u{200f}, 👩\u{200d}🚀");
+    }
+
+    #[test]
+    fn what_html_gives_a_meaning_is_escaped() {
+        assert_eq!(
+            escape("<a href=\"'\">&\0\r\n</a>"),
+            "&lt;a href=&quot;&#39;&quot;&gt;&amp;␀ \n&lt;/a&gt;"
+        );
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("the disk can't be written")]
+        struct Outer(#[source] std::io::Error);
+        let text = causes(&Outer(std::io::Error::other("it is full.")));
+        assert_eq!(text, "the disk can't be written: it is full.");
+        assert_eq!(sentence(&text), "The disk can't be written: it is full.");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!([0, 1, 2].map(|number| counted(number, "node")), ["0 nodes", "1 node", "2 nodes"]);
+    }
+}
