@@ -28,7 +28,7 @@ pub enum Client {
 
 /// Where a client's file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ConfigFile {
     /// In the folder of the project, with this path; it is shared with those who work on it.
     Project(&'static str),
     /// In the folder that Codex keeps its settings in.
@@ -50,13 +50,13 @@ impl Client {
     }
 
     /// The file that it reads.
-    pub fn place(self) -> Place {
+    pub fn place(self) -> ConfigFile {
         match self {
-            Client::ClaudeCode => Place::Project(".mcp.json"),
-            Client::VsCode => Place::Project(".vscode/mcp.json"),
-            Client::Cursor => Place::Project(".cursor/mcp.json"),
-            Client::Codex => Place::CodexHome("config.toml"),
-            Client::ClaudeDesktop => Place::Settings("Claude/claude_desktop_config.json"),
+            Client::ClaudeCode => ConfigFile::Project(".mcp.json"),
+            Client::VsCode => ConfigFile::Project(".vscode/mcp.json"),
+            Client::Cursor => ConfigFile::Project(".cursor/mcp.json"),
+            Client::Codex => ConfigFile::CodexHome("config.toml"),
+            Client::ClaudeDesktop => ConfigFile::Settings("Claude/claude_desktop_config.json"),
         }
     }
 
@@ -72,7 +72,7 @@ impl Client {
 
 /// The server as a client starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// The server's name in the client.
     pub name: String,
     /// The program.
@@ -83,7 +83,7 @@ pub struct Entry {
 
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum Edit {
     /// It says so already.
     None,
     /// The file's new text.
@@ -102,7 +102,7 @@ pub enum SetupError {
     #[error("it is not TOML that can be read: {0}")]
     Toml(#[from] toml_edit::TomlError),
     /// Something else stands where the servers should.
-    #[error("`{0}` in it is no list of servers by name")]
+    #[error("`{0}` in it is not a list of servers by name")]
     NotATable(&'static str),
 }
 
@@ -116,9 +116,9 @@ pub enum SetupError {
 pub fn put(
     client: Client,
     present: Option<&str>,
-    entry: &Entry,
+    entry: &ServerEntry,
     replace: bool,
-) -> Result<Change, SetupError> {
+) -> Result<Edit, SetupError> {
     match client {
         Client::Codex => put_toml(client, present.unwrap_or_default(), entry, replace),
         _ => put_json(client, present.unwrap_or_default(), entry, replace),
@@ -126,15 +126,15 @@ pub fn put(
 }
 
 /// The text of a file that holds nothing but the entry.
-pub fn alone(client: Client, entry: &Entry) -> String {
+pub fn alone(client: Client, entry: &ServerEntry) -> String {
     match put(client, None, entry, false) {
-        Ok(Change::Write(text)) => text,
+        Ok(Edit::Write(text)) => text,
         // An empty file has no fault and no entry.
-        Ok(Change::None | Change::Taken(_)) | Err(_) => String::new(),
+        Ok(Edit::None | Edit::Taken(_)) | Err(_) => String::new(),
     }
 }
 
-fn put_json(client: Client, present: &str, entry: &Entry, replace: bool) -> Result<Change, SetupError> {
+fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
     // A mark that some editors put first; clients accept it, and it stays.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
@@ -167,15 +167,15 @@ fn put_json(client: Client, present: &str, entry: &Entry, replace: bool) -> Resu
         Some(present) => {
             let there = present.to_serde_value().unwrap_or(Value::Null);
             if there == value {
-                return Ok(Change::None);
+                return Ok(Edit::None);
             }
             if !replace {
-                return Ok(Change::Taken(there.to_string()));
+                return Ok(Edit::Taken(there.to_string()));
             }
             present.set_value(input);
         }
     }
-    Ok(Change::Write(format!("{mark}{root}")))
+    Ok(Edit::Write(format!("{mark}{root}")))
 }
 
 /// Adds a member on lines of its own.
@@ -185,7 +185,7 @@ fn add(servers: &CstObject, name: &str, value: CstInputValue) {
 }
 
 /// The entry as JSON: to write, and to compare with.
-fn json_entry(client: Client, entry: &Entry) -> (CstInputValue, Value) {
+fn json_entry(client: Client, entry: &ServerEntry) -> (CstInputValue, Value) {
     let mut members = Vec::new();
     if client == Client::VsCode {
         members.push(("type", Value::from("stdio")));
@@ -207,7 +207,7 @@ fn json_input(value: &Value) -> CstInputValue {
     }
 }
 
-fn put_toml(client: Client, present: &str, entry: &Entry, replace: bool) -> Result<Change, SetupError> {
+fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
     let key = client.key();
     let mut file: DocumentMut = present.parse()?;
     let servers = file
@@ -222,10 +222,10 @@ fn put_toml(client: Client, present: &str, entry: &Entry, replace: bool) -> Resu
         .ok_or(SetupError::NotATable(key))?;
     if let Some(there) = servers.get(&entry.name) {
         if there.as_table_like().is_some_and(|there| says(there, entry)) {
-            return Ok(Change::None);
+            return Ok(Edit::None);
         }
         if !replace {
-            return Ok(Change::Taken(there.to_string().trim().to_owned()));
+            return Ok(Edit::Taken(there.to_string().trim().to_owned()));
         }
     }
     let mut table = Table::new();
@@ -234,11 +234,11 @@ fn put_toml(client: Client, present: &str, entry: &Entry, replace: bool) -> Resu
         table.insert("args", toml_edit::value(entry.arguments.iter().collect::<Array>()));
     }
     servers.insert(&entry.name, Item::Table(table));
-    Ok(Change::Write(file.to_string()))
+    Ok(Edit::Write(file.to_string()))
 }
 
 /// Whether a table says just what the entry does.
-fn says(there: &dyn TableLike, entry: &Entry) -> bool {
+fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
     let arguments: Option<Vec<&str>> = match there.get("args") {
         None => Some(Vec::new()),
         Some(item) => item.as_array().and_then(|items| items.iter().map(|item| item.as_str()).collect()),
@@ -256,17 +256,17 @@ mod tests {
     const CLIENTS: [Client; 5] =
         [Client::ClaudeCode, Client::VsCode, Client::Cursor, Client::Codex, Client::ClaudeDesktop];
 
-    fn entry(arguments: &[&str]) -> Entry {
-        Entry {
+    fn entry(arguments: &[&str]) -> ServerEntry {
+        ServerEntry {
             name: "tot".to_owned(),
             command: "tot-mcp".to_owned(),
             arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
         }
     }
 
-    fn written(client: Client, present: &str, entry: &Entry, replace: bool) -> String {
+    fn written(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> String {
         match put(client, Some(present), entry, replace).unwrap() {
-            Change::Write(text) => text,
+            Edit::Write(text) => text,
             other => panic!("{other:?}"),
         }
     }
@@ -341,7 +341,7 @@ mod tests {
     fn the_same_entry_changes_nothing() {
         for client in CLIENTS {
             let entry = entry(&["--min-rounds", "5"]);
-            assert_eq!(put(client, Some(&alone(client, &entry)), &entry, false).unwrap(), Change::None);
+            assert_eq!(put(client, Some(&alone(client, &entry)), &entry, false).unwrap(), Edit::None);
         }
     }
 
@@ -350,9 +350,9 @@ mod tests {
         for client in CLIENTS {
             let present = alone(client, &entry(&["--root", "old"]));
             let change = put(client, Some(&present), &entry(&[]), false).unwrap();
-            assert!(matches!(&change, Change::Taken(text) if text.contains("old")), "{client:?} {change:?}");
+            assert!(matches!(&change, Edit::Taken(text) if text.contains("old")), "{client:?} {change:?}");
             let replaced = written(client, &present, &entry(&[]), true);
-            assert_eq!(put(client, Some(&replaced), &entry(&[]), false).unwrap(), Change::None);
+            assert_eq!(put(client, Some(&replaced), &entry(&[]), false).unwrap(), Edit::None);
             assert!(!replaced.contains("old"), "{replaced}");
         }
     }
@@ -360,12 +360,12 @@ mod tests {
     #[test]
     fn a_windows_path_survives() {
         for client in CLIENTS {
-            let entry = Entry {
+            let entry = ServerEntry {
                 command: r#"C:\Program Files\"tot"\tot-mcp.exe"#.to_owned(),
                 ..entry(&["--root", "a\tb\u{1}"])
             };
             let text = alone(client, &entry);
-            assert_eq!(put(client, Some(&text), &entry, false).unwrap(), Change::None, "{text}");
+            assert_eq!(put(client, Some(&text), &entry, false).unwrap(), Edit::None, "{text}");
         }
     }
 

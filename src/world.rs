@@ -15,7 +15,7 @@ pub enum World {
     File(PathBuf),
 }
 
-/// Why there is no time.
+/// Why the time can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// The file of a replay can't be read.

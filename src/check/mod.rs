@@ -6,9 +6,9 @@
 //!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset.
 //!    - `story`: whether each commit is one call, and the whole one story.
 //!
-//! An error is what no sequence of calls could have left; a warning is what a call could have been warned of, or what
-//! only a person can judge; a note tells of commits by hand and merges, which are anyone's right. The objects of git
-//! itself are `git fsck`'s.
+//! An error is a state that no sequence of calls could have left. A warning is something that a call would have been
+//! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
+//! git's own objects are left to `git fsck`.
 
 mod files;
 mod story;
@@ -58,7 +58,7 @@ pub struct Finding {
     pub line: Option<u64>,
     /// The commit, where it is about one.
     pub commit: Option<CommitId>,
-    /// What is so, in one sentence.
+    /// What was found, in one sentence.
     pub message: String,
     /// What to do about it.
     pub suggestion: Option<String>,
@@ -76,7 +76,7 @@ pub fn read(store: &Store, path: &Path) -> Result<Subject, StoreError> {
     Ok(Subject { snapshot, history, files })
 }
 
-/// Everything that is to be said about an investigation: by file and line, then by commit, oldest first.
+/// All findings about an investigation: by file and line, then by commit, oldest first.
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let mut findings = files::findings(subject);
     if let Ok(ruleset) = &subject.snapshot.ruleset {
@@ -86,7 +86,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     } else {
         findings.extend(story::findings(subject, None));
     }
-    // Stable: what is about commits keeps the order of the story, behind the files.
+    // A stable sort: findings about commits keep the order of the history, after those about files.
     findings.sort_by(|a, b| {
         let place = |finding: &Finding| (finding.path.is_none(), finding.path.clone(), finding.line);
         place(a).cmp(&place(b))

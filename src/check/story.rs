@@ -1,4 +1,4 @@
-//! Whether each commit is one call. What a commit did is read from its difference; what it says, from its trailers.
+//! Whether each commit is one call. Its difference shows what it did, its trailers say what it was.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -131,7 +131,7 @@ fn one_commit(
     }
 }
 
-/// Whether one call of the tool could have done this; `None` for a tool that there is not.
+/// Whether one call of the tool could have done this; `None` for an unknown tool.
 fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
     let all = happenings.len();

@@ -1,5 +1,5 @@
-//! States, ids, parents, times, roots and the end, by the investigation's own ruleset. Each check names the rule that a
-//! call would have been refused by.
+//! States, ids, parents, times, roots and the end, by the investigation's own ruleset. Each check names the rule by
+//! which a call would have been rejected.
 
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, entry_line, key_line};
@@ -98,7 +98,7 @@ impl Check<'_> {
         let rule = &self.rules.ruleset().roots;
         let name = &self.rules.ruleset().name;
         let roots: Vec<_> = self.investigation.roots().cloned().collect();
-        // Where nothing else could go on, a further root of any id was let in.
+        // Where no branch could go on, tot_propose accepts a further root with any id.
         let (excused, ordinary): (Vec<_>, Vec<_>) =
             roots.iter().cloned().partition(|root| self.recovery_at(root));
         if let Some(ids) = &rule.ids {
@@ -175,7 +175,7 @@ impl Check<'_> {
         }
         let state = above.current_state();
         if self.rules.is_terminal(state) {
-            // What a child confirmed has that child, and its siblings.
+            // A node that a child promoted keeps that child and its siblings.
             if above.promoted_by().is_none() {
                 let message =
                     format!("{} is below {}, which is {state} and takes no children.", node.id, parent.id);
@@ -301,14 +301,14 @@ impl Check<'_> {
         }
     }
 
-    /// Nodes whose children have decided, while nobody noticed: a merge of two clones can leave that.
+    /// Nodes whose children decide their state, but which don't have it: a merge of two clones can leave that.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
         for missed in confirm::confirmations(self.investigation, self.rules, now) {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
             let finding = Finding::new(Warning, Code::ConfirmationDue, message)
-                .suggest("The next tot_commit or tot_reclassify sees to it.");
+                .suggest("The next tot_commit or tot_reclassify changes it.");
             self.at(&missed.node, "state", finding);
         }
     }

@@ -136,7 +136,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, ExitCode> {
     T::try_parse_from(arguments).map_err(|error| {
-        // Help and version are no errors and go to stdout; clap knows which is which.
+        // Help and version are not errors and go to stdout; clap tells them apart.
         let _ = error.print();
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
@@ -145,7 +145,7 @@ fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, 
 /// The exit status, with the error and what caused it on stderr.
 fn finish(name: &str, outcome: Outcome) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // A reader that went away, say `head`, is no failure.
+    // A reader that went away, such as `head`, is not a failure.
     if error
         .downcast_ref::<std::io::Error>()
         .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
@@ -251,14 +251,14 @@ struct Progress {
 }
 
 impl Progress {
-    /// The shortest time that a line of many stands: nobody reads faster, and terminals are slow.
+    /// How long each of many lines stays at least: nobody reads faster, and terminals are slow.
     const STANDS: Duration = Duration::from_millis(100);
 
     fn new() -> Self {
         Progress { terminal: std::io::stderr().is_terminal(), shown: Cell::new(None) }
     }
 
-    /// One that never says anything.
+    /// One that shows nothing.
     fn silent() -> Self {
         Progress { terminal: false, shown: Cell::new(None) }
     }
@@ -271,7 +271,7 @@ impl Progress {
         }
     }
 
-    /// One of many lines in a row: left out where the one before has only just been shown.
+    /// One of many lines in a row: left out if the one before was shown a moment ago.
     fn count(&self, what: impl FnOnce() -> String) {
         if self.terminal && self.shown.get().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
             self.show(&what());

@@ -8,7 +8,7 @@ use clap::{Args, Parser};
 
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
-use crate::report::{self, BaseUrl, Comparison, Contents, Input, Options, Templates, Unreadable};
+use crate::report::{self, BaseUrl, Comparison, Contents, Options, ReportInput, Templates, Unreadable};
 use crate::store::Store;
 
 /// Renders investigations as a static site: one page set each, and an index over several.
@@ -60,7 +60,7 @@ struct Range {
     to: String,
 }
 
-/// A text that is no range.
+/// An invalid range.
 #[derive(Debug, thiserror::Error)]
 #[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since")]
 struct NoRange;
@@ -226,7 +226,7 @@ impl Source {
         &self,
         store: &Store,
         folder: &Path,
-    ) -> Result<(Input, Option<Comparison>), Box<dyn std::error::Error>> {
+    ) -> Result<(ReportInput, Option<Comparison>), Box<dyn std::error::Error>> {
         let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
         let snapshot = match rev {
             Some(rev) => store.load_at(folder, rev)?,
@@ -241,9 +241,9 @@ impl Source {
             }
         };
         let history = store.history(&snapshot)?;
-        // The newest commit by its name needs no word on every page that another one was asked for.
+        // If the newest commit was asked for by its name, the pages need not say so.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
-        Ok((Input { snapshot, history, rev }, comparison))
+        Ok((ReportInput { snapshot, history, rev }, comparison))
     }
 }
 

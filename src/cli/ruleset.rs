@@ -1,5 +1,5 @@
-//! `tot ruleset`: the rulesets there are, what they ask for, and whether a file of one's own is sound. And the folder
-//! that `--rulesets` names.
+//! `tot ruleset`: lists the rulesets, shows what they ask for, and checks files. Also reads the folder that
+//! `--rulesets` names.
 
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Outcome, say};
-use crate::setup::{Change, Client, Entry, Place, alone, put};
+use crate::setup::{Client, ConfigFile, Edit, ServerEntry, alone, put};
 
 #[derive(Args)]
 pub(super) struct SetupArguments {
@@ -69,9 +69,9 @@ fn name(text: &str) -> Result<String, String> {
 pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     let client = arguments.client.client();
     let (file, shared) = match client.place() {
-        Place::Project(path) => (PathBuf::from(path), true),
-        Place::CodexHome(path) => (codex_home()?.join(path), false),
-        Place::Settings(path) => (settings()?.join(path), false),
+        ConfigFile::Project(path) => (PathBuf::from(path), true),
+        ConfigFile::CodexHome(path) => (codex_home()?.join(path), false),
+        ConfigFile::Settings(path) => (settings()?.join(path), false),
     };
     let entry = entry(arguments, client, shared)?;
     let what = client.name();
@@ -91,13 +91,13 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
         )
     };
     let mut change = put(client, present.as_deref(), &entry, arguments.replace).map_err(fault)?;
-    if let Change::Taken(there) = &change {
+    if let Edit::Taken(there) = &change {
         if !may_replace(&file, &entry.name, there)? {
             return say("Nothing was changed.\n");
         }
         change = put(client, present.as_deref(), &entry, true).map_err(fault)?;
     }
-    let Change::Write(text) = change else {
+    let Edit::Write(text) = change else {
         return say(&format!("{} has it already; nothing was changed.\n", file.display()));
     };
     write(&file, &text)?;
@@ -120,7 +120,7 @@ fn entry(
     arguments: &SetupArguments,
     client: Client,
     shared: bool,
-) -> Result<Entry, Box<dyn std::error::Error>> {
+) -> Result<ServerEntry, Box<dyn std::error::Error>> {
     let (command, mut words) = program(shared)?;
     let root = match &arguments.root {
         // A file that is shared says what is true in every clone; settings of a user, what is true in every folder.
@@ -134,7 +134,7 @@ fn entry(
         words.extend(["--root".to_owned(), text(&root)?]);
     }
     words.extend(arguments.options.iter().cloned());
-    Ok(Entry { name: arguments.name.clone(), command, arguments: words })
+    Ok(ServerEntry { name: arguments.name.clone(), command, arguments: words })
 }
 
 /// The program to start: by its name in a file that others share, if it can be found by that; else with its path, since

@@ -141,9 +141,9 @@ codes! {
     EndedTooEarly "ENDED_TOO_EARLY" "ended while something blocked the end"
     EndedTagMissing "ENDED_TAG_MISSING" "an end without its tag"
     EndedTagElsewhere "ENDED_TAG_ELSEWHERE" "a tag of an end on another commit"
-    CommitByHand "COMMIT_BY_HAND" "a commit that is no call"
+    CommitByHand "COMMIT_BY_HAND" "a commit that was not made by a call"
     Merge "MERGE" "a merge"
-    NotOneCall "NOT_ONE_CALL" "a change that no one call makes"
+    NotOneCall "NOT_ONE_CALL" "a change that no single call makes"
     UnreadableChange "UNREADABLE_CHANGE" "what the commit changed can't be read"
 }
 

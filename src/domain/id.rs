@@ -18,7 +18,7 @@ pub struct NodeId {
     round: u32,
 }
 
-/// Why a text is no id.
+/// Why an id is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Not `R<round>.<suffix>`.
@@ -59,7 +59,7 @@ impl NodeId {
         &self.text
     }
 
-    /// The id of a child: the next round, this suffix and `step` behind it. `None` where that is no id.
+    /// The id of a child: the next round, this suffix and `step` behind it. `None` if that would not be a valid id.
     pub fn child(&self, step: &str) -> Option<NodeId> {
         format!("R{}.{}{step}", self.round.checked_add(1)?, self.suffix()).parse().ok()
     }

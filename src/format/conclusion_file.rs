@@ -36,7 +36,7 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// Text that is no such file, with its line.
+/// An invalid file, with the line.
 pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     let file: File = super::read(text)?;
     Ok(Conclusion {

@@ -50,7 +50,7 @@ pub fn write(meta: &Meta) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// Text that is no such file, with its line.
+/// An invalid file, with the line.
 pub fn read(text: &str) -> Result<Meta, YamlError> {
     let file: File = super::read(text)?;
     Ok(Meta {

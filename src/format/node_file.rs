@@ -112,7 +112,7 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
 ///
 /// # Errors
 ///
-/// Text that is no such file, with its line where it is known.
+/// An invalid file, with the line where it is known.
 pub fn read(text: &str) -> Result<Node, YamlError> {
     let file: File = super::read(text)?;
     let missing = |field: &str| YamlError {

@@ -3,7 +3,7 @@
 //!
 //! Nothing of a node's text goes through layout-rs: `properties` holds the card's number. Its own SVG writer is not
 //! used, since it puts texts into the markup as they are, nor is its placement, since that grows with the cube of
-//! the number of nodes. It panics on sizes that are zero or no number: such a card is left out.
+//! the number of nodes. It panics on a size that is zero or not a number: such a card is left out.
 
 use layout::core::base::Orientation;
 use layout::core::format::{ClipHandle, RenderBackend, Renderable};
@@ -12,9 +12,9 @@ use layout::core::style::StyleAttr;
 use layout::std_shapes::render::render_arrow;
 use layout::std_shapes::shapes::{Arrow, Element, ShapeKind};
 
-/// A card's place.
+/// Where a card is, and how large.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Bounds {
     /// The left edge.
     pub x: f64,
     /// The top edge.
@@ -25,20 +25,20 @@ pub(super) struct Place {
     pub height: f64,
 }
 
-/// Whoever writes the picture.
+/// Receives what is to be drawn.
 pub(super) trait Pen {
-    /// The edge that leads to the card of that number, from a point to a point.
+    /// Draws the edge that leads to the card of this number, from the first point to the second.
     fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64));
-    /// The card of that number.
-    fn card(&mut self, card: usize, place: Place);
+    /// Draws the card of this number.
+    fn card(&mut self, card: usize, place: Bounds);
 }
 
 /// Draws the edges to the given cards from their parents, in that order.
-pub(super) fn edges(places: &[Place], edges: impl Iterator<Item = (usize, usize)>, pen: &mut dyn Pen) {
+pub(super) fn edges(places: &[Bounds], edges: impl Iterator<Item = (usize, usize)>, pen: &mut dyn Pen) {
     let mut backend = Backend { pen, ends: ((0.0, 0.0), (0.0, 0.0)) };
     for (from, to) in edges {
         let (Some(parent), Some(child)) = (element(places, from), element(places, to)) else { continue };
-        // Its own ends wander over the sides of a box; ours are the middles of the facing sides.
+        // layout-rs moves the ends along the sides of a box; ours are the middles of the facing sides.
         backend.ends =
             ((parent.pos.right(false), parent.pos.center().y), (child.pos.left(false), child.pos.center().y));
         let arrow = Arrow::simple_with_properties("", to.to_string());
@@ -47,14 +47,14 @@ pub(super) fn edges(places: &[Place], edges: impl Iterator<Item = (usize, usize)
 }
 
 /// Draws all cards, in their order.
-pub(super) fn cards(places: &[Place], pen: &mut dyn Pen) {
+pub(super) fn cards(places: &[Bounds], pen: &mut dyn Pen) {
     let mut backend = Backend { pen, ends: ((0.0, 0.0), (0.0, 0.0)) };
     for element in (0..places.len()).filter_map(|card| element(places, card)) {
         element.render(false, &mut backend);
     }
 }
 
-fn element(places: &[Place], card: usize) -> Option<Element> {
+fn element(places: &[Bounds], card: usize) -> Option<Element> {
     let place = places.get(card)?;
     let sound = [place.x, place.y, place.width, place.height].iter().all(|number| number.is_finite())
         && place.width > 0.0
@@ -91,7 +91,7 @@ impl RenderBackend for Backend<'_> {
         _clip: Option<ClipHandle>,
     ) {
         if let Some(card) = properties.and_then(|key| key.parse().ok()) {
-            self.pen.card(card, Place { x: xy.x, y: xy.y, width: size.x, height: size.y });
+            self.pen.card(card, Bounds { x: xy.x, y: xy.y, width: size.x, height: size.y });
         }
     }
 
@@ -109,7 +109,7 @@ impl RenderBackend for Backend<'_> {
         }
     }
 
-    // A card's text is the pen's matter, and there are no other shapes.
+    // The pen writes a card's text itself, and there are no other shapes.
     fn draw_text(&mut self, _xy: Point, _text: &str, _look: &StyleAttr) {}
     fn draw_line(&mut self, _start: Point, _stop: Point, _look: &StyleAttr, _properties: Option<String>) {}
     fn draw_circle(&mut self, _xy: Point, _size: Point, _look: &StyleAttr, _properties: Option<String>) {}
@@ -129,14 +129,14 @@ mod tests {
         fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64)) {
             self.0.push(format!("edge {to} {from:?} {until:?}"));
         }
-        fn card(&mut self, card: usize, place: Place) {
+        fn card(&mut self, card: usize, place: Bounds) {
             self.0.push(format!("card {card} {} {}", place.x, place.y));
         }
     }
 
     #[test]
     fn cards_and_edges_come_back_where_they_were_put() {
-        let place = |x, y| Place { x, y, width: 100.0, height: 40.0 };
+        let place = |x, y| Bounds { x, y, width: 100.0, height: 40.0 };
         let mut notes = Notes::default();
         edges(&[place(0.0, 0.0), place(150.0, 30.0)], [(0, 1)].into_iter(), &mut notes);
         cards(&[place(0.0, 0.0), place(150.0, 30.0)], &mut notes);
@@ -145,12 +145,12 @@ mod tests {
 
     #[test]
     fn what_layout_would_panic_on_is_left_out() {
-        let good = Place { x: 0.0, y: 0.0, width: 100.0, height: 40.0 };
+        let good = Bounds { x: 0.0, y: 0.0, width: 100.0, height: 40.0 };
         let bad = [
-            Place { x: f64::NAN, ..good },
-            Place { y: f64::INFINITY, ..good },
-            Place { width: 0.0, ..good },
-            Place { height: -1.0, ..good },
+            Bounds { x: f64::NAN, ..good },
+            Bounds { y: f64::INFINITY, ..good },
+            Bounds { width: 0.0, ..good },
+            Bounds { height: -1.0, ..good },
         ];
         for bad in bad {
             let mut notes = Notes::default();

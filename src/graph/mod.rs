@@ -2,7 +2,7 @@
 //! file, clock or git; the same investigation yields the same bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`Pages`]: which nodes stand on which picture, since no one reads one of 1,000 cards.
+//! - [`Pages`]: which nodes stand on which picture, since nobody can read one of 1,000 cards.
 //! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, `place` where it stands, `draw`
 //!   (the one file that names layout-rs) calls back for each card and edge.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the style of a picture that stands alone.
@@ -18,7 +18,7 @@
 //! | `.background`, `.legend` | what is behind and above a picture that stands alone |
 //! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
 //! | `.edge.on-path` | on the way from a root to a verified solution; thicker |
-//! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are no links |
+//! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are not links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
 //! | `.card.proposed` | a pending proposal (it has no role); its outline is dashed |
 //! | `.card.verified`, `.card.unverified` | a solution |

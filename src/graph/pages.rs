@@ -55,7 +55,7 @@ pub(super) struct Item<'i> {
 /// What stands on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The node from which on it shows the tree; `None` from the roots on.
+    /// The node where its part of the tree begins; `None` if it begins at the roots.
     pub root: Option<NodeId>,
     /// Which part of how many, from 1, where the children of `root` (or of a lone root, or the roots) do not fit one
     /// page.
@@ -96,7 +96,7 @@ impl<'i> Pages<'i> {
             });
             return pages;
         }
-        // A lone root is the beginning of every page from the top; it alone would be no overview.
+        // A lone root begins every page from the top; alone it would not be an overview.
         let lone = (pages.children(None).count() == 1).then_some(0);
         let mut branches = VecDeque::from([(lone, None)]);
         while let Some((root, up)) = branches.pop_front() {
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_few_middling_branches_stand_beside_each_other() {
-        // A root with five children, each with ten nodes below: no part of them alone would be an overview.
+        // A root with five children, each with ten nodes below: a part of them alone would not be an overview.
         let parents: Vec<Option<usize>> = [None]
             .into_iter()
             .chain((0..5).flat_map(|branch| [Some(0)].into_iter().chain(vec![Some(1 + branch * 11); 10])))

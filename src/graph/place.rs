@@ -3,9 +3,8 @@
 //! The columns are given by the depth; what is computed here is the height at which each card stands in its column.
 //! It is the algorithm of Buchheim, Jünger and Leipert (2002): subtrees are placed from the bottom of the tree up,
 //! each pushed against the contour of those above it, and the contours are kept as threads through the leaves.
-//! It holds that cards in one column stand in the order of their parents, at least a gap apart, and that a parent
-//! stands in the middle between its first and its last child. Nothing here recurses: a chain may be as deep as it
-//! likes.
+//! Cards in one column stand in the order of their parents, at least a gap apart; a parent stands in the middle
+//! between its first and its last child. Nothing here recurses, so a chain may be of any depth.
 
 use std::ops::Range;
 
@@ -23,7 +22,7 @@ pub(super) struct Gaps {
 pub(super) fn tops(parents: &[Option<usize>], heights: &[f64], gaps: Gaps) -> Vec<f64> {
     let mut tidy = Tidy::new(parents, heights, gaps);
     // Backwards through the preorder, every subtree is finished before its parent needs it; the root of the roots,
-    // which no one sees, comes last.
+    // which is not drawn, comes last.
     for node in (0..parents.len()).rev().chain([parents.len()]) {
         tidy.arrange_children(node);
     }

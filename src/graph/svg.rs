@@ -10,7 +10,7 @@ mod sign;
 
 use std::fmt::Write as _;
 
-use super::draw::{self, Pen, Place};
+use super::draw::{self, Bounds, Pen};
 use super::pages::{Item, Page, Pages};
 use super::palette;
 use super::place::{self, Gaps};
@@ -27,7 +27,7 @@ pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 /// What the picture is to be.
 #[derive(Clone, Copy, Default)]
 pub struct SvgOptions<'a> {
-    /// Where a card leads to; without it the cards are no links.
+    /// Where a card leads to; without it the cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
     /// Where a node's card is on another page, which is given by its number: the way into a branch that was cut
     /// off, and back. Without it there are no such links.
@@ -125,7 +125,7 @@ const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &qu
 /// All cards with their places.
 struct Scene<'i> {
     cards: Vec<Card<'i>>,
-    places: Vec<Place>,
+    places: Vec<Bounds>,
     width: f64,
     height: f64,
 }
@@ -157,10 +157,10 @@ impl<'i> Scene<'i> {
             width = width.max(legend::LEAST_WIDTH);
             head = legend::height(ruleset, width);
         }
-        let places: Vec<Place> = cards
+        let places: Vec<Bounds> = cards
             .iter()
             .zip(tops.iter().zip(&heights))
-            .map(|(card, (top, height))| Place {
+            .map(|(card, (top, height))| Bounds {
                 x: left + column(card),
                 y: head + MARGIN + top,
                 width: WIDTH,
@@ -265,13 +265,13 @@ impl Writer<'_> {
         self.button(
             &href(up, root),
             &format!("Back to {whither}"),
-            Place { x: MARGIN, y: middle - BUTTON / 2.0, width: BUTTON + 6.0, height: BUTTON },
+            Bounds { x: MARGIN, y: middle - BUTTON / 2.0, width: BUTTON + 6.0, height: BUTTON },
             "",
             "m4-4-4 4 4 4m-4-4h10",
         );
     }
 
-    fn button(&mut self, href: &str, title: &str, place: Place, text: &str, arrow: &str) {
+    fn button(&mut self, href: &str, title: &str, place: Bounds, text: &str, arrow: &str) {
         let _ = write!(
             self.out,
             "<a class=\"more\" href=\"{}\"><title>{}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" width=\"{}\" \
@@ -332,7 +332,7 @@ impl Pen for Writer<'_> {
         self.out.push_str("/>\n");
     }
 
-    fn card(&mut self, card: usize, place: Place) {
+    fn card(&mut self, card: usize, place: Bounds) {
         let card = &self.scene.cards[card];
         let item = &card.item;
         let id = &item.node.id;
@@ -419,7 +419,7 @@ impl Pen for Writer<'_> {
         let _ = writeln!(out, "</{tag}>");
         if let (Some(next), Some(href)) = (card.continued, self.options.page_href) {
             let below = item.below;
-            let place = Place {
+            let place = Bounds {
                 x: x + BAR + 5.0,
                 y: y + place.height - BUTTON - 5.0,
                 width: place.width - BAR - 10.0,

@@ -50,7 +50,7 @@ enum Extent {
 fn plain(events: &[parse::Located<'_>], max_chars: usize, extent: Extent) -> String {
     let mut text = String::new();
     let (mut block, mut footnotes, mut heading) = (false, 0_usize, 0);
-    // Something was left out here: what follows is no continuation of what stands.
+    // Something was left out here: what follows does not continue the text before.
     let mut gap = false;
     for (event, _) in events {
         // Four bytes a character at most, and some to see that there is more. White space is folded later, and a

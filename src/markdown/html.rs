@@ -98,12 +98,12 @@ enum Open {
     Paragraph,
     Code,
     Table,
-    Link(Target),
+    Link(OpenLink),
     Footnote(usize),
 }
 
 /// A link whose text is being written.
-struct Target {
+struct OpenLink {
     element: Option<&'static str>,
     from: usize,
     /// What to show when there is no text.
@@ -517,7 +517,7 @@ impl Writer {
         let nested = self.links > 0;
         let href = if nested { None } else { self.href(kind, dest, image) };
         let shown = href.is_none() && !nested && is_relative_path(dest);
-        let mut target = Target {
+        let mut target = OpenLink {
             element: None,
             from: 0,
             instead: if image { "image".to_owned() } else { href.clone().unwrap_or_default() },
@@ -547,7 +547,7 @@ impl Writer {
         Open::Link(target)
     }
 
-    fn end_link(&mut self, target: Target) {
+    fn end_link(&mut self, target: OpenLink) {
         self.links -= 1;
         // An image holds no further image or link, so it is the one that ends.
         self.images = 0;

@@ -6,7 +6,7 @@ use crate::text::{escape, is_hidden};
 use ammonia::Url;
 use linkify::{LinkFinder, LinkKind};
 
-/// An address longer than this is no link; browsers and servers stop near it as well.
+/// A longer address is not made a link; browsers and servers have limits near it, too.
 const MAX_URL_BYTES: usize = 4096;
 
 /// linkify starts over at every `://`, so a run without a space costs their number times its length.

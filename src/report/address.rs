@@ -1,4 +1,4 @@
-//! Where a site will stand, for what needs whole addresses: feed, previews, canonical links.
+//! The address at which a site will stand, for what needs absolute URLs: feed, previews, canonical links.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
-/// Why a text is no base URL.
+/// Why a base URL is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: give the address of the folder that the site will stand in, like https://example.org/reports/")]
 pub struct BaseUrlError(&'static str);

@@ -1,4 +1,4 @@
-//! `compare.html`: what lies between two commits of one investigation, read from the two states alone.
+//! `compare.html`: what changed between two commits of one investigation, computed from the two states.
 //!
 //! 1. [`Comparison`] names the state before, and how the two commits stand to each other.
 //! 2. [`view`] sorts the nodes: added, committed, reclassified, changed in other fields, gone. A node stands in each
@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::Input;
+use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView};
@@ -42,7 +42,7 @@ pub(super) struct CompareView {
     pub relation: &'static str,
     /// Commits from one to the other, along first parents, where the one before is among them.
     pub commits: Option<usize>,
-    /// Nodes that became an answer or none, or that are verified or no longer so.
+    /// Nodes that became an answer or stopped being one, or whose verification changed.
     pub answers: Vec<AnswerChange>,
     /// Proposed since, and still pending.
     pub proposed: Vec<Shared<Card>>,
@@ -96,7 +96,7 @@ pub(super) struct AnswerChange {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Committed {
     pub card: Shared<Card>,
-    /// Whether it stood before as a proposal.
+    /// Whether it was a proposal before.
     pub was_proposed: bool,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Reclassified {
     pub steps: Vec<Change>,
 }
 
-/// A node with other differences, and those.
+/// A node with other differences.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changed {
     pub card: Shared<Card>,
@@ -142,10 +142,10 @@ pub(super) struct Field {
 }
 
 /// The page of an input and the state that it is compared with; `report` is that of the input.
-pub(super) fn view(input: &Input, report: &Report, comparison: &Comparison) -> CompareView {
+pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison) -> CompareView {
     let before = &comparison.before;
     let after = &input.snapshot;
-    let earlier = Report::of(&Input { snapshot: before.clone(), history: Vec::new(), rev: None });
+    let earlier = Report::of(&ReportInput { snapshot: before.clone(), history: Vec::new(), rev: None });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));
     let [from, to] = &comparison.names;
@@ -303,7 +303,7 @@ fn gone(node: &Node, new: &Investigation, cards: &Cards<'_>) -> Option<Gone> {
     Some(Gone { card: cards.get(&node.id)?.clone(), was_committed: !node.is_pending() })
 }
 
-/// A change of state by calls: what was there before is still there, and more came.
+/// A change of state by calls: the earlier changes are still there, and later ones follow them.
 fn reclassified(
     card: &Shared<Card>,
     old: &Classification,
@@ -323,7 +323,7 @@ fn reclassified(
     })
 }
 
-/// What differs in two results of one node, beside steps that came.
+/// The differences between two results of one node, except for added changes of state.
 fn results(old: &Classification, new: &Classification) -> Vec<Field> {
     let lines = |texts: &[String]| texts.join("\n\n");
     let warnings = |result: &Classification| {
@@ -351,7 +351,7 @@ fn results(old: &Classification, new: &Classification) -> Vec<Field> {
     fields
 }
 
-/// A later change of state in one line, with whatever an edit can have touched.
+/// A later change of state in one line, with every field that a manual edit could have changed.
 fn step(change: &Reclassification) -> String {
     let by = match &change.by {
         Author::Agent(agent) => format!(" by {agent}"),

@@ -1,4 +1,4 @@
-//! Two texts side by side: which lines came and went, and which words in them. The one user of similar.
+//! Two texts side by side: which lines were added and removed, and which words in them. The one user of similar.
 //!
 //! [`difference`] gives data for the macro `difference` of the templates. It has no clock, so that the same texts yield
 //! the same bytes; what would take long is shown in less detail instead: lines as a whole, without their words.
@@ -12,7 +12,7 @@ const CONTEXT: usize = 2;
 const MOST_WORDS: usize = 4_000;
 /// Lines of both texts together; longer ones are shown one after the other.
 const MOST_LINES: usize = 40_000;
-/// Of a hundred bytes of a changed passage, those that must be the same for its words to be marked: with fewer, it is
+/// The percentage of a changed passage's bytes that must be the same for its words to be marked: with fewer, it is
 /// another text rather than a changed one.
 const LEAST_ALIKE: usize = 35;
 
@@ -21,9 +21,9 @@ const LEAST_ALIKE: usize = 35;
 pub(super) struct Difference {
     /// The changed passages, with some lines around them.
     pub passages: Vec<Passage>,
-    /// Lines that came.
+    /// Added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Removed lines.
     pub removed: usize,
 }
 
@@ -110,7 +110,7 @@ impl Line {
     }
 }
 
-/// Lines in place of others: first what went, then what came, with the words that differ marked.
+/// Replaced lines: first the removed ones, then the added ones, with the words that differ marked.
 fn replaced(gone: &[&str], come: &[&str]) -> Vec<Line> {
     let whole =
         |kind, lines: &[&str]| -> Vec<Line> { lines.iter().map(|line| Line::whole(kind, line)).collect() };

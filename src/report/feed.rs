@@ -1,12 +1,12 @@
 //! `feed.xml`: an Atom feed (RFC 4287) of the investigations that ended.
 //!
 //! The id of an entry is that of its investigation, so it stays when the site moves; ended again after a reopening,
-//! the entry is updated. Whatever a stranger wrote is plain text in it.
+//! the entry is updated. Texts of others stand in it as plain text.
 
 use std::fmt::Write as _;
 
 use super::address::BaseUrl;
-use super::sites::Entry;
+use super::sites::SiteEntry;
 use crate::text::escape;
 
 /// The file.
@@ -17,8 +17,8 @@ pub(super) const TITLE: &str = "Ended investigations";
 const LONGEST: usize = 100;
 
 /// The feed of these investigations.
-pub(super) fn feed(entries: &[Entry], base: &BaseUrl, generator: &str) -> Vec<u8> {
-    let mut ended: Vec<(&str, &Entry)> =
+pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Vec<u8> {
+    let mut ended: Vec<(&str, &SiteEntry)> =
         entries.iter().filter_map(|entry| Some((entry.ended_at.as_ref()?.iso.as_str(), entry))).collect();
     ended.sort_by(|a, b| (b.0, &b.1.id).cmp(&(a.0, &a.1.id)));
     ended.truncate(LONGEST);

@@ -1,7 +1,7 @@
 //! The commits for people: what each changed, and where the changed nodes are.
 //!
-//! What stood in a node before a commit is what the commit before it left: the entries are read from the oldest on,
-//! and no file is read again.
+//! A node is, before a commit, as the commit before that one left it. So the entries are read from the oldest on, and
+//! each file is read once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Input;
+use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::Shared;
@@ -26,7 +26,7 @@ const MOST_FILES: usize = 12;
 /// All commits, newest first.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    entries: Vec<Entry>,
+    entries: Vec<CommitEntry>,
     by_node: HashMap<NodeId, Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct History {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct HistoryPage<'a> {
     /// Newest first.
-    pub entries: &'a [Entry],
+    pub entries: &'a [CommitEntry],
     /// Of all pages together.
     pub commit_count: usize,
     /// From 1, which has the newest.
@@ -47,7 +47,7 @@ pub(super) struct HistoryPage<'a> {
 
 /// One commit.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Entry {
+pub(super) struct CommitEntry {
     pub commit: String,
     pub short: String,
     pub subject: String,
@@ -117,7 +117,7 @@ pub(super) struct CommitLink {
 }
 
 /// The commits of an input.
-pub(super) fn view(input: &Input, cards: &Cards<'_>) -> History {
+pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, entry) in input.history.iter().enumerate() {
         for node in entry.happenings.iter().filter_map(node_of) {
@@ -128,7 +128,7 @@ pub(super) fn view(input: &Input, cards: &Cards<'_>) -> History {
         }
     }
     let mut known: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<CommitEntry> =
         input.history.iter().rev().map(|entry| commit(entry, cards, &mut known)).collect();
     entries.reverse();
     History { entries, by_node }
@@ -141,7 +141,7 @@ fn page_file(number: usize) -> String {
 
 impl History {
     /// The commit that was read; `None` where none was.
-    pub(super) fn newest(&self) -> Option<&Entry> {
+    pub(super) fn newest(&self) -> Option<&CommitEntry> {
         self.entries.first()
     }
 
@@ -215,7 +215,7 @@ fn commit<'h>(
     entry: &'h HistoryEntry,
     cards: &Cards<'_>,
     known: &mut HashMap<&'h NodeId, &'h Arc<Node>>,
-) -> Entry {
+) -> CommitEntry {
     let commit = entry.commit.to_string();
     let happenings: Vec<HappeningView> =
         entry.happenings.iter().map(|happening| view_of(happening, cards, known)).collect();
@@ -230,7 +230,7 @@ fn commit<'h>(
     let more_files = files.len().saturating_sub(MOST_FILES);
     files.truncate(MOST_FILES);
     let trailer = |(key, value): (&str, &str)| Trailer { key: key.to_owned(), value: value.to_owned() };
-    Entry {
+    CommitEntry {
         short: commit.chars().take(SHORT).collect(),
         commit,
         subject: match entry.subject().trim() {
@@ -250,7 +250,7 @@ fn commit<'h>(
     }
 }
 
-/// What a commit changed beside the nodes. A start and an end write files of their own, which their verbs stand for.
+/// The other files that a commit changed, except for those that every start and every end writes.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
     let whole = |happening: &Happening| node_of(happening).is_none();
     if entry.happenings.iter().any(whole) {

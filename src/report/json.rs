@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::history::{node_of, verb_of};
 use super::references::Reference;
-use super::{Input, ReportError};
+use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Author, Investigation, Node, NodeId};
@@ -14,7 +14,11 @@ use crate::ruleset::{EffectiveRules, Role};
 const VERSION: u32 = 1;
 
 /// The file of an input; `path` is where it will stand.
-pub(super) fn file(input: &Input, references: &[Reference], path: &str) -> Result<Vec<u8>, ReportError> {
+pub(super) fn file(
+    input: &ReportInput,
+    references: &[Reference],
+    path: &str,
+) -> Result<Vec<u8>, ReportError> {
     let mut bytes = serde_json::to_vec_pretty(&document(input, references))
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     bytes.push(b'\n');
@@ -162,7 +166,7 @@ struct ChangeOf {
     node: Option<String>,
 }
 
-fn document(input: &Input, references: &[Reference]) -> Document {
+fn document(input: &ReportInput, references: &[Reference]) -> Document {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules =

@@ -2,7 +2,7 @@
 //!
 //! # How
 //!
-//! 1. `texts` reads what each node says, once; `model` turns each [`Input`] into typed data for the pages; `references`
+//! 1. `texts` reads what each node says, once; `model` turns each [`ReportInput`] into typed data for the pages; `references`
 //!    what it cites, `history` what its commits did, `json` what `investigation.json` holds, `search` what a search
 //!    looks through.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
@@ -15,7 +15,7 @@
 //! # Guarantees
 //!
 //! - The same input yields the same bytes: no clock, no path of the machine, no order of a hash map.
-//! - Every text of a stranger's is escaped where it is printed. What goes in unescaped has the type `SafeHtml`, which
+//! - Every text that others wrote is escaped where it is printed. Unescaped text has the type `SafeHtml`, which
 //!   only Markdown that went through [`crate::markdown`] and drawings of [`crate::graph`] ever become.
 //! - Every link inside the site is relative, and nothing is loaded from elsewhere; each page's
 //!   Content-Security-Policy says so too.
@@ -55,12 +55,12 @@ use crate::store::{HistoryEntry, Snapshot};
 
 /// What the report of one investigation is made of.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub struct ReportInput {
     /// Its state at one commit.
     pub snapshot: Snapshot,
     /// The commits that led there, newest first.
     pub history: Vec<HistoryEntry>,
-    /// The revision, where another one than the newest was asked for; every page says so then.
+    /// The revision that was asked for, if it is not the newest; every page then says so.
     pub rev: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct Input {
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// The investigations.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<ReportInput>,
     /// Those that could not be read: the index names them.
     pub unreadable: Vec<Unreadable>,
     /// What the investigation, if it is only one, is compared with.
@@ -95,8 +95,8 @@ pub struct Options {
     pub template: Option<PathBuf>,
     /// Where the site will stand, if that is known: for a feed and for links that must be whole.
     pub base_url: Option<BaseUrl>,
-    /// For pages that are served while the investigation grows: what stands for the state that they show. Such pages
-    /// ask their server for another one, and no page elsewhere does.
+    /// For served pages only: an identifier of the state that they show. Such pages ask their server whether there is
+    /// another one.
     pub live: Option<String>,
     /// Name and version of the program, for the foot of each page.
     pub generator: String,
@@ -122,7 +122,7 @@ pub enum ReportError {
     /// Two inputs are one investigation.
     #[error("the investigation {0} was given twice: give each one once")]
     Twice(SessionId),
-    /// A file of the site that has no place in a folder.
+    /// A path that can't be a file of the site.
     #[error("`{path}` can't be a file of the site: {reason}")]
     BadPath {
         /// The path in the site.

@@ -15,7 +15,7 @@ use crate::ruleset::{EffectiveRules, Role, Ruleset};
 
 /// Cards that fit a picture.
 const FITS_A_PICTURE: usize = 150;
-/// Cards that fit the picture on the first page, which is no place for a wall.
+/// Cards that fit the picture on the first page.
 const FITS_A_PAGE: usize = 40;
 /// Ways to verified answers that are offered above a picture.
 const MOST_ANSWERS: usize = 6;
@@ -37,15 +37,15 @@ pub(super) struct Drawing {
 pub(super) struct PicturePage {
     drawing: Drawing,
     /// The branch's root; absent for the whole.
-    root: Option<Place>,
+    root: Option<GraphLink>,
     /// Which part of how many; absent where there is one.
     part: Option<(usize, usize)>,
     /// The way from the whole graph to the picture that this one was cut off.
-    above: Vec<Place>,
-    before: Option<Place>,
-    after: Option<Place>,
+    above: Vec<GraphLink>,
+    before: Option<GraphLink>,
+    after: Option<GraphLink>,
     /// Where the verified answers are.
-    answers: Vec<Place>,
+    answers: Vec<GraphLink>,
     more_answers: usize,
     /// The picture as a file, in the investigation's folder.
     file: String,
@@ -57,7 +57,7 @@ pub(super) struct PicturePage {
 
 /// A card on one of the pictures.
 #[derive(Clone, Debug, Serialize)]
-struct Place {
+struct GraphLink {
     label: String,
     title: String,
     /// In the investigation's folder.
@@ -170,13 +170,13 @@ impl PageModels<'_, '_> {
     }
 
     /// A node's card, where it stands below its parent.
-    fn place(&self, id: &NodeId) -> Place {
+    fn place(&self, id: &NodeId) -> GraphLink {
         let href = self.places.get(id).cloned().unwrap_or_default();
-        Place { label: id.to_string(), title: self.title(id), href }
+        GraphLink { label: id.to_string(), title: self.title(id), href }
     }
 
     /// The way to a picture.
-    fn link(&self, number: usize) -> Place {
+    fn link(&self, number: usize) -> GraphLink {
         let page = &self.drawn.all()[number];
         let (label, title) = match &page.root {
             None => ("Whole graph".to_owned(), String::new()),
@@ -186,13 +186,13 @@ impl PageModels<'_, '_> {
             (_, 1) => label,
             (part, of) => format!("{label}, part {part} of {of}"),
         };
-        Place { label, title, href: page_path(self.names, number) }
+        GraphLink { label, title, href: page_path(self.names, number) }
     }
 
     /// The pictures from the whole graph down to the one that this one was cut off.
-    fn above(&self, number: usize) -> Vec<Place> {
+    fn above(&self, number: usize) -> Vec<GraphLink> {
         let up = |number: &usize| self.drawn.all().get(*number).and_then(|page| page.up);
-        let mut above: Vec<Place> =
+        let mut above: Vec<GraphLink> =
             std::iter::successors(up(&number), up).map(|number| self.link(number)).collect();
         above.reverse();
         above
@@ -234,7 +234,7 @@ fn in_short(
 fn name(page: &graph::Page, report: &Report) -> String {
     let stem = match &page.root {
         None => "overview".to_owned(),
-        // As the node's page is named, which no other letter case collides with.
+        // Named like the node's page, whose name is unique on file systems that ignore case, too.
         Some(root) => {
             let href = report.href(root);
             href.trim_start_matches("nodes/").trim_end_matches(".html").to_owned()
@@ -246,7 +246,7 @@ fn name(page: &graph::Page, report: &Report) -> String {
     }
 }
 
-/// The path of a page's page.
+/// The path of the HTML page with that picture.
 fn page_path(names: &[String], page: usize) -> String {
     match names.get(page) {
         Some(name) if page > 0 => format!("graph/{name}.html"),
@@ -261,7 +261,7 @@ fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Er
     for (id, page) in drawn.homes() {
         places[page].1.push(id.as_str());
     }
-    // Ids and paths hold no letter that means anything in a script.
+    // Ids and paths hold no character that has a meaning in a script.
     Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())
 }
 

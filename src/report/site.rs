@@ -9,16 +9,16 @@ use super::feed;
 use super::history::HistoryPage;
 use super::model::{Card, Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
 use super::pictures::{Drawing, PicturePage, Pictures};
-use super::sites::{Entry, SitesView};
-use super::structured::Head;
+use super::sites::{SiteEntry, SitesView};
+use super::structured::PageHead;
 use super::templates::{Shared, Templates};
-use super::{Contents, Input, Progress, ReportError, json, search};
+use super::{Contents, Progress, ReportError, ReportInput, json, search};
 use crate::domain::Investigation;
 use crate::graph;
 use crate::ruleset::schema::{End, VERSION};
 use crate::ruleset::{Role, Ruleset, State};
 
-/// What every page allows itself: its own files, and nothing else. In a `meta` element, so that it holds on
+/// The policy of every page: it may load its own files, and nothing else. In a `meta` element, so that it holds on
 /// `file://` and on hosts that send no such header.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'none'";
@@ -33,7 +33,7 @@ const MOST_PRINTED: usize = 1_000;
 /// # Errors
 ///
 /// As [`build`].
-pub fn site(inputs: &[Input], templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+pub fn site(inputs: &[ReportInput], templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     build(&Contents { inputs: inputs.to_vec(), ..Contents::default() }, templates, &mut |_| {})
 }
 
@@ -84,7 +84,8 @@ pub fn build(
     let sites = SitesView::of(&mut entries, unreadable);
     if several {
         let page = Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
-        let index = SitesPage { site, page, head: Head::index(sites.investigations, base), sites: &sites };
+        let index =
+            SitesPage { site, page, head: PageHead::index(sites.investigations, base), sites: &sites };
         files.insert("index.html".to_owned(), templates.render("sites.html", &index)?);
     }
     if let Some(base) = base {
@@ -123,7 +124,7 @@ struct Page<'a> {
 struct SitesPage<'a> {
     site: Site<'a>,
     page: Page<'a>,
-    head: Head,
+    head: PageHead,
     sites: &'a SitesView<'a>,
 }
 
@@ -132,7 +133,7 @@ struct SitesPage<'a> {
 struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
     page: Page<'a>,
-    head: Head,
+    head: PageHead,
     investigation: &'a Shared<Header>,
     #[serde(flatten)]
     content: T,
@@ -205,14 +206,14 @@ struct CompareContent<'a> {
 
 /// The pages of one investigation, with `folder` (empty, or ending in `/`) before their paths.
 fn pages(
-    input: &Input,
+    input: &ReportInput,
     folder: &str,
     comparison: Option<&Comparison>,
     site: Site<'_>,
     templates: &Templates,
     progress: &mut dyn FnMut(usize, usize),
     files: &mut BTreeMap<String, Vec<u8>>,
-) -> Result<Entry, ReportError> {
+) -> Result<SiteEntry, ReportError> {
     let report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let fallback;
@@ -234,9 +235,9 @@ fn pages(
     let base = templates.options().base_url.as_ref();
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
-            Content::Overview(_) => Head::overview(&report, base, folder),
-            Content::Node(content) => Head::node(&report.header, content.node, base, folder),
-            _ => Head::plain(&report.header, base, &format!("{folder}{path}")),
+            Content::Overview(_) => PageHead::overview(&report, base, folder),
+            Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
+            _ => PageHead::plain(&report.header, base, &format!("{folder}{path}")),
         };
         templates
             .render(template, &InvestigationPage { site, page, head, investigation: &report.header, content })
@@ -302,10 +303,10 @@ fn pages(
         put("ruleset.yaml", file.text.clone().into_bytes());
     }
     progress(report.nodes.len(), report.nodes.len());
-    Ok(Entry::of(input, &report, folder))
+    Ok(SiteEntry::of(input, &report, folder))
 }
 
-/// The investigation as one document. A very large one has there what the answers rest on, and the rest by title.
+/// The investigation as one document. Of a very large one, it has in full only the nodes that the answers rest on.
 fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a> {
     let all = report.nodes.len() <= MOST_PRINTED;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
@@ -350,7 +351,7 @@ enum Content<'a> {
     Compare(CompareContent<'a>),
 }
 
-/// A ruleset that knows only the names of the states, so that a tree can be drawn whose rules can't be read.
+/// A ruleset with nothing but the names of the states: for drawing a tree whose own ruleset can't be read.
 fn states_alone(investigation: &Investigation) -> Ruleset {
     let names: BTreeSet<_> = investigation.committed().map(|(_, state)| state).collect();
     let state = |name: &crate::domain::StateName| State {

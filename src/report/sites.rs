@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Input;
+use super::ReportInput;
 use super::model::{Report, Time};
 use crate::domain::Happening;
 use crate::markdown;
@@ -23,14 +23,14 @@ pub struct Unreadable {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct SitesView<'a> {
     /// The newest first.
-    pub investigations: &'a [Entry],
+    pub investigations: &'a [SiteEntry],
     pub unreadable: &'a [Unreadable],
     pub counts: Counts,
 }
 
 /// An investigation in a few words.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Entry {
+pub(super) struct SiteEntry {
     pub id: String,
     pub title: String,
     pub query_excerpt: String,
@@ -73,16 +73,16 @@ pub(super) struct Counts {
     pub unanswered: usize,
 }
 
-impl Entry {
+impl SiteEntry {
     /// The entry of an input; `folder` is where its pages stand: empty, or ending in `/`.
-    pub(super) fn of(input: &Input, report: &Report, folder: &str) -> Entry {
+    pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
         let end = input.snapshot.investigation.conclusion();
         let ended_in = input
             .history
             .iter()
             .find(|entry| entry.happenings.iter().any(|happening| matches!(happening, Happening::Ended(_))));
-        Entry {
+        SiteEntry {
             id: header.id.clone(),
             title: header.title.clone(),
             query_excerpt: header.query_excerpt.clone(),
@@ -125,7 +125,7 @@ impl Entry {
 
 impl<'a> SitesView<'a> {
     /// The page of entries, which are put in order.
-    pub(super) fn of(entries: &'a mut [Entry], unreadable: &'a [Unreadable]) -> SitesView<'a> {
+    pub(super) fn of(entries: &'a mut [SiteEntry], unreadable: &'a [Unreadable]) -> SitesView<'a> {
         // Ids sort by time only when this program made them.
         entries.sort_by(|a, b| (&b.started_at.iso, &b.id).cmp(&(&a.started_at.iso, &a.id)));
         let mut counts = Counts::default();

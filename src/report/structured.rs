@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::address::BaseUrl;
 use super::feed;
 use super::model::{Card, Header, NodeView, Report};
-use super::sites::Entry;
+use super::sites::SiteEntry;
 use super::templates::SafeHtml;
 
 /// Answers in the data of a page, at most.
@@ -18,7 +18,7 @@ const MOST_ANSWERS: usize = 50;
 
 /// The head of a page, as far as it is for programs.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Head {
+pub(super) struct PageHead {
     /// The whole address of the page.
     pub canonical: Option<String>,
     /// `article` or `website`, for Open Graph.
@@ -31,10 +31,10 @@ pub(super) struct Head {
     pub modified: Option<String>,
 }
 
-impl Head {
-    /// A page of an investigation that says nothing of its own.
-    pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, path: &str) -> Head {
-        Head {
+impl PageHead {
+    /// A page of an investigation without data of its own.
+    pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, path: &str) -> PageHead {
+        PageHead {
             canonical: base.map(|base| base.of(path)),
             kind: "article",
             data: None,
@@ -44,16 +44,16 @@ impl Head {
     }
 
     /// The first page of an investigation.
-    pub(super) fn overview(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Head {
+    pub(super) fn overview(report: &Report, base: Option<&BaseUrl>, folder: &str) -> PageHead {
         let path = format!("{folder}index.html");
-        let plain = Head::plain(&report.header, base, &path);
-        Head { data: Some(SafeHtml::data(&investigation(report, base, folder))), ..plain }
+        let plain = PageHead::plain(&report.header, base, &path);
+        PageHead { data: Some(SafeHtml::data(&investigation(report, base, folder))), ..plain }
     }
 
     /// The page of a node.
-    pub(super) fn node(header: &Header, node: &NodeView, base: Option<&BaseUrl>, folder: &str) -> Head {
-        let plain = Head::plain(header, base, &format!("{folder}{}", node.card.href));
-        Head {
+    pub(super) fn node(header: &Header, node: &NodeView, base: Option<&BaseUrl>, folder: &str) -> PageHead {
+        let plain = PageHead::plain(header, base, &format!("{folder}{}", node.card.href));
+        PageHead {
             data: Some(SafeHtml::data(&node_data(header, node, base, folder))),
             modified: node.committed_at.as_ref().map(|at| at.iso.clone()),
             ..plain
@@ -61,19 +61,19 @@ impl Head {
     }
 
     /// The index above several investigations.
-    pub(super) fn index(entries: &[Entry], base: Option<&BaseUrl>) -> Head {
+    pub(super) fn index(entries: &[SiteEntry], base: Option<&BaseUrl>) -> PageHead {
         let mut data = object("CollectionPage");
         data.insert("name".into(), "Investigations".into());
         put(&mut data, "url", base.map(BaseUrl::folder));
         let mut list = object("ItemList");
         list.insert("numberOfItems".into(), entries.len().into());
         data.insert("mainEntity".into(), list.into());
-        Head {
+        PageHead {
             canonical: base.map(|base| base.folder().to_owned()),
             kind: "website",
             data: Some(SafeHtml::data(&in_context(data))),
             feed: base.map(|_| feed::TITLE),
-            ..Head::default()
+            ..PageHead::default()
         }
     }
 }

@@ -27,7 +27,7 @@ const FUEL: u64 = 100_000_000;
 const LARGEST: u64 = 16 << 20;
 /// Folders inside of each other in a user's template.
 const DEEPEST: usize = 8;
-/// For people who write templates; no part of a site.
+/// The guide for people who write templates; it is not part of a site.
 const GUIDE: &str = "README.md";
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/site-template");
@@ -109,7 +109,7 @@ impl Templates {
         files.into_iter()
     }
 
-    /// What every page is to know.
+    /// The options that the set was loaded with.
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
@@ -383,7 +383,7 @@ fn read_folder(
         let Ok(name) = entry.file_name().into_string() else {
             return Err(refuse(&path, "its name is not UTF-8"));
         };
-        // Folders of version control and of the desktop are no part of a template.
+        // Folders of version control and of the desktop do not belong to a template.
         if name.starts_with('.') {
             continue;
         }

@@ -373,7 +373,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     }
     // Each template prints the names that it is given, as a template of a user's would see them.
     const KEYS: &str = "{% macro keys(name, value) %}{% if value %}@{{ name }}{% for key in value %} {{ key }}{% endfor %};\
-        {% endif %}{% endmacro %}{{ keys('Site', site) }}{{ keys('Page', page) }}{{ keys('Head', head) }}{% if investigation is defined %}\
+        {% endif %}{% endmacro %}{{ keys('Site', site) }}{{ keys('Page', page) }}{{ keys('PageHead', head) }}{% if investigation is defined %}\
         {{ keys('Header', investigation) }}{{ keys('AsOf', investigation.as_of) }}\
         {{ keys('Time', investigation.started_at) }}{% endif %}";
     let each = |list: &str, name: &str, inner: &str| {
@@ -413,13 +413,14 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         &format!("{{{{ keys('Difference', item.difference) }}}}{passages}"),
     );
     let entry = each("item.happenings", "HappeningView", &changes) + &each("item.trailers", "Trailer", "");
-    let history = ["{{ keys('HistoryPage', history) }}".to_owned(), each("history.entries", "Entry", &entry)];
+    let history =
+        ["{{ keys('HistoryPage', history) }}".to_owned(), each("history.entries", "CommitEntry", &entry)];
     let judged = [
         "{{ keys('Judged', judged) }}{{ keys('Rules', judged.rules) }}{{ keys('Quality', judged.quality) }}"
             .to_owned(),
         each("judged.rules.states", "StateRule", ""),
     ];
-    let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "Place", "")];
+    let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "GraphLink", "")];
     let sites = [
         "{{ keys('SitesView', sites) }}{{ keys('Counts', sites.counts) }}".to_owned(),
         each("sites.investigations", "SiteEntry", ""),
@@ -452,12 +453,12 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let templates = with_folder(&folder).unwrap();
     let unreadable = vec![Unreadable { name: "broken".into(), reason: "it has no commit".into() }];
-    let comparison = |before: &Input| Comparison {
+    let comparison = |before: &ReportInput| Comparison {
         before: before.snapshot.clone(),
         relation: Relation::Diverged,
         names: ["HEAD~1".to_owned(), "HEAD".to_owned()],
     };
-    let with_rev = |input: Input| Input { rev: Some("HEAD".to_owned()), ..input };
+    let with_rev = |input: ReportInput| ReportInput { rev: Some("HEAD".to_owned()), ..input };
     for contents in [
         Contents {
             inputs: vec![with_rev(edited())],
@@ -517,7 +518,7 @@ fn a_long_history_has_pages_and_every_commit_is_found_on_its_own() {
 
 #[test]
 fn a_report_of_an_earlier_commit_says_so_on_every_page() {
-    let input = Input { rev: Some("v1~2".to_owned()), ..sample() };
+    let input = ReportInput { rev: Some("v1~2".to_owned()), ..sample() };
     for (path, page) in pages(&render(&[input])) {
         assert!(page.contains("A later state may exist.") && page.contains("v1~2"), "{path}");
     }
@@ -741,7 +742,7 @@ fn write_the_samples_where_asked() {
 
 // What the samples are made of
 
-fn render(inputs: &[Input]) -> Files {
+fn render(inputs: &[ReportInput]) -> Files {
     site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap_or_else(|error| match error {
         ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
         error => panic!("{error}"),
@@ -885,7 +886,7 @@ fn hostile(node: &Node, evil: &str) -> Node {
 }
 
 /// The sample, with `text` wherever a stranger can write one.
-fn all_texts(text: &str) -> Input {
+fn all_texts(text: &str) -> ReportInput {
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
     let meta = Meta {
@@ -1084,7 +1085,7 @@ fn sample_nodes() -> Vec<Node> {
     ]
 }
 
-fn sample() -> Input {
+fn sample() -> ReportInput {
     let mut meta = meta(
         1,
         "Why did checkout latency double after the database upgrade?",
@@ -1107,7 +1108,7 @@ fn sample() -> Input {
     input(meta, nodes, Some(conclusion))
 }
 
-fn unfinished() -> Input {
+fn unfinished() -> ReportInput {
     let meta = meta(
         9,
         "Which message queue for the new billing service?",
@@ -1126,7 +1127,7 @@ fn unfinished() -> Input {
 }
 
 /// The sample, with a text changed by hand afterwards.
-fn edited() -> Input {
+fn edited() -> ReportInput {
     let mut input = sample();
     let id: NodeId = "R2.A1".parse().unwrap();
     let mut node = Node::clone(input.snapshot.investigation.node(&id).unwrap());
@@ -1144,11 +1145,11 @@ fn edited() -> Input {
     input
 }
 
-fn empty() -> Input {
+fn empty() -> ReportInput {
     input(meta(5, "Nothing yet", "What is there?"), Vec::new(), None)
 }
 
-fn large(number: usize) -> Input {
+fn large(number: usize) -> ReportInput {
     let mut nodes = vec![node("R1.A", "EXPLORE", "A large one", "x")];
     let findings = sample_nodes()[1].classification.clone().unwrap().findings.repeat(4);
     let letters = "abcdefghijklmnopqrstuvwxyz";
@@ -1178,7 +1179,7 @@ fn large(number: usize) -> Input {
 }
 
 /// An investigation with a history of one commit per round and call.
-fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> Input {
+fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> ReportInput {
     let id = meta.id;
     let mut happenings = vec![(0, vec![Happening::Started], format!("Start {}", meta.title))];
     let rounds: BTreeSet<u32> = nodes.iter().map(|node| node.round()).collect();
@@ -1234,7 +1235,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> I
     history.reverse();
     let (investigation, faults) = Investigation::from_facts(meta, nodes, conclusion);
     assert!(faults.is_empty(), "{faults:?}");
-    Input {
+    ReportInput {
         snapshot: Snapshot {
             path: PathBuf::from(format!("/investigations/{id}")),
             head: commit(number - 1),

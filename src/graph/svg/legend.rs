@@ -24,7 +24,7 @@ enum Mark {
     Line(&'static str, &'static str, &'static str),
 }
 
-struct Entry {
+struct Symbol {
     mark: Mark,
     name: String,
     meaning: String,
@@ -83,8 +83,8 @@ impl Mark {
     }
 }
 
-/// The entries, in rows that are no wider than the picture.
-fn entries(ruleset: &Ruleset, width: f64) -> Vec<Entry> {
+/// The entries, in rows that are at most as wide as the picture.
+fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     let states = ruleset.states.iter().map(|state| {
         let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();
         (Mark::Sign(Some(state.role)), state.name.to_string(), meaning.unwrap_or_default())
@@ -108,7 +108,7 @@ fn entries(ruleset: &Ruleset, width: f64) -> Vec<Entry> {
                 x = MARGIN;
                 row += 1;
             }
-            let entry = Entry { mark, name, meaning, x, row };
+            let entry = Symbol { mark, name, meaning, x, row };
             x += taken;
             entry
         })

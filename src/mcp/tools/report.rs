@@ -23,7 +23,7 @@ use super::super::tool::{About, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, Input as ReportInput, Options, Templates};
+use crate::report::{self, Options, ReportInput, Templates};
 use crate::service::{Refusal, Service};
 use crate::store::CommitId;
 use crate::text::{causes, sentence};

@@ -6,7 +6,7 @@ use super::{Overview, Time};
 use crate::decide::standing;
 use crate::markdown;
 use crate::report::texts::CARD_EXCERPT;
-use crate::report::{Input, history};
+use crate::report::{ReportInput, history};
 use crate::ruleset::EffectiveRules;
 
 /// Characters of a question that stand whole at the top of a page.
@@ -57,7 +57,7 @@ pub(in crate::report) struct AsOf {
 }
 
 /// The data of an input.
-pub(super) fn header(input: &Input, overview: &Overview) -> Header {
+pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();

@@ -1,4 +1,4 @@
-//! What the pages of one investigation show: typed data, computed from an [`Input`] and nothing else.
+//! What the pages of one investigation show: typed data, computed from an [`ReportInput`] and nothing else.
 //!
 //! Addresses (`href`) are relative to the investigation's folder; a template puts its page's `root` before them.
 //! Texts of strangers are plain strings, which templates escape; Markdown is [`SafeHtml`].
@@ -25,7 +25,7 @@ pub(super) use overview::Overview;
 pub(super) use references::References;
 pub(super) use tree::OutlineRow;
 
-use super::Input;
+use super::ReportInput;
 use super::history::{self, History};
 use super::references::{self as cited, Reference};
 use super::templates::Shared;
@@ -57,7 +57,7 @@ pub(super) struct Report {
 
 impl Report {
     /// The data of all pages.
-    pub(super) fn of(input: &Input) -> Report {
+    pub(super) fn of(input: &ReportInput) -> Report {
         let investigation = input.snapshot.investigation.as_ref();
         let file = input.snapshot.ruleset.as_ref().ok();
         let rules = file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));

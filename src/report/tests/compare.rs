@@ -3,7 +3,7 @@
 use super::*;
 
 /// The page of what lies between two states of one investigation.
-fn compared(before: &Input, after: &Input, relation: Relation) -> String {
+fn compared(before: &ReportInput, after: &ReportInput, relation: Relation) -> String {
     let comparison = Comparison {
         before: before.snapshot.clone(),
         relation,
@@ -17,7 +17,7 @@ fn compared(before: &Input, after: &Input, relation: Relation) -> String {
 }
 
 /// The input with other nodes: `with` gives what becomes of each.
-fn with_nodes(input: &Input, with: impl FnMut(Node) -> Option<Node>) -> Input {
+fn with_nodes(input: &ReportInput, with: impl FnMut(Node) -> Option<Node>) -> ReportInput {
     let old = input.snapshot.investigation.as_ref();
     let nodes = old.nodes().map(|node| node.as_ref().clone()).filter_map(with).map(Arc::new);
     let (new, faults) = Investigation::from_facts(old.meta().clone(), nodes, old.conclusion().cloned());
@@ -38,7 +38,7 @@ fn only(id: &'static str, change: impl Fn(&mut Node)) -> impl FnMut(Node) -> Opt
 }
 
 /// The sample, as it was before its last reclassification.
-pub(super) fn before_a_reclassification() -> Input {
+pub(super) fn before_a_reclassification() -> ReportInput {
     let last_one_undone = only("R2.A3", |node| {
         node.classification.as_mut().unwrap().reclassified.pop();
     });

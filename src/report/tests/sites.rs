@@ -6,7 +6,7 @@ fn with(options: Options, contents: Contents) -> Files {
     build(&contents, &Templates::load(&options).unwrap(), &mut |_| {}).unwrap()
 }
 
-fn published(inputs: Vec<Input>) -> Files {
+fn published(inputs: Vec<ReportInput>) -> Files {
     let base_url = Some("https://example.org/reports".parse().unwrap());
     with(Options { base_url, ..Options::default() }, Contents { inputs, ..Contents::default() })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tree_of_thoughts::report::{Input, Options, Templates, site};
+use tree_of_thoughts::report::{Options, ReportInput, Templates, site};
 use tree_of_thoughts::store::Store;
 
 use super::judge::faults;
@@ -69,13 +69,13 @@ fn what_comes_through_the_server_gives_sound_sites() {
     assert!(faulty.is_empty(), "{} faults:\n{}", faulty.len(), faulty.join("\n"));
 }
 
-fn input(path: PathBuf) -> Input {
+fn input(path: PathBuf) -> ReportInput {
     let store = Store::new(path.parent().unwrap());
     let snapshot = store.load(&path).unwrap();
     let history = store.history(&snapshot).unwrap();
-    Input { snapshot, history, rev: None }
+    ReportInput { snapshot, history, rev: None }
 }
 
-fn render(inputs: &[Input]) -> BTreeMap<String, Vec<u8>> {
+fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {
     site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap()
 }
