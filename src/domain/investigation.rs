@@ -64,7 +64,7 @@ pub struct Kin {
     pub nodes: Vec<Arc<Node>>,
 }
 
-/// The kin in each round, found when somebody first asks. Investigations share those of rounds that are the same in both,
+/// The kin in each round, computed on first use. Investigations share those of rounds that are the same in both,
 /// with the rounds below them.
 #[derive(Clone, Debug, Default)]
 struct Kinship(BTreeMap<u32, Arc<OnceLock<Vec<Kin>>>>);
@@ -110,7 +110,7 @@ impl Investigation {
         }
     }
 
-    /// The same, where these ids are taken by files that can't be read or have no place in the tree.
+    /// The same, with these ids taken by files that can't be read or have no place in the tree.
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
@@ -257,7 +257,7 @@ impl Investigation {
         })
     }
 
-    /// Forgets the kin of these rounds, which are others by now.
+    /// Forgets the kin of these rounds, which have changed.
     fn forget_kin(&mut self, rounds: impl IntoIterator<Item = u32>) {
         for round in rounds {
             match self.rounds.contains_key(&round) {

@@ -26,30 +26,15 @@
 //! # Why folders in the round
 //!
 //! A commit writes each folder on the way to a changed file anew: its list of names and ids, of which the ids (20 bytes
-//! each) do not compress: 27 bytes for each file beside the changed one. So what a commit costs follows the size of the
-//! folders that it touches. With all of a round in one folder, a commit of three files of 3 KB writes 6.8 KB of objects
-//! where rounds have 11 nodes, and 32 KB where they have 1,000: 4.7 times the bytes.
+//! each) do not compress. So what a commit costs follows the size of the folders that it touches. With all of a round
+//! in one folder, a commit writes several times the bytes in a large round than in a small one. With folders it hardly
+//! grows: `tests/README.md` has the figures.
 //!
-//! With folders, by `cargo bench --bench store`, in investigations whose rounds get three times as large each until they
-//! have 1,000 nodes (`SHAPE=wide`: in which all rounds after the first are as large as the last), bytes of objects:
-//!
-//! | nodes | tripling | wide |
-//! |---|---|---|
-//! | 10 | 6,357 | 6,357 |
-//! | 100 | 6,663 | 6,647 |
-//! | 1,000 | 7,279 | 9,071 |
-//! | 10,000 | 8,279 | 9,258 |
-//!
-//! So at 10,000 it is 1.24 and 1.39 times the bytes at 100.
-//!
-//! Which pieces are best depends on how the tree of thoughts grew, of which the id says nothing. Investigations were made
-//! up, of 10,000 nodes with ids as `tot_next` gives them, in rounds of up to 500 or 1,000, that grow by 1.5, 3, 6 or 30
-//! times a round, or have all their breadth below the root; and commits in each round of each were added up, for some
-//! twenty layouts. Folders by four characters or by two segments (`A1`) fail where the root has many children (`A123`);
-//! one level of folders where a round grows slowly; folders by ancestry alone, without the round, cost more everywhere, and
-//! time for their many small trees. Pieces that get longer are close to the best of all in each shape, with a depth that
-//! grows with the logarithm of the id's length. Ten thousand children of one node are the extreme: their folders
-//! make that commit 2.4 times as large instead of 37 times.
+//! Which pieces are best depends on how the tree of thoughts grew, of which the id says nothing. Some twenty layouts were
+//! compared on made-up investigations of different shapes. Folders by four characters or by two segments (`A1`) fail where
+//! the root has many children (`A123`); one level of folders fails where a round grows slowly; folders by ancestry alone,
+//! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
+//! best of all in each shape, with a depth that grows with the logarithm of the id's length.
 
 use crate::domain::NodeId;
 

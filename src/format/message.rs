@@ -1,7 +1,7 @@
 //! Commit messages, made to be read in `git log`: a subject that says what happened, a body with titles, reasons and
 //! warnings, and trailers in git's own form.
 //!
-//! Text from strangers can't pass for a trailer: each piece stands on one line behind its node's id, and the trailers
+//! Text of others can't pass for a trailer: each piece stands on one line behind its node's id, and the trailers
 //! are the last paragraph.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::text::{counted, one_line, shorten, visible};
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
 
-/// The warning that a call may draw that writes no node's result: it is kept in the message alone.
+/// The one warning about a call that writes no result of a node: only the message keeps it.
 const UNFILED: Code = Code::SecretSuspected;
 
 /// The message of the first commit.
@@ -192,7 +192,7 @@ fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
-/// Warnings that stand for themselves.
+/// Warnings that are not about a node.
 fn noted(warnings: &[Diagnostic]) -> String {
     warnings
         .iter()

@@ -36,7 +36,7 @@ pub struct FileChange {
 ///
 /// # Errors
 ///
-/// None of this program's values fails to be written; the error is there so that nothing can panic.
+/// Not with values of this program; the error exists so that nothing can panic.
 pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     let mut files: Vec<FileChange> = Vec::new();
     for change in event.changes() {

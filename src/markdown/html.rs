@@ -1,4 +1,4 @@
-//! Events to HTML: the first fence, which bounds what the second has to parse.
+//! Events to HTML: the first filter, which bounds what the second one (`sanitize`) has to parse.
 
 use std::{
     collections::{HashMap, HashSet},

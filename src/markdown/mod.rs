@@ -26,8 +26,8 @@
 //!
 //! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
 //!    bare URLs.
-//! 2. `reference` reads mentions from them; `html` filters and writes them, `sanitize` is the second fence
-//!    behind that (ammonia, with an explicit list); `excerpt` keeps the text.
+//! 2. `reference` reads mentions from them; `html` filters and writes them, `sanitize` filters the
+//!    result again (ammonia, with an explicit list); `excerpt` keeps the text.
 
 mod excerpt;
 mod html;
