@@ -135,11 +135,7 @@ fn cut_lists(reply: &mut Value, limit: usize) {
 /// Cuts the ends of long texts.
 fn cut_texts(value: &mut Value) {
     match value {
-        Value::String(text) => {
-            if text.len() > TEXT {
-                *text = shorten(text, TEXT);
-            }
-        }
+        Value::String(text) => *text = shorten(text, TEXT),
         Value::Array(entries) => entries.iter_mut().for_each(cut_texts),
         Value::Object(fields) => {
             for (name, value) in fields.iter_mut() {
