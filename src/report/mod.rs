@@ -20,6 +20,16 @@
 //! - Every link inside the site is relative, and nothing is loaded from elsewhere; each page's
 //!   Content-Security-Policy says so too.
 //! - [`write`](write()) removes only what an earlier run wrote.
+//!
+//! # To add a page
+//!
+//! 1. `src/report/model/references.rs` is a small one to begin from: the typed data of its page.
+//! 2. `src/report/model/mod.rs`: the module, and the data in `Report`.
+//! 3. `site-template/references.html`: the template.
+//! 4. `src/report/site.rs`: what the template is given, and the page with its path and its title.
+//! 5. `site-template/base.html`: the link that every page has to it.
+//! 6. `site-template/README.md`: its row, for those who change templates.
+//! 7. `src/report/tests.rs`: what it shows. The tests in a browser find a page by themselves.
 
 mod address;
 mod compare;

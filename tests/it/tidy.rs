@@ -1,6 +1,7 @@
 //! The project's own rules, as far as a machine can hold them.
 
 mod source;
+mod tasks;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,15 @@
 //! The tools, one file each: the documented input, the reply, and the handler.
+//!
+//! # To add a tool
+//!
+//! 1. `src/mcp/tools/list.rs` is a small one to begin from: copy it, and write its input, its reply, what an agent reads of
+//!    it, and the handler. What the person's command could also do goes into [`crate::service`].
+//! 2. `src/mcp/tools/mod.rs`: the module, its place in [`all`], and a word about it in [`INSTRUCTIONS`].
+//! 3. `tests/it/mcp/tools.rs`: its place in the order of the work, and whether it only reads.
+//! 4. `tests/it/mcp/budget.rs`: that its reply is small, however large the investigation.
+//! 5. `tests/it/fuzz.rs`: its input, fed with anything.
+//! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
+//! 7. `README.md`: its row among the tools.
 
 mod commit;
 mod end;

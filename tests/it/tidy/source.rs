@@ -201,6 +201,15 @@ impl Source {
         self.module.len() >= wanted.len() && self.module.iter().zip(wanted).all(|(own, wanted)| own == wanted)
     }
 
+    /// Whether the code names that, or has it in a string.
+    pub fn names(&self, text: &str) -> bool {
+        self.tokens.iter().any(|token| match token.kind {
+            Kind::Word => token.text == text,
+            Kind::Literal => token.text.contains(text),
+            Kind::Mark | Kind::Comment => false,
+        })
+    }
+
     /// Whether this is the module of that name in another file's.
     pub fn is_child(&self, name: &str, parent: &Source) -> bool {
         self.module.split_last().is_some_and(|(own, above)| own == name && above == parent.module)

@@ -1,0 +1,95 @@
+//! What a newcomer does first stands in the docs of the module where it begins, with the files to touch. The lists are
+//! kept true by an example of each: the files of what is there already.
+
+use std::path::Path;
+
+use super::quoted;
+use super::source::sources;
+
+struct Task {
+    /// Where the list stands.
+    file: &'static str,
+    heading: &'static str,
+    /// By what the files of the example are known. Every file of the library and of the templates that has it in its
+    /// code is in the list.
+    example: &'static str,
+    /// Files that only speak of the example, or use it.
+    beside: &'static [&'static str],
+}
+
+const TASKS: [Task; 3] = [
+    Task {
+        file: "src/mcp/tools/mod.rs",
+        heading: "To add a tool",
+        example: "tot_list",
+        // An error tells agents to call it.
+        beside: &["src/service/mod.rs"],
+    },
+    Task {
+        file: "src/report/mod.rs",
+        heading: "To add a page",
+        example: "references.html",
+        // They link to it.
+        beside: &["src/report/model/node.rs", "site-template/overview.html"],
+    },
+    Task {
+        file: "src/domain/node.rs",
+        heading: "To add a stored field of a node",
+        example: "verification_method",
+        // A rule asks for it.
+        beside: &["src/decide/confirm.rs"],
+    },
+];
+
+fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The files that the list of a task names.
+fn named(task: &Task) -> Vec<String> {
+    let text = read(task.file);
+    let list = text.split(&format!("//! # {}\n", task.heading)).nth(1);
+    let list = list.unwrap_or_else(|| panic!("{} does not say: {}", task.file, task.heading));
+    let lines = list.lines().map_while(|line| line.strip_prefix("//!"));
+    let section: String = lines.take_while(|line| !line.starts_with(" # ")).collect();
+    let files: Vec<String> =
+        quoted(&section).into_iter().filter(|name| name.contains('/') || name == "README.md").collect();
+    assert!(files.len() > 3, "{}: {files:?}", task.heading);
+    files
+}
+
+#[test]
+fn the_lists_of_a_newcomer_name_what_is_there() {
+    for task in &TASKS {
+        for file in named(task) {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
+            assert!(path.is_file(), "{}, {}: there is no {file}", task.file, task.heading);
+        }
+    }
+}
+
+#[test]
+fn the_lists_of_a_newcomer_are_complete() {
+    for task in &TASKS {
+        let named = named(task);
+        let code =
+            sources().iter().filter(|source| source.names(task.example)).map(|source| source.name.clone());
+        let templates = super::files("site-template", &["html", "css", "js", "md"]);
+        let templates = templates.iter().filter(|(_, text)| text.contains(task.example));
+        let found: Vec<String> = code.chain(templates.map(|(path, _)| super::name(path))).collect();
+        assert!(found.len() > 1, "nothing has {}", task.example);
+        for file in &found {
+            let is_known = named.contains(file) || task.beside.contains(&file.as_str());
+            assert!(is_known, "{}, {}: {file} has {}, too", task.file, task.heading, task.example);
+        }
+        for file in task.beside {
+            assert!(
+                found.iter().any(|found| found == file),
+                "{}: {file} has no {}",
+                task.heading,
+                task.example
+            );
+        }
+    }
+}
