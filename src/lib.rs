@@ -47,8 +47,8 @@
 //! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
-//! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `subtle`: `mcp::http`.
-//! - `axum`: `report::serve`.
+//! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.
+//! - `axum`: `mcp::http`, `report::serve`.
 //! - `schemars`: `mcp` (schemas of tools), `ruleset::schema` (of ruleset files).
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them).

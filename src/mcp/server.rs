@@ -299,6 +299,11 @@ impl Closing {
         self.0.send_replace(true);
     }
 
+    /// Whether it does.
+    pub(super) fn has_begun(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits until it does.
     pub(super) async fn begun(&self) {
         // Fails only without a sender, and we hold one.

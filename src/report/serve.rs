@@ -1,4 +1,4 @@
-//! A site over HTTP, from memory, for the people at this machine. The one user of axum.
+//! A site over HTTP, from memory, for the people at this machine. Beside `mcp::http` the only user of axum.
 //!
 //! # Guarantees
 //!

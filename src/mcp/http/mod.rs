@@ -1,7 +1,7 @@
 //! The server over HTTP, for several clients at once: the protocol's Streamable HTTP at [`PATH`].
 //!
 //! 1. [`serve_http`] listens, takes connections in, and ends them at a signal.
-//! 2. `gate` judges each request before its content is looked at: path, rate, origin, token, number of sessions, size.
+//! 2. `gate` judges each request before its content is looked at: path, origin, rate, token, number of sessions, size.
 //! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which it makes with `initialize` and which ends by
 //!    `DELETE` or after [`Options::idle`]; from 2026-07-28 on each request stands for itself.
 //! 4. The tools are those of [`Server`], on threads of their own.
@@ -28,10 +28,12 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
+use axum::extract::ConnectInfo;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService,
     session::local::{LocalSessionManager, SessionConfig},
@@ -39,6 +41,7 @@ use rmcp::transport::streamable_http_server::{
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
+use tower::Layer;
 
 use super::log::Log;
 use super::server::Server;
@@ -201,6 +204,9 @@ async fn serve_at(
     let gate = Arc::new(Gate::new(service, sessions, options, log.clone()));
 
     let places = Arc::new(places);
+    let routes = Arc::clone(&gate).routes();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(slow).max_buf_size(64 * 1024);
     let connections = GracefulShutdown::new();
     log.listening(&format!("http://{address}{PATH}"));
     tokio::pin!(stop);
@@ -223,18 +229,8 @@ async fn serve_at(
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(slow));
-        let gate = Arc::clone(&gate);
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(slow)
-            .max_buf_size(64 * 1024)
-            .serve_connection(
-                TokioIo::new(Box::pin(stream)),
-                service_fn(move |request| {
-                    let gate = Arc::clone(&gate);
-                    async move { Ok::<_, std::convert::Infallible>(gate.answer(from.ip(), request).await) }
-                }),
-            );
+        let service = TowerToHyperService::new(Extension(ConnectInfo(from)).layer(routes.clone()));
+        let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), service);
         let connection = connections.watch(connection);
         let log = log.clone();
         tokio::spawn(async move {

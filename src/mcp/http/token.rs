@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hyper::HeaderMap;
-use hyper::header::AUTHORIZATION;
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq;
 
 /// The secret. It is never printed.
@@ -85,7 +85,7 @@ impl fmt::Debug for Token {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
+    use axum::http::HeaderValue;
 
     use super::*;
 
