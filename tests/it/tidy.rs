@@ -95,6 +95,12 @@ fn dependencies() -> Vec<String> {
     found
 }
 
+/// What paths into a library begin with.
+fn root_of(library: &str) -> String {
+    // The one library whose package has another name.
+    if library == "layout-rs" { "layout".to_owned() } else { library.replace('-', "_") }
+}
+
 #[test]
 fn each_library_stands_behind_the_wall_that_lib_rs_says() {
     let rows = listed("Walls");
@@ -105,8 +111,7 @@ fn each_library_stands_behind_the_wall_that_lib_rs_says() {
             continue;
         }
         let walls = quoted(walls);
-        // The one library whose package has another name.
-        let root = if library == "layout-rs" { "layout".to_owned() } else { library.replace('-', "_") };
+        let root = root_of(&library);
         for source in sources() {
             // A module of ours of the same name, imported or declared.
             let is_ours = |path: &Vec<String>| path[0] == "crate" && path.contains(&root);
@@ -117,6 +122,22 @@ fn each_library_stands_behind_the_wall_that_lib_rs_says() {
             let used = source.paths.iter().find(|path| path[0] == root && path.len() > 1);
             let may = walls.iter().any(|wall| source.is_in(wall));
             assert!(used.is_none() || may, "{} names {used:?}, which stands behind {walls:?}", source.name);
+        }
+    }
+}
+
+#[test]
+fn every_wall_that_lib_rs_names_is_there() {
+    let libraries = dependencies();
+    for (of, walls) in listed("Walls") {
+        for library in of {
+            assert!(libraries.contains(&library), "{library} is no longer in Cargo.toml");
+            for wall in quoted(&walls) {
+                let root = root_of(&library);
+                let mut inside = sources().iter().filter(|source| source.is_in(&wall));
+                let is_named = inside.any(|source| source.paths.iter().any(|path| path[0] == root));
+                assert!(is_named, "nothing in {wall} names {library}");
+            }
         }
     }
 }

@@ -141,6 +141,14 @@ fn terminate(process: u32) {
     assert!(Command::new("kill").args(["-TERM", &process.to_string()]).status().unwrap().success());
 }
 
+/// The codes of the errors of a refusal, which has at least one.
+fn refusals(reply: &Value) -> Vec<String> {
+    assert_eq!(reply["status"], "REJECTED", "{reply:#}");
+    let codes = codes(&reply["errors"]);
+    assert!(!codes.is_empty(), "{reply:#}");
+    codes
+}
+
 /// The codes in a list of errors, warnings or blockers.
 pub fn codes(notices: &Value) -> Vec<String> {
     notices.as_array().unwrap().iter().map(|notice| notice["code"].as_str().unwrap().to_owned()).collect()
@@ -189,10 +197,9 @@ impl<'a> Session<'a> {
     /// Calls a tool on it that must refuse without moving HEAD, and gives the codes.
     pub fn refused(&mut self, tool: &str, arguments: Value) -> Vec<String> {
         let before = self.sandbox.head(&self.repository());
-        let reply = self.call(tool, arguments);
-        assert_eq!(reply["status"], "REJECTED", "{reply:#}");
+        let codes = refusals(&self.call(tool, arguments));
         assert_eq!(self.sandbox.head(&self.repository()), before, "a rejected call writes nothing");
-        codes(&reply["errors"])
+        codes
     }
 
     /// Proposes nodes, each `(id, parent)`; lets a minute pass; commits them in a state.
