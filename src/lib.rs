@@ -22,8 +22,8 @@
 //! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`: none.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
-//! - `ruleset`: `domain`, `text`, `yaml`.
-//! - `decide`: `domain`, `markdown` (references), `ruleset`, `secrets`, `text`.
+//! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
+//! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
 //! - `format`: `domain`, `ruleset`, `text`, `yaml`.
 //! - `graph`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `ruleset`, `yaml`.
@@ -49,7 +49,7 @@
 //! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
 //! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `mcp::http`, `report::serve`.
-//! - `schemars`: `mcp` (schemas of tools), `ruleset::schema` (of ruleset files).
+//! - `schemars`: `mcp` (schemas of tools), `ruleset` (of ruleset files).
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them).
 //! - `jiff`: `domain::time`.

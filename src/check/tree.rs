@@ -3,9 +3,10 @@
 
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, entry_line, key_line};
-use crate::decide::{TITLE_MAX, confirm, standing};
+use crate::decide::{TITLE_MAX, standing};
 use crate::domain::{Author, Classification, Code, Investigation, Node, StateName, Timestamp};
 use crate::format::layout;
+use crate::ruleset::rules::confirmation::confirmations;
 use crate::ruleset::{EffectiveRules, effective};
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
@@ -304,7 +305,7 @@ impl Check<'_> {
     /// Nodes whose children decide their state, but which don't have it: a merge of two clones can leave that.
     fn confirmations(&mut self) {
         let now = self.investigation.meta().started_at;
-        for missed in confirm::confirmations(self.investigation, self.rules, now) {
+        for missed in confirmations(self.investigation, self.rules, now) {
             let by = missed.by.map(|child| format!(", by {child}")).unwrap_or_default();
             let message = format!("{} is {}, but should be {}{by}.", missed.node.id, missed.from, missed.to);
             let finding = Finding::new(Warning, Code::ConfirmationDue, message)

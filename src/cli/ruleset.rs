@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use super::{Outcome, say};
 use crate::format::layout;
 use crate::ruleset::library::{ENDING, FileFault};
+use crate::ruleset::plain_text::{listing, plain_text};
 use crate::ruleset::schema::json_schema;
-use crate::ruleset::sheet::{listing, sheet};
 use crate::ruleset::{Library, RulesetError, RulesetFile};
 
 #[derive(Args)]
@@ -70,7 +70,7 @@ fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
     let file = library.get(name).ok_or_else(|| {
         format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.name_list())
     })?;
-    say(&if yaml { file.text.clone() } else { sheet(&file.ruleset) })
+    say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset) })
 }
 
 fn check(files: &[PathBuf]) -> Outcome {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::secrets::Findings;
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
 use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, Timestamp};
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::{Verdict, secrets};
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,18 +39,16 @@ pub fn end(
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
-    let mut errors = blockers(investigation, rules);
+    let mut verdict = Verdict { errors: blockers(investigation, rules), warnings: Vec::new() };
     let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];
     let texts = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
-    check_lengths("", texts.clone(), &mut errors);
-    let mut secrets = Findings::default();
-    secrets.check(rules.secrets(), "", texts);
-    errors.append(&mut secrets.errors);
-    Rejection::unless_empty(errors)?;
+    check_lengths("", texts.clone(), &mut verdict.errors);
+    secrets::check(rules.secrets(), "", texts, &mut verdict);
+    Rejection::unless_empty(verdict.errors)?;
     let conclusion = Arc::new(Conclusion {
         ended_at: now,
         agent_id: not_blank(request.agent_id),
         conclusion: not_blank(request.conclusion),
     });
-    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: secrets.warnings })
+    Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }

@@ -1,26 +1,25 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
-//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. What follows from a state, whoever
-//! asks, is in [`standing`] (what is owed, whether it can end), [`quality`], [`results`] (what was found) and [`next`]
-//! (tasks, and the next call that is legal). [`secrets`] looks into every text.
+//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. Each judges what holds in every
+//! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
+//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`results`] (what was found) and [`next`]
+//! (tasks, and the next call that is legal).
 //!
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
 //! The codes and rules are those of the method's specification; each check names its code.
 
 pub mod commit;
-pub mod confirm;
 pub mod end;
 pub mod next;
 pub mod propose;
-pub mod quality;
 pub mod reclassify;
 pub mod results;
-pub mod secrets;
 pub mod standing;
 pub mod start;
 
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
 use crate::text::shorten;
+pub use crate::ruleset::rules::quality;
 
 /// The most characters of a title.
 pub const TITLE_MAX: usize = 300;

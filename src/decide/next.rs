@@ -26,7 +26,7 @@ use super::propose::{NewNode, Propose};
 use super::standing::blockers;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::effective::list;
-use crate::ruleset::schema::Confirmation;
+use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::{EffectiveRules, Role, State};
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::secrets::Findings;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
-use crate::ruleset::{EffectiveRules, effective};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::{KINDS, Proposed, Verdict, secrets, shortened};
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,55 +47,43 @@ pub fn propose(
             .suggest("Give `nodes` with at least one {id, parent, title, plannedAction}.")
             .into());
     }
-    let mut errors = Vec::new();
-    check_batch_limit(rules, &request, &mut errors);
-    let withdrawn = withdrawn(investigation, &request, &mut errors);
-    let mut nodes = Vec::with_capacity(request.nodes.len());
-    let mut secrets = Findings::default();
+    let mut verdict = Verdict::default();
+    let withdrawn = withdrawn(investigation, &request, &mut verdict.errors);
     for new in &request.nodes {
         let texts = [("title", new.title.as_str()), ("plannedAction", new.planned_action.as_str())];
-        secrets.check(rules.secrets(), &new.id, texts);
+        secrets::check(rules.secrets(), &new.id, texts, &mut verdict);
     }
-    errors.append(&mut secrets.errors);
     let mut spellings = Spellings::new(investigation, &request.nodes, &withdrawn);
-    // Roots with a fault of their own count as asked for: they will come once they are mended.
     let asked_roots: HashSet<String> = request
         .nodes
         .iter()
         .filter(|node| node.parent.is_none() && !is_committed(investigation, &node.id))
         .map(|node| node.id.clone())
         .collect();
+    let number = request.nodes.len();
+    let mut nodes = Vec::with_capacity(number);
     for new in request.nodes {
-        if let Some(node) = check_node(investigation, rules, new, now, &mut spellings, &mut errors) {
-            nodes.push(Arc::new(node));
-        }
+        let node = check_node(investigation, rules, new, now, &mut spellings, &mut verdict.errors);
+        nodes.extend(node.map(Arc::new));
     }
-    check_roots(investigation, rules, &nodes, &asked_roots, &withdrawn, &mut errors);
-    Rejection::unless_empty(errors)?;
-    let mut warnings = secrets.warnings;
-    warnings.extend(breadth_warning(investigation, rules, &nodes, &withdrawn));
+    let proposed = Proposed {
+        investigation,
+        rules,
+        number,
+        nodes: &nodes,
+        asked_roots: &asked_roots,
+        withdrawn: &withdrawn,
+    };
+    for kind in &KINDS {
+        (kind.propose)(&proposed, &mut verdict);
+    }
+    Rejection::unless_empty(verdict.errors)?;
     let withdrawn = withdrawn.into_iter().collect();
-    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings })
+    Ok(Decision { event: Some(Event::Proposed { nodes, withdrawn }), warnings: verdict.warnings })
 }
 
 fn is_committed(investigation: &Investigation, id: &str) -> bool {
     id.parse::<NodeId>().is_ok_and(|id| investigation.committed_node(&id).is_some())
-}
-
-fn check_batch_limit(rules: &EffectiveRules, request: &Propose, errors: &mut Vec<Diagnostic>) {
-    if let Some(limit) = rules.ruleset().batch_limit.filter(|limit| request.nodes.len() > *limit as usize) {
-        errors.push(
-            Diagnostic::new(
-                Code::BatchOverflow,
-                format!(
-                    "The batch holds {} nodes; {} allows {limit}.",
-                    request.nodes.len(),
-                    rules.ruleset().name
-                ),
-            )
-            .suggest(format!("Propose at most {limit} nodes in a call.")),
-        );
-    }
 }
 
 /// The proposals to be taken back, in the order of the call.
@@ -135,12 +123,8 @@ pub(super) fn pending_list(investigation: &Investigation) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     match pending.len() {
         0 => "No proposal is pending: propose nodes with tot_propose first.".into(),
-        1..=12 => format!("Pending: {}.", effective::list(&pending)),
-        many => format!(
-            "Pending: {} and {} more (tot_status lists them).",
-            effective::list(&pending[..10]),
-            many - 10
-        ),
+        1..=12 => format!("Pending: {}.", shortened(&pending, 12)),
+        _ => format!("Pending: {} (tot_status lists them).", shortened(&pending, 10)),
     }
 }
 
@@ -317,99 +301,4 @@ fn free_child(investigation: &Investigation, parent: &NodeId) -> Option<NodeId> 
     let digits = !parent.suffix().ends_with(|c: char| c.is_ascii_digit());
     let steps = if digits { '1'..='9' } else { 'a'..='z' };
     steps.filter_map(|step| parent.child(&step.to_string())).find(|id| investigation.node(id).is_none())
-}
-
-/// The limits on roots, counting committed and pending ones.
-fn check_roots(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    nodes: &[Arc<Node>],
-    asked: &HashSet<String>,
-    withdrawn: &[NodeId],
-    errors: &mut Vec<Diagnostic>,
-) {
-    let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
-    let roots = &rules.ruleset().roots;
-    let name = &rules.ruleset().name;
-    let recovery = rules.recovery_required(investigation);
-    if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
-        for id in new.iter().filter(|id| !ids.contains(id)) {
-            errors.push(
-                Diagnostic::new(Code::InvalidRootId, format!("{id} can't be a root in {name}."))
-                    .about(id)
-                    .suggest(format!("The root is {}; propose other nodes below it.", effective::list(ids))),
-            );
-        }
-    }
-    let others = investigation
-        .roots()
-        .filter(|node| !withdrawn.contains(&node.id) && !new.contains(&&node.id))
-        .count();
-    let total = others + new.len();
-    let committed = investigation.roots().filter(|node| !node.is_pending()).count();
-    // Where nothing else could go on, one more root is let in.
-    let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
-    if let Some(most) = most.filter(|most| total > *most)
-        && let Some(last) = new.last()
-    {
-        let suggestion = match recovery {
-            true => "Propose one further root, and the others below it once it is committed.",
-            false => "Propose the node as a child of a committed one.",
-        };
-        errors.push(
-            Diagnostic::new(
-                Code::TooManyRoots,
-                format!("There would be {total} roots; {name} allows {most} here."),
-            )
-            .about(last)
-            .suggest(suggestion),
-        );
-    }
-    let least = rules.min_roots() as usize;
-    let kept = investigation
-        .roots()
-        .filter(|node| !withdrawn.contains(&node.id) && !asked.contains(node.id.as_str()))
-        .count();
-    // Taking back roots may leave none, to begin anew, but not too few.
-    let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
-    if (!asked.is_empty() || takes_back) && kept + asked.len() < least {
-        errors.push(
-            Diagnostic::new(
-                Code::InsufficientRoots,
-                format!("There would be {} of at least {least} roots.", kept + asked.len()),
-            )
-            .suggest(if asked.is_empty() {
-                format!("Take all of them back to begin anew, or leave at least {least}.")
-            } else {
-                let missing = least - kept;
-                format!("Bring {missing} roots in this batch (parent: null), from different angles.")
-            }),
-        );
-    }
-}
-
-fn breadth_warning(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    nodes: &[Arc<Node>],
-    withdrawn: &[NodeId],
-) -> Option<Diagnostic> {
-    let (round, recommended) = rules.breadth()?;
-    if !nodes.iter().any(|node| node.round() == round) {
-        return None;
-    }
-    let ids: HashSet<&NodeId> = investigation
-        .in_round(round)
-        .filter(|node| !withdrawn.contains(&node.id))
-        .chain(nodes)
-        .filter(|node| node.round() == round)
-        .map(|node| &node.id)
-        .collect();
-    (ids.len() < recommended as usize).then(|| {
-        Diagnostic::new(
-            Code::Breadth(round),
-            format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len()),
-        )
-        .suggest("Propose further, really different directions in this round.")
-    })
 }

@@ -1,11 +1,10 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
-use super::quality::quality;
-use crate::domain::{Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
-use crate::ruleset::effective::Requirement;
+use crate::domain::{Code, Diagnostic, Investigation, Kin, NodeId, StateName};
+use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, effective};
 
-/// All of it, for who tells it whole: the nodes are gone through once for what several parts need.
+/// All of it, for who tells it whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outlook {
     /// See [`blockers`].
@@ -47,9 +46,8 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
             "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
     }
-    let incomplete = rules.incomplete(investigation);
-    let blockers = all_blockers(investigation, rules, &incomplete);
-    let next_round = next_round(investigation, rules, &incomplete);
+    let blockers = blockers(investigation, rules);
+    let next_round = next_round(investigation, rules);
     let next_action = next_action(investigation, rules, next_round.as_ref(), blockers.first());
     Outlook { blockers, next_round, next_action }
 }
@@ -59,25 +57,13 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
     if investigation.conclusion().is_some() {
         return Vec::new();
     }
-    all_blockers(investigation, rules, &rules.incomplete(investigation))
-}
-
-fn all_blockers(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    incomplete: &[(&Node, Requirement)],
-) -> Vec<Diagnostic> {
-    let mut blockers = owed_by(investigation, rules, incomplete);
-    for id in investigation.unreadable() {
-        blockers.push(
-            Diagnostic::new(
-                Code::UnreadableNode,
-                format!("The file of {id} can't be read or has no place in the tree."),
-            )
+    let mut blockers = owed(investigation, rules);
+    blockers.extend(investigation.unreadable().iter().map(|id| {
+        let message = format!("The file of {id} can't be read or has no place in the tree.");
+        Diagnostic::new(Code::UnreadableNode, message)
             .about(id)
-            .suggest("Mend it by hand and commit it; tot_status names the fault."),
-        );
-    }
+            .suggest("Mend it by hand and commit it; tot_status names the fault.")
+    }));
     blockers.extend(at_odds(investigation, rules));
     blockers
 }
@@ -85,161 +71,25 @@ fn all_blockers(
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a
 /// commit by hand can leave an ended one at odds with its rules.
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    owed_by(investigation, rules, &rules.incomplete(investigation))
-}
-
-fn owed_by(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    incomplete: &[(&Node, Requirement)],
-) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
-    let round = investigation.current_round();
-    let least = rules.min_rounds();
-    let is_pending = investigation.pending().next().is_some();
+    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if investigation.committed().next().is_none() {
         blockers.push(Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
-            match is_pending {
-                true => "Research what is pending, and commit it.",
-                false => "Propose a root with tot_propose, research it, and commit it.",
+            match pending.is_empty() {
+                false => "Research what is pending, and commit it.",
+                true => "Propose a root with tot_propose, research it, and commit it.",
             },
         ));
     }
-    if rules.recovery_required(investigation) {
-        blockers.push(
-            Diagnostic::new(
-                Code::RecoveryRequired,
-                format!("Every node is closed, but round {least} has not been reached."),
-            )
-            .suggest(match is_pending {
-                true => "Commit what is pending; if that is closed too, propose a new root.",
-                false => "Propose a new root, or reclassify a closed node to an open state.",
-            }),
-        );
-    }
-    if round < least {
-        let mut blocker = Diagnostic::new(
-            Code::MinRounds,
-            format!("Round {least} must be reached; the deepest committed node is in round {round}."),
-        );
-        // Where no node is open, the blocker before this one says what to do.
-        if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {
-            let deep_enough = investigation.pending().any(|node| node.round() >= least);
-            blocker = blocker.suggest(match deep_enough {
-                true => format!("Commit what is pending in round {least} or deeper."),
-                false => {
-                    format!("Propose further nodes below open ones, until one of round {least} is committed.")
-                }
-            });
-        }
-        blockers.push(blocker);
-    }
-    if let Some(depth) = rules.min_depth().filter(|depth| round < *depth) {
-        blockers.push(
-            Diagnostic::new(
-                Code::DepthTooShallow,
-                format!("The depth is too shallow: the deepest node is in round {round}, not {depth}."),
-            )
-            .suggest("Go deeper on the most promising branch."),
-        );
-    }
-    for (node, requirement) in incomplete {
-        let Some(state) = node.state() else { continue };
-        blockers.push(
-            Diagnostic::new(
-                Code::InsufficientChildren,
-                format!(
-                    "{} is {state} and needs {}; it has {}.",
-                    node.id,
-                    requirement.describe(),
-                    requirement.has
-                ),
-            )
-            .about(&node.id)
-            .suggest(how_to_complete(investigation, node, requirement)),
-        );
-    }
-    let waiting = match rules.ruleset().confirmations.is_empty() {
-        true => None,
-        false => Some(investigation.committed()),
-    };
-    for (node, state) in waiting.into_iter().flatten() {
-        if let Some(confirmation) = rules.confirmation(state) {
-            let outcomes = effective::list(
-                confirmation
-                    .outcomes
-                    .iter()
-                    .map(|outcome| format!("{} makes it {}", outcome.child, outcome.becomes)),
-            );
-            blockers.push(
-                Diagnostic::new(
-                    Code::AwaitingConfirmation,
-                    format!("{} is {state}: no child has confirmed or refuted it.", node.id),
-                )
-                .about(&node.id)
-                .suggest(format!("Commit a child below it ({outcomes}), or reclassify it.")),
-            );
-        }
-    }
-    let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
+    blockers.extend(KINDS.iter().flat_map(|kind| (kind.blockers)(investigation, rules)));
     if !pending.is_empty() {
-        let shown = effective::list(pending.iter().take(10));
-        let more =
-            if pending.len() > 10 { format!(" and {} more", pending.len() - 10) } else { String::new() };
-        blockers.push(
-            Diagnostic::new(Code::PendingProposals, format!("Proposed, but not committed: {shown}{more}."))
-                .suggest(match pending.len() {
-                    1 => "Commit it, or take it back with tot_propose's `withdraw`.",
-                    _ => "Commit them, or take them back with tot_propose's `withdraw`.",
-                }),
-        );
-    }
-    if let Some(percent) = rules.ruleset().end.min_quality_percent {
-        let figures = quality(investigation, rules);
-        let least = f64::from(percent) / 100.0;
-        // The figures are sums of thirds and fifths: a hair below the limit is the limit.
-        if figures.composite_score + 1e-9 < least {
-            blockers.push(
-                Diagnostic::new(
-                    Code::QualityTooLow,
-                    format!(
-                        "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
-                        figures.composite_score,
-                        figures.depth_score,
-                        figures.breadth_score,
-                        figures.balance_score,
-                        figures.exploration_score
-                    ),
-                )
-                .suggest(weakest(&figures)),
-            );
-        }
+        let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
+        blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(match pending.len() {
+            1 => "Commit it, or take it back with tot_propose's `withdraw`.",
+            _ => "Commit them, or take them back with tot_propose's `withdraw`.",
+        }));
     }
     blockers
-}
-
-/// What to do about missing children: what is proposed already needs no proposal.
-fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
-    let of = requirement.of.as_deref();
-    let pending: Vec<&NodeId> =
-        investigation.children(&node.id).filter(|child| child.is_pending()).map(|child| &child.id).collect();
-    let round = node.round().saturating_add(1);
-    let lacking = requirement.missing().saturating_sub(u32::try_from(pending.len()).unwrap_or(u32::MAX));
-    if pending.is_empty() {
-        return format!("Propose {} below it, in round {round}.", effective::children(lacking, of));
-    }
-    let named = effective::list(pending.iter().take(5));
-    let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
-    let states = of.map(|of| format!(" as {}", effective::list(of))).unwrap_or_default();
-    match lacking {
-        0 => format!("Commit {named}{more}{states}."),
-        lacking => {
-            format!(
-                "Commit {named}{more}{states}, and propose {} below it besides.",
-                effective::children(lacking, of)
-            )
-        }
-    }
 }
 
 /// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed
@@ -299,23 +149,8 @@ fn takes_no_children(kin: &Kin, rules: &EffectiveRules) -> bool {
     rules.is_terminal(&kin.state) && !kin.is_promoted
 }
 
-/// What would raise the quality most.
-fn weakest(figures: &super::quality::Quality) -> &'static str {
-    let parts = [
-        (0.3 * (1.0 - figures.depth_score), "Go deeper."),
-        (0.3 * (1.0 - figures.breadth_score), "Give open nodes more children."),
-        (0.2 * (1.0 - figures.balance_score), "Rule alternatives out, with evidence."),
-        (0.2 * figures.exploration_score, "Close open nodes."),
-    ];
-    parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, advice)| advice)
-}
-
 /// The lowest round in which nodes are missing, and how many; `None` where none are.
-fn next_round(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    incomplete: &[(&Node, Requirement)],
-) -> Option<NextRound> {
+fn next_round(investigation: &Investigation, rules: &EffectiveRules) -> Option<NextRound> {
     let batches = |nodes: u32| rules.ruleset().batch_limit.map_or(1, |limit| nodes.div_ceil(limit.max(1)));
     if investigation.committed().next().is_none() {
         let nodes_required = rules.min_roots();
@@ -326,6 +161,7 @@ fn next_round(
             parents: Vec::new(),
         });
     }
+    let incomplete = rules.incomplete(investigation);
     let parent_round = incomplete.iter().map(|(node, _)| node.round()).min()?;
     let parents: Vec<Owed> = incomplete
         .iter()
@@ -349,10 +185,9 @@ fn next_action(
 ) -> String {
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
     if !pending.is_empty() {
-        let shown = effective::list(pending.iter().take(5));
-        let more = if pending.len() > 5 { format!(" and {} more", pending.len() - 5) } else { String::new() };
         return format!(
-            "Research {shown}{more}, each by an agent of its own, then tot_commit with state, findings and agentId."
+            "Research {}, each by an agent of its own, then tot_commit with state, findings and agentId.",
+            shortened(&pending, 5)
         );
     }
     if let Some(next) = next {
@@ -377,7 +212,7 @@ fn next_action(
                     .and_then(|requirement| requirement.of);
                 format!(
                     "{} below {} ({})",
-                    effective::children(owed.children_needed, of.as_deref()),
+                    children(owed.children_needed, of.as_deref()),
                     owed.parent,
                     owed.state
                 )

@@ -1,12 +1,9 @@
 //! `tot_start`: what is fixed for the whole investigation.
 
-use super::secrets::Findings;
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
+use crate::ruleset::rules::{self, Verdict, early_states, min_rounds, roots};
 use crate::ruleset::{Ruleset, Severity, effective};
-
-/// The least and most that `minRounds` may be.
-const MIN_ROUNDS: std::ops::RangeInclusive<u32> = 1..=20;
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,54 +52,11 @@ pub fn start(
             format!("Choose one of {}, or leave it out.", effective::list(&modes)),
         );
     }
-    let min_rounds = {
-        let of_mode = ruleset.mode(mode);
-        let own = of_mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
-        let may_be_lowered = of_mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
-        let least = if may_be_lowered { *MIN_ROUNDS.start() } else { own }.max(floor.unwrap_or(0));
-        let asked = request.min_rounds.unwrap_or(own.max(least));
-        if asked > *MIN_ROUNDS.end() {
-            invalid(
-                format!("minRounds is {asked}; the most is {}.", MIN_ROUNDS.end()),
-                "Ask for fewer rounds.".into(),
-            );
-        } else if asked < least && modes.contains(&mode) {
-            let why = match floor {
-                Some(floor) if floor == least && floor > own => "this server's least".to_owned(),
-                _ => format!("what {name} asks for in mode {mode}"),
-            };
-            invalid(
-                format!("minRounds is {asked}, below {least}, {why}."),
-                format!("Leave it out, or ask for {least} or more."),
-            );
-        }
-        asked
-    };
-    let min_roots = request.min_roots.unwrap_or(ruleset.roots.min);
-    if let Some(asked) = request.min_roots {
-        let most = ruleset.batch_limit.unwrap_or(u32::MAX).min(ruleset.roots.max.unwrap_or(u32::MAX));
-        if !ruleset.roots.min_is_chosen && asked != ruleset.roots.min {
-            invalid(
-                format!("minRoots: {name} has a fixed number of {}.", ruleset.roots.min),
-                "Leave minRoots out.".into(),
-            );
-        } else if asked < 1 || asked > most {
-            invalid(
-                format!(
-                    "minRoots is {asked}; it is from 1 to {most}, since more could never start in one batch."
-                ),
-                format!("Leave it out for {}, or choose within these bounds.", ruleset.roots.min),
-            );
-        }
-    }
-    if request.allow_early_terminal.is_some() && !ruleset.has_conversions() {
-        invalid(
-            format!(
-                "allowEarlyTerminal: {name} stores no state as another one, so there is nothing to allow."
-            ),
-            "Leave allowEarlyTerminal out.".into(),
-        );
-    }
+    let mut choice = |chosen: Result<u32, Diagnostic>| chosen.map_err(|error| errors.push(error)).ok();
+    let min_rounds = choice(min_rounds::chosen(ruleset, mode, request.min_rounds, floor));
+    let min_roots = choice(roots::chosen(ruleset, request.min_roots));
+    let keeps = early_states::chosen(ruleset, request.allow_early_terminal, min_rounds.unwrap_or(0));
+    let allow_early_terminal = keeps.map_err(|error| errors.push(error)).ok();
     let title = not_blank(request.title).unwrap_or_else(|| title_of(&request.query));
     if title.chars().count() > TITLE_MAX {
         let message = format!("title has {} characters; the most is {TITLE_MAX}.", title.chars().count());
@@ -116,6 +70,11 @@ pub fn start(
             errors.push(Diagnostic::new(Code::TextTooLong, message).suggest("Shorten it."));
         }
     }
+    let (Some(min_rounds), Some(min_roots), Some(allow_early_terminal)) =
+        (min_rounds, min_roots, allow_early_terminal)
+    else {
+        return Err(Rejection { errors });
+    };
     Rejection::unless_empty(errors)?;
     Ok(Meta {
         id,
@@ -126,21 +85,19 @@ pub fn start(
         mode: mode.to_owned(),
         min_rounds,
         min_roots,
-        allow_early_terminal: request
-            .allow_early_terminal
-            .unwrap_or_else(|| ruleset.keeps_early_states(min_rounds)),
+        allow_early_terminal,
         started_at: now,
     })
 }
 
 /// What a start's texts hold that looks like a credential. Beside [`start`], which a replay may do without.
-pub fn secrets(request: &Start, severity: Severity) -> Findings {
+pub fn secrets(request: &Start, severity: Severity) -> Verdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
-    let mut findings = Findings::default();
-    findings.check(severity, "", texts);
-    findings
+    let mut verdict = Verdict::default();
+    rules::secrets::check(severity, "", texts, &mut verdict);
+    verdict
 }
 
 /// The first line of the query, cut at a word after about 100 characters.

@@ -1,12 +1,13 @@
 //! Methods of investigation, as data. The engine is written once; a ruleset file says what the states are and what
 //! each rule asks for.
 //!
-//! 1. [`schema`]: the file, as types; every kind of rule there is.
-//! 2. [`validity`]: whether a ruleset contradicts itself.
-//! 3. [`effective`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
-//! 4. [`builtin`]: the rulesets that the program brings along.
-//! 5. [`library`]: these and an operator's own.
-//! 6. [`instructions`]: what an agent must know, written from the ruleset; [`sheet`]: the same for people.
+//! 1. [`schema`]: the file, as types.
+//! 2. [`rules`]: every kind of rule there is, one file each. To add one, begin there.
+//! 3. [`validity`]: whether a ruleset contradicts itself.
+//! 4. [`effective`]: the rules in force for one investigation: the ruleset, its mode and what `tot_start` fixed.
+//! 5. [`builtin`]: the rulesets that the program brings along.
+//! 6. [`library`]: these and an operator's own.
+//! 7. [`instructions`]: what an agent must know, written from the rules; [`plain_text`]: the same at a terminal.
 //!
 //! No ruleset's name appears in code outside `builtin`.
 
@@ -14,12 +15,14 @@ pub mod builtin;
 pub mod effective;
 pub mod instructions;
 pub mod library;
+pub mod plain_text;
+pub mod rules;
 pub mod schema;
-pub mod sheet;
 pub mod validity;
 
-pub use effective::{EffectiveRules, Requirement};
+pub use effective::EffectiveRules;
 pub use library::Library;
+pub use rules::children::Requirement;
 pub use schema::{Mode, Role, Ruleset, Severity, State};
 
 use crate::yaml;

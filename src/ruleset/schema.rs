@@ -1,4 +1,4 @@
-//! The ruleset file, as types: every kind of rule that the engine knows, and nothing else.
+//! The ruleset file, as types. The parts that belong to one kind of rule stand with it, under [`rules`](super::rules).
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,17 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use super::rules::agents::{Checks, Severity};
+pub use super::rules::breadth::Breadth;
+pub use super::rules::child_states::ChildStates;
+pub use super::rules::children::Children;
+pub use super::rules::confirmation::{Confirmation, Outcome};
+pub use super::rules::early_states::EarlyState;
+pub use super::rules::evidence::Evidence;
+pub use super::rules::modes::Mode;
+pub use super::rules::roots::Roots;
+pub use super::rules::states::{Role, State};
+pub use super::rules::terminal_ratio::{NotCounted, RatioLimit, TerminalRatio};
 use crate::domain::{NodeId, StateName};
 
 /// The version of the file's form that this program reads.
@@ -65,231 +76,6 @@ pub struct Ruleset {
     pub modes: Vec<Mode>,
 }
 
-/// One state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct State {
-    /// Its name, in capitals: `EXPLORE`.
-    pub name: StateName,
-    /// What it says of a node, in a few words.
-    pub meaning: String,
-    /// What it counts as.
-    pub role: Role,
-    /// Its colour in DOT: a name that Graphviz knows, or `#rrggbb`.
-    pub colour: String,
-    /// A terminal node takes no children and owes none.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub terminal: bool,
-    /// The children that an open node owes, by its round: the first entry that fits holds.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub children: Vec<Children>,
-    /// The states that its children may have; absent for any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub child_states: Option<Vec<StateName>>,
-}
-
-/// What a state counts as: in the results, in the quality figures and in the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Role {
-    /// Work to be continued.
-    Open,
-    /// A solution that waits for a child to confirm it.
-    AwaitingConfirmation,
-    /// An answer.
-    Solution,
-    /// An answer that can't be tested here.
-    Theory,
-    /// It confirms its parent.
-    Confirmation,
-    /// A path with nothing left to try.
-    Exhausted,
-    /// A path that was ruled out.
-    DeadEnd,
-}
-
-/// Children that a node owes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Children {
-    /// How many, at least.
-    pub min: u32,
-    /// Only children in these states count; absent for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<Vec<StateName>>,
-    /// The first round of a node to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from_round: Option<u32>,
-    /// The last round of a node to which this applies; absent for no last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_round: Option<u32>,
-}
-
-/// What is asked of the roots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Roots {
-    /// Roots that the first batch must bring.
-    pub min: u32,
-    /// Whether `tot_start` may choose another number with `minRoots`.
-    #[serde(skip_serializing_if = "is_false")]
-    pub min_is_chosen: bool,
-    /// The most roots there may be; absent for no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<u32>,
-    /// The ids that a root may have; absent for any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ids: Option<Vec<NodeId>>,
-}
-
-impl Default for Roots {
-    fn default() -> Self {
-        Roots { min: 1, min_is_chosen: false, max: None, ids: None }
-    }
-}
-
-/// The breadth that is recommended for one round; less draws the warning `R<round>_BREADTH`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Breadth {
-    /// The round.
-    pub round: u32,
-    /// The nodes it should have.
-    pub recommended: u32,
-}
-
-/// States that come too early in some rounds: stored as another state, or refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EarlyState {
-    /// The states.
-    pub states: Vec<StateName>,
-    /// The first round to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from_round: Option<u32>,
-    /// The last round to which this applies.
-    pub to_round: u32,
-    /// The state that is stored in their place; absent to refuse the commit (`STATE_LOCKED`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub store_as: Option<StateName>,
-    /// The code of the warning; absent for `DEPTH_ENFORCED`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-}
-
-/// The evidence that some states need, else `MISSING_EVIDENCE`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Evidence {
-    /// The states that need it.
-    pub states: Vec<StateName>,
-    /// Its least length, in characters.
-    pub min_characters: u32,
-}
-
-/// How much of one commit may be closed at once, round by round, else `TERMINAL_RATIO_EXCEEDED`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TerminalRatio {
-    /// The limits, by round; a round that none fits has no limit.
-    pub limits: Vec<RatioLimit>,
-    /// States that count as closed beside the terminal ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also_closed: Vec<StateName>,
-    /// Nodes that count neither as closed nor at all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_counted: Vec<NotCounted>,
-}
-
-/// The limit of some rounds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RatioLimit {
-    /// The first round to which this applies; absent for 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from_round: Option<u32>,
-    /// The last round to which this applies; absent for no last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_round: Option<u32>,
-    /// The most that may be closed, in percent of the counted nodes.
-    pub max_percent: u32,
-}
-
-/// Nodes that a ratio leaves out: those that fit every field given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NotCounted {
-    /// Nodes in these states.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub states: Option<Vec<StateName>>,
-    /// Children of nodes in these states.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub children_of: Option<Vec<StateName>>,
-    /// Up to this round.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to_round: Option<u32>,
-}
-
-/// A state that waits for a child to confirm or refute it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Confirmation {
-    /// The state that waits.
-    pub state: StateName,
-    /// What each child's state makes of it; the first such child decides.
-    pub outcomes: Vec<Outcome>,
-}
-
-/// What a child's state makes of a waiting parent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Outcome {
-    /// The child's state.
-    pub child: StateName,
-    /// The state that the parent then has.
-    pub becomes: StateName,
-}
-
-/// What is asked of agents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Checks {
-    /// A commit sooner than this after its proposal is suspicious.
-    pub min_research_seconds: u32,
-    /// `SUSPICIOUS`: committed too soon after it was proposed.
-    pub suspicious: Severity,
-    /// `MISSING_AGENT`: no `agentId`.
-    pub missing_agent: Severity,
-    /// `REUSED_AGENT`: the `agentId` already stands on another node.
-    pub reused_agent: Severity,
-    /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
-    pub secret_suspected: Severity,
-}
-
-impl Default for Checks {
-    fn default() -> Self {
-        Checks {
-            min_research_seconds: 10,
-            suspicious: Severity::Warn,
-            missing_agent: Severity::Warn,
-            reused_agent: Severity::Warn,
-            secret_suspected: Severity::Warn,
-        }
-    }
-}
-
-/// What a check does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Severity {
-    /// Nothing.
-    Off,
-    /// The call goes through and warns.
-    Warn,
-    /// The call is refused.
-    Reject,
-}
-
 /// What is asked before the end, beside complete nodes and no pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -304,31 +90,6 @@ pub struct End {
     pub min_quality_percent: Option<u32>,
 }
 
-/// A mode: the same method, stricter or laxer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Mode {
-    /// Its name.
-    pub name: String,
-    /// What it is for, in one line.
-    pub meaning: String,
-    /// Minimum rounds in place of the ruleset's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_rounds: Option<u32>,
-    /// Whether `minRounds` of `tot_start` may go below that number.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub min_rounds_may_be_lowered: bool,
-    /// No node owes more children than this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_children_owed: Option<u32>,
-    /// Whether the recommended breadth is left out.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub without_breadth: bool,
-    /// `tot_next` asks for at least this many children per open node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub children_asked: Option<u32>,
-}
-
 /// The JSON Schema of a ruleset file, by which editors complete and check it. In the draft that they know best.
 pub fn json_schema() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft07().into_generator();
@@ -337,23 +98,8 @@ pub fn json_schema() -> serde_json::Value {
     schema.into()
 }
 
-impl Role {
-    /// The role, for people.
-    pub fn label(self) -> &'static str {
-        match self {
-            Role::Open => "open",
-            Role::AwaitingConfirmation => "awaiting confirmation",
-            Role::Solution => "solution",
-            Role::Theory => "theory",
-            Role::Confirmation => "confirmation",
-            Role::Exhausted => "exhausted",
-            Role::DeadEnd => "dead end",
-        }
-    }
-}
-
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(value: &bool) -> bool {
+pub(super) fn is_false(value: &bool) -> bool {
     !*value
 }
 

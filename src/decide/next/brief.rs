@@ -8,8 +8,9 @@ use super::suggest::Advisor;
 use crate::decide::TITLE_MAX;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown;
-use crate::ruleset::effective::{children, list};
-use crate::ruleset::instructions::needs;
+use crate::ruleset::effective::list;
+use crate::ruleset::rules::children::children;
+use crate::ruleset::rules::of_state;
 use crate::ruleset::{EffectiveRules, Role, State};
 use crate::text::{one_line, shorten};
 
@@ -154,7 +155,7 @@ fn path(investigation: &Investigation, parent: &Node, room: usize) -> String {
 }
 
 fn said(rules: &EffectiveRules, state: &State) -> String {
-    format!("{}. {}", state.meaning, needs(rules, state)).trim_end().to_owned()
+    format!("{}. {}", state.meaning, of_state(rules, state)).trim_end().to_owned()
 }
 
 /// A title without what a former task's title put around it, and the number that stood at its end.

@@ -1,9 +1,7 @@
-//! A ruleset for people at a terminal: plain text within 100 columns.
+//! A ruleset for people at a terminal, as `tot ruleset show` prints it: plain text within 100 columns.
 
-use super::effective::{EffectiveRules, list};
-use super::instructions;
-use super::{Library, Mode, Ruleset, builtin};
-use crate::text::{one_line, sentence};
+use super::effective::EffectiveRules;
+use super::{Library, Mode, Ruleset, builtin, rules};
 
 /// The widest line.
 const WIDTH: usize = 100;
@@ -15,7 +13,7 @@ const GAP: usize = 2;
 const NARROWEST: usize = 12;
 
 /// The whole ruleset: what it is for, its states as a table, its rules, its end and its modes.
-pub fn sheet(ruleset: &Ruleset) -> String {
+pub fn plain_text(ruleset: &Ruleset) -> String {
     let rules = EffectiveRules::by_default(ruleset);
     let mut text = format!("{}\n{}\n", ruleset.name, wrapped(&ruleset.summary, WIDTH).join("\n"));
     if let Some(advice) = &ruleset.advice {
@@ -26,15 +24,8 @@ pub fn sheet(ruleset: &Ruleset) -> String {
         }
     }
     text.push_str(&format!("\nStates\n{}", states(&rules)));
-    let mut sentences = vec![instructions::roots(&rules)];
-    sentences.extend(instructions::sentences(&rules));
-    for confirmation in &ruleset.confirmations {
-        sentences.extend(confirmation.outcomes.iter().map(|outcome| {
-            format!("A child in {} makes {} {}.", outcome.child, confirmation.state, outcome.becomes)
-        }));
-    }
-    section(&mut text, "Rules", sentences);
-    section(&mut text, "End", instructions::end_parts(&rules).iter().map(|part| sentence(part)).collect());
+    section(&mut text, "Rules", rules::sentences(&rules));
+    section(&mut text, "End", rules::end(&rules));
     let mode = |mode: &Mode| {
         let default = if rules.mode_name() == mode.name { " (default)" } else { "" };
         format!("{}{default}: {}", mode.name, mode.meaning)
@@ -77,31 +68,11 @@ fn section(text: &mut String, title: &str, items: Vec<String>) {
 }
 
 fn states(rules: &EffectiveRules) -> String {
-    let head = ["State", "Meaning", "Counts as", "Needs", "First round", "Children may be"];
-    let mut rows = vec![head.map(str::to_owned)];
-    for state in &rules.ruleset().states {
-        let mut needs = match instructions::owed(rules, state) {
-            Some(owed) => owed,
-            None if state.terminal => "nothing: it is final".to_owned(),
-            None => "no child".to_owned(),
-        };
-        if let Some(least) = rules.evidence(&state.name) {
-            needs.push_str(&format!("; evidence of {least} characters"));
-        }
-        let children = match &state.child_states {
-            _ if state.terminal => "-".to_owned(),
-            None => "any".to_owned(),
-            Some(states) => list(states),
-        };
-        rows.push([
-            state.name.to_string(),
-            state.meaning.clone(),
-            state.role.label().to_owned(),
-            needs,
-            rules.first_round(&state.name).map_or("never".to_owned(), |first| first.to_string()),
-            children,
-        ]);
-    }
+    let mut rows = vec![["State", "Meaning", "Counts as", "Rules"].map(str::to_owned)];
+    rows.extend(rules.ruleset().states.iter().map(|state| {
+        let asks = rules::of_state(rules, state);
+        [state.name.to_string(), state.meaning.clone(), state.role.label().to_owned(), asks]
+    }));
     table(&rows)
 }
 
@@ -172,7 +143,7 @@ mod tests {
     #[test]
     fn every_built_in_ruleset_fits_the_width() {
         for file in builtin::all() {
-            let text = sheet(&file.ruleset);
+            let text = plain_text(&file.ruleset);
             for line in text.lines() {
                 assert!(line.chars().count() <= WIDTH, "{line}");
                 assert_eq!(line, line.trim_end());

@@ -1,9 +1,16 @@
-//! The quality figures of an investigation, over all committed nodes.
+//! `end.minQualityPercent`: the quality that the end asks for; and its figures, over all committed nodes.
 
 use serde::Serialize;
 
-use crate::domain::Investigation;
-use crate::ruleset::{EffectiveRules, Role};
+use super::Kind;
+use super::states::Role;
+use crate::domain::{Code, Diagnostic, Investigation};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::Fault;
+
+/// `QUALITY_TOO_LOW`.
+pub(super) const KIND: Kind = Kind { key: "end.minQualityPercent", faults, end, blockers, ..Kind::SILENT };
 
 /// The figures; all 0 where there is no node. Solutions count as valid, dead ends as dead, by the states' roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -80,4 +87,51 @@ pub fn quality(investigation: &Investigation, rules: &EffectiveRules) -> Quality
             + 0.2 * balance_score
             + 0.2 * (1.0 - exploration_score),
     }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    if ruleset.end.min_quality_percent.is_some_and(|percent| percent > 100) {
+        faults.push(
+            Fault::new("end", "minQualityPercent", "the quality can't be above 100 %")
+                .suggest("100 is the most, and 50 is a lot"),
+        );
+    }
+}
+
+/// The least quality, from 0 to 1.
+fn least(rules: &EffectiveRules) -> Option<f64> {
+    rules.ruleset().end.min_quality_percent.map(|percent| f64::from(percent) / 100.0)
+}
+
+fn end(rules: &EffectiveRules) -> Option<String> {
+    least(rules).map(|least| format!("The quality is {least:.2} or more."))
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let Some(least) = least(rules) else { return Vec::new() };
+    let figures = quality(investigation, rules);
+    // The figures are sums of thirds and fifths: a hair below the limit is the limit.
+    if figures.composite_score + 1e-9 >= least {
+        return Vec::new();
+    }
+    let message = format!(
+        "The quality is {:.2}, below {least:.2}: depth {:.2}, breadth {:.2}, balance {:.2}, exploration {:.2}.",
+        figures.composite_score,
+        figures.depth_score,
+        figures.breadth_score,
+        figures.balance_score,
+        figures.exploration_score
+    );
+    vec![Diagnostic::new(Code::QualityTooLow, message).suggest(weakest(&figures))]
+}
+
+/// What would raise the quality most.
+fn weakest(figures: &Quality) -> &'static str {
+    let parts = [
+        (0.3 * (1.0 - figures.depth_score), "Go deeper."),
+        (0.3 * (1.0 - figures.breadth_score), "Give open nodes more children."),
+        (0.2 * (1.0 - figures.balance_score), "Rule alternatives out, with evidence."),
+        (0.2 * figures.exploration_score, "Close open nodes."),
+    ];
+    parts.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, advice)| advice)
 }

@@ -1,0 +1,104 @@
+//! `checks` of agents: who did the research, and how fast.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Committed, Kind, Verdict};
+use crate::domain::id::shorten;
+use crate::domain::{Code, Diagnostic};
+use crate::ruleset::effective::EffectiveRules;
+
+/// What is asked of agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Checks {
+    /// A commit sooner than this after its proposal is suspicious.
+    pub min_research_seconds: u32,
+    /// `SUSPICIOUS`: committed too soon after it was proposed.
+    pub suspicious: Severity,
+    /// `MISSING_AGENT`: no `agentId`.
+    pub missing_agent: Severity,
+    /// `REUSED_AGENT`: the `agentId` already stands on another node.
+    pub reused_agent: Severity,
+    /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
+    pub secret_suspected: Severity,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Checks {
+            min_research_seconds: 10,
+            suspicious: Severity::Warn,
+            missing_agent: Severity::Warn,
+            reused_agent: Severity::Warn,
+            secret_suspected: Severity::Warn,
+        }
+    }
+}
+
+/// What a check does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Severity {
+    /// Nothing.
+    Off,
+    /// The call goes through and warns.
+    Warn,
+    /// The call is refused.
+    Reject,
+}
+
+impl Severity {
+    /// What comes of it, in a sentence; `None` for nothing.
+    pub(super) fn sentence(self, what: &str) -> Option<String> {
+        match self {
+            Severity::Off => None,
+            Severity::Warn => Some(format!("{what} draws a warning that stays in the history.")),
+            Severity::Reject => Some(format!("{what} is refused.")),
+        }
+    }
+}
+
+/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`.
+pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, ..Kind::SILENT };
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let checks = &rules.ruleset().checks;
+    let early = format!("A commit less than {} s after its proposal", checks.min_research_seconds);
+    let each = [
+        checks.suspicious.sentence(&early),
+        checks.missing_agent.sentence("A result without agentId"),
+        checks.reused_agent.sentence("An agentId that already stands on another node"),
+    ];
+    each.into_iter().flatten().collect()
+}
+
+fn commit(result: &Committed, verdict: &mut Verdict) {
+    let checks = &result.rules.ruleset().checks;
+    let node = result.node;
+    let doubt =
+        |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
+    let seconds = result.now.seconds_since(node.proposed_at);
+    if seconds < f64::from(checks.min_research_seconds) {
+        let message = format!(
+            "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
+            node.id, checks.min_research_seconds
+        );
+        let how = "Research a node between its proposal and its commit.";
+        verdict.add(checks.suspicious, doubt(Code::Suspicious, message, how));
+    }
+    match (result.agent, result.agents_other) {
+        (None, _) => {
+            let message = format!("{} was committed without an agentId.", node.id);
+            let how = "Give the id of the agent that did the research.";
+            verdict.add(checks.missing_agent, doubt(Code::MissingAgent, message, how));
+        }
+        (Some(agent), Some(other)) => {
+            let message =
+                format!("{} was committed by {}, who already researched {other}.", node.id, shorten(agent));
+            let how = "Let another agent research each node.";
+            verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message, how));
+        }
+        (Some(_), None) => {}
+    }
+}

@@ -1,0 +1,41 @@
+//! `batchLimit`: the most nodes that one proposal may hold.
+
+use super::{Kind, Proposed, Verdict};
+use crate::domain::{Code, Diagnostic};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::Fault;
+
+/// `BATCH_OVERFLOW`.
+pub(super) const KIND: Kind = Kind { key: "batchLimit", faults, sentences, propose, ..Kind::SILENT };
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let Some(limit) = ruleset.batch_limit else { return };
+    if limit == 0 {
+        faults.push(
+            Fault::new("batchLimit", "batchLimit", "a batch must be allowed to hold a node")
+                .suggest("leave batchLimit out for no limit"),
+        );
+    } else if limit < ruleset.roots.min {
+        let reason = "batchLimit is below the least number of roots, so that no investigation could begin";
+        faults.push(
+            Fault::new("batchLimit", "batchLimit", reason).suggest("raise it, or lower min under roots"),
+        );
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let limit = rules.ruleset().batch_limit;
+    limit.map(|limit| format!("At most {limit} nodes in a proposal.")).into_iter().collect()
+}
+
+fn propose(proposal: &Proposed, verdict: &mut Verdict) {
+    let ruleset = proposal.rules.ruleset();
+    if let Some(limit) = ruleset.batch_limit.filter(|limit| proposal.number > *limit as usize) {
+        let message = format!("The batch holds {} nodes; {} allows {limit}.", proposal.number, ruleset.name);
+        verdict.errors.push(
+            Diagnostic::new(Code::BatchOverflow, message)
+                .suggest(format!("Propose at most {limit} nodes in a call.")),
+        );
+    }
+}

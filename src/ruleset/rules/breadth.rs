@@ -1,0 +1,69 @@
+//! `breadth`: how many nodes are recommended for one round.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Proposed, Verdict};
+use crate::domain::{Code, Diagnostic, NodeId};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::Fault;
+
+/// The breadth that is recommended for one round; less draws the warning `R<round>_BREADTH`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Breadth {
+    /// The round.
+    pub round: u32,
+    /// The nodes it should have.
+    pub recommended: u32,
+}
+
+/// `R2_BREADTH` and the like.
+pub(super) const KIND: Kind = Kind { key: "breadth", faults, sentences, propose, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// The recommended breadth: the round, and the nodes it should have.
+    pub fn breadth(&self) -> Option<(u32, u32)> {
+        let breadth = self.ruleset.breadth.as_ref()?;
+        (!self.mode.is_some_and(|mode| mode.without_breadth)).then_some((breadth.round, breadth.recommended))
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    if ruleset.breadth.as_ref().is_some_and(|breadth| breadth.round == 0) {
+        faults.push(
+            Fault::new("breadth", "round", "rounds are counted from 1").suggest("write `round: 2`, say"),
+        );
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let sentence = |(round, nodes)| format!("{nodes} or more nodes are recommended in round {round}.");
+    rules.breadth().map(sentence).into_iter().collect()
+}
+
+fn propose(proposal: &Proposed, verdict: &mut Verdict) {
+    let Some((round, recommended)) = proposal.rules.breadth() else { return };
+    if !proposal.nodes.iter().any(|node| node.round() == round) {
+        return;
+    }
+    let ids: HashSet<&NodeId> = proposal
+        .investigation
+        .in_round(round)
+        .filter(|node| !proposal.withdrawn.contains(&node.id))
+        .chain(proposal.nodes)
+        .filter(|node| node.round() == round)
+        .map(|node| &node.id)
+        .collect();
+    if ids.len() < recommended as usize {
+        let message =
+            format!("Round {round} has {} nodes so far; {recommended} or more are recommended.", ids.len());
+        verdict.warnings.push(
+            Diagnostic::new(Code::Breadth(round), message)
+                .suggest("Propose further, really different directions in this round."),
+        );
+    }
+}

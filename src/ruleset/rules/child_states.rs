@@ -1,0 +1,101 @@
+//! `childStates` of a state: which states its children may have.
+
+use super::states::State;
+use super::{Committed, Kind, Reclassified, Verdict};
+use crate::domain::{Code, Diagnostic, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::validity::{Fault, known};
+
+/// The states that children may have.
+pub type ChildStates = Vec<StateName>;
+
+/// `INVALID_CHILD_STATE`.
+pub(super) const KIND: Kind =
+    Kind { key: "states.childStates", faults, of_state, commit, reclassify, ..Kind::SILENT };
+
+impl<'a> EffectiveRules<'a> {
+    /// Whether a child may have the state under a parent in that one.
+    pub fn allows_child(&self, parent: &StateName, child: &StateName) -> bool {
+        self.child_states(parent).is_none_or(|allowed| allowed.contains(child))
+    }
+
+    /// The states that children may have under a parent in that state; `None` for any.
+    pub fn child_states(&self, parent: &StateName) -> Option<&'a [StateName]> {
+        self.ruleset.state(parent)?.child_states.as_deref()
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    for (at, state) in ruleset.states.iter().enumerate() {
+        let Some(allowed) = &state.child_states else { continue };
+        let name = &state.name;
+        let mut fault = |reason: String, suggestion: &str| {
+            faults.push(Fault::new("states", "childStates", reason).at(at).suggest(suggestion));
+        };
+        if state.terminal {
+            fault(
+                format!("{name} is terminal and can't have children"),
+                "leave childStates out, or terminal",
+            );
+        }
+        if allowed.is_empty() {
+            fault(format!("{name} allows no child at all"), "leave childStates out to allow any");
+        }
+        for of in state.children.iter().filter_map(|children| children.of.as_ref()) {
+            if !of.iter().any(|one| allowed.contains(one)) {
+                let reason = format!("{name} owes children in states that its childStates do not allow");
+                fault(reason, "add them to childStates");
+            }
+        }
+        known(ruleset, "states", Some(at), allowed, faults);
+    }
+}
+
+fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
+    let sentence = |allowed| format!("Its children may be {}.", list(allowed));
+    state.child_states.as_ref().map(sentence).into_iter().collect()
+}
+
+/// `Allowed under FOUND: VERIFY.`
+fn allowed_under(rules: &EffectiveRules, parent: &StateName) -> String {
+    format!("Allowed under {parent}: {}.", list(rules.child_states(parent).unwrap_or_default()))
+}
+
+/// The parent may have changed since the proposal.
+fn commit(result: &Committed, verdict: &mut Verdict) {
+    let (rules, node, asked, state) = (result.rules, result.node, result.asked, result.state);
+    let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
+        return;
+    };
+    if let Some(above) = parent.state().filter(|above| !rules.allows_child(above, state)) {
+        let stored = match asked == state {
+            true => String::new(),
+            false => format!(" (as which {asked} is stored in round {})", node.round()),
+        };
+        let message = format!("{} can't be {state}{stored} under {}, which is {above}.", node.id, parent.id);
+        let error = Diagnostic::new(Code::InvalidChildState, message);
+        verdict.errors.push(error.about(&node.id).suggest(allowed_under(rules, above)));
+    }
+}
+
+/// Above its children, and below its parent.
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    let (investigation, rules, node, to) = (change.investigation, change.rules, change.node, change.to);
+    let mut refuse = |message: String, allowing: &StateName| {
+        let error = Diagnostic::new(Code::InvalidChildState, message);
+        verdict.errors.push(error.about(&node.id).suggest(allowed_under(rules, allowing)));
+    };
+    for (child, state) in investigation.committed_children(&node.id) {
+        if !rules.allows_child(to, state) {
+            refuse(format!("{} can't be {to} above {}, which is {state}.", node.id, child.id), to);
+        }
+    }
+    let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent));
+    if let Some(parent) = parent
+        && let Some(state) = parent.state()
+        && !rules.allows_child(state, to)
+    {
+        refuse(format!("{} can't be {to} under {}, which is {state}.", node.id, parent.id), state);
+    }
+}

@@ -1,0 +1,250 @@
+//! `children` of a state: how many an open node owes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::states::State;
+use super::{Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::schema::LAST_ROUND;
+use crate::ruleset::validity::{Fault, known};
+
+/// Children that a node owes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Children {
+    /// How many, at least.
+    pub min: u32,
+    /// Only children in these states count; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Vec<StateName>>,
+    /// The first round of a node to which this applies; absent for 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_round: Option<u32>,
+    /// The last round of a node to which this applies; absent for no last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_round: Option<u32>,
+}
+
+/// Children that an open node owes in all, and how many of them it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// How many it owes.
+    pub needs: u32,
+    /// How many count already.
+    pub has: u32,
+    /// The states that count; `None` for all.
+    pub of: Option<Vec<StateName>>,
+}
+
+impl Requirement {
+    /// How many are missing.
+    pub fn missing(&self) -> u32 {
+        self.needs.saturating_sub(self.has)
+    }
+
+    /// What is owed, for people: `2 children`, `1 VERIFY child`.
+    pub fn describe(&self) -> String {
+        children(self.needs, self.of.as_deref())
+    }
+}
+
+/// `INSUFFICIENT_CHILDREN`, `INCOMPLETE_<STATE>`.
+pub(super) const KIND: Kind =
+    Kind { key: "states.children", faults, of_state, end, blockers, ..Kind::SILENT };
+
+impl<'a> EffectiveRules<'a> {
+    /// What a node in this state and round owes: how many children, and in which states.
+    pub fn owed(&self, state: &StateName, round: u32) -> Option<(u32, Option<&'a [StateName]>)> {
+        let state = self.ruleset.state(state).filter(|state| !state.terminal)?;
+        let rule = state.children.iter().find(|rule| applies(rule.from_round, rule.to_round, round))?;
+        let most = self.mode.and_then(|mode| mode.max_children_owed).unwrap_or(u32::MAX);
+        Some((rule.min.min(most), rule.of.as_deref()))
+    }
+
+    /// What a committed node owes and has; `None` for pending and terminal ones.
+    pub fn requirement(&self, investigation: &Investigation, node: &Node) -> Option<Requirement> {
+        let children = investigation.committed_children(&node.id).map(|(_, state)| (state, 1));
+        self.required(node.state()?, node.round(), children)
+    }
+
+    /// The same, of its state, its round, and how many children are in which state.
+    fn required<'s>(
+        &self,
+        state: &StateName,
+        round: u32,
+        children: impl Iterator<Item = (&'s StateName, u32)>,
+    ) -> Option<Requirement> {
+        let (needs, of) = self.owed(state, round)?;
+        let counted = children.filter(|(state, _)| of.is_none_or(|of| of.contains(state)));
+        let has = counted.fold(0, |sum: u32, (_, count)| sum.saturating_add(count));
+        Some(Requirement { needs, has, of: of.map(<[StateName]>::to_vec) })
+    }
+
+    /// The open nodes that still lack children, with what they lack, by round and suffix.
+    pub fn incomplete<'i>(&self, investigation: &'i Investigation) -> Vec<(&'i Node, Requirement)> {
+        let mut incomplete: Vec<(&Node, Requirement)> = Vec::new();
+        for kin in investigation.kin() {
+            let children = kin.children.iter().map(|(state, count)| (state, *count));
+            let requirement = self.required(&kin.state, kin.round, children);
+            if let Some(requirement) = requirement.filter(|requirement| requirement.missing() > 0) {
+                incomplete.extend(kin.nodes.iter().map(|node| (node.as_ref(), requirement.clone())));
+            }
+        }
+        incomplete.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+        incomplete
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    for (at, state) in ruleset.states.iter().enumerate() {
+        let name = &state.name;
+        let mut fault = |needle: &str, reason: String, suggestion: &str| {
+            faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
+        };
+        if state.terminal && !state.children.is_empty() {
+            let reason = format!("{name} is terminal and can't owe children");
+            fault("children", reason, "leave children out, or terminal");
+        }
+        if !state.terminal && state.children.iter().all(|children| children.min == 0) {
+            let reason = format!("{name} is open, but owes no child");
+            fault(name.as_str(), reason, "write `terminal: true`, or what it owes: `children: [{min: 1}]`");
+        }
+        if let Some(reason) = state.children.iter().find_map(|rule| no_round(rule.from_round, rule.to_round))
+        {
+            fault("fromRound", reason, MEND_ROUNDS);
+        }
+        if let Some(round) = never_complete(ruleset, state) {
+            let reason = format!(
+                "{name} of round {round} could never have the children it owes: none of their states can be \
+                 committed in round {}",
+                round + 1
+            );
+            fault(name.as_str(), reason, "let them come earlier under earlyStates, or this state later");
+        }
+        for children in &state.children {
+            known(ruleset, "states", Some(at), children.of.as_deref().unwrap_or_default(), faults);
+        }
+    }
+}
+
+/// The first round in which the state can be committed, but none of the children it owes in the next.
+fn never_complete(ruleset: &Ruleset, state: &State) -> Option<u32> {
+    let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0).min(LAST_ROUND);
+    let mut rounds =
+        (1..=last.saturating_add(1)).filter(|round| ruleset.early_rule(&state.name, *round).is_none());
+    rounds.find(|round| {
+        let mut rules = state.children.iter();
+        let Some(rule) = rules.find(|rule| applies(rule.from_round, rule.to_round, *round)) else {
+            return false;
+        };
+        let counts = |child: &StateName| {
+            rule.of.as_ref().is_none_or(|of| of.contains(child))
+                && state.child_states.as_ref().is_none_or(|allowed| allowed.contains(child))
+        };
+        // What is stored of it there; `None` where it is refused.
+        let stored = |child: &StateName| match ruleset.early_rule(child, round + 1) {
+            None => Some(child.clone()),
+            Some(rule) => rule.store_as.clone(),
+        };
+        let known = rule.of.iter().flatten().all(|name| ruleset.state(name).is_some());
+        let possible = ruleset.states.iter().any(|child| counts(&child.name));
+        rule.min > 0
+            && known
+            && possible
+            && !ruleset.states.iter().filter_map(|child| stored(&child.name)).any(|child| counts(&child))
+    })
+}
+
+/// By rounds: `Needs 2 children in rounds 1 to 2, 1 child from round 3.`
+fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
+    // Each said once, with the round from which it holds; an empty one where nothing is owed.
+    let mut said: Vec<(u32, String)> = Vec::new();
+    for round in 1..=LAST_ROUND {
+        let need = match rules.owed(&state.name, round) {
+            Some((min, of)) if min > 0 => children(min, of),
+            _ => String::new(),
+        };
+        if said.last().is_none_or(|(_, last)| *last != need) {
+            said.push((round, need));
+        }
+    }
+    let ends = said.iter().skip(1).map(|(next, _)| Some(next - 1)).chain([None]);
+    let owed = said.iter().zip(ends).filter(|((_, need), _)| !need.is_empty());
+    let each: Vec<String> = owed
+        .map(|((from, need), to)| match (from, to) {
+            (1, None) => need.clone(),
+            (from, to) => format!("{need} {}", in_rounds(*from, to)),
+        })
+        .collect();
+    if each.is_empty() { Vec::new() } else { vec![format!("Needs {}.", each.join(", "))] }
+}
+
+fn end(_: &EffectiveRules) -> Option<String> {
+    Some("Every open node has the children it needs.".to_owned())
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let incomplete = rules.incomplete(investigation);
+    let blocker = |(node, requirement): &(&Node, Requirement)| {
+        let (state, has) = (node.state()?, requirement.has);
+        let message = format!("{} is {state} and needs {}; it has {has}.", node.id, requirement.describe());
+        let how = how_to_complete(investigation, node, requirement);
+        Some(Diagnostic::new(Code::InsufficientChildren, message).about(&node.id).suggest(how))
+    };
+    incomplete.iter().filter_map(blocker).collect()
+}
+
+/// What to do about missing children: what is proposed already needs no proposal.
+fn how_to_complete(investigation: &Investigation, node: &Node, requirement: &Requirement) -> String {
+    let of = requirement.of.as_deref();
+    let pending: Vec<&NodeId> =
+        investigation.children(&node.id).filter(|child| child.is_pending()).map(|child| &child.id).collect();
+    let round = node.round().saturating_add(1);
+    let lacking = requirement.missing().saturating_sub(u32::try_from(pending.len()).unwrap_or(u32::MAX));
+    if pending.is_empty() {
+        return format!("Propose {} below it, in round {round}.", children(lacking, of));
+    }
+    let named = shortened(&pending, 5);
+    let states = of.map(|of| format!(" as {}", list(of))).unwrap_or_default();
+    match lacking {
+        0 => format!("Commit {named}{states}."),
+        lacking => {
+            format!("Commit {named}{states}, and propose {} below it besides.", children(lacking, of))
+        }
+    }
+}
+
+/// What is still owed after a commit: one warning per state whose nodes lack children.
+pub fn incomplete_warnings(after: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let incomplete = rules.incomplete(after);
+    let mut warnings = Vec::new();
+    for state in &rules.ruleset().states {
+        let of_state: Vec<_> =
+            incomplete.iter().filter(|(node, _)| node.state() == Some(&state.name)).collect();
+        let Some((first, requirement)) = of_state.first() else { continue };
+        let message = match of_state.len() {
+            1 => format!("{} needs {}, and has {}.", first.id, requirement.describe(), requirement.has),
+            many => {
+                let ids: Vec<&NodeId> = of_state.iter().map(|(node, _)| &node.id).collect();
+                format!("{many} {} nodes still lack children: {}.", state.name, shortened(&ids, 5))
+            }
+        };
+        warnings.push(Diagnostic::new(Code::Incomplete(state.name.clone()), message).about(&first.id));
+    }
+    warnings
+}
+
+/// `2 children`, `1 VERIFY child`, `2 VERIFY or DEAD children`.
+pub fn children(number: u32, of: Option<&[StateName]>) -> String {
+    let noun = if number == 1 { "child" } else { "children" };
+    match of {
+        None => format!("{number} {noun}"),
+        Some([first @ .., last]) if !first.is_empty() => {
+            format!("{number} {} or {last} {noun}", list(first))
+        }
+        Some(of) => format!("{number} {} {noun}", list(of)),
+    }
+}

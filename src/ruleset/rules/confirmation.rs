@@ -1,0 +1,245 @@
+//! `confirmations`: states that wait for a child to confirm or refute them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+use super::states::{Role, State};
+use crate::domain::{
+    Author, Change, Classification, Code, Diagnostic, Investigation, Node, NodeId, Reclassification,
+    StateName, Timestamp, Transition,
+};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::validity::{Fault, known};
+
+/// A state that waits for a child to confirm or refute it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Confirmation {
+    /// The state that waits.
+    pub state: StateName,
+    /// What each child's state makes of it; the first such child decides.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What a child's state makes of a waiting parent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Outcome {
+    /// The child's state.
+    pub child: StateName,
+    /// The state that the parent then has.
+    pub becomes: StateName,
+}
+
+/// `AWAITING_CONFIRMATION`.
+pub(super) const KIND: Kind = Kind { key: "confirmations", faults, of_state, end, blockers, ..Kind::SILENT };
+
+impl<'a> EffectiveRules<'a> {
+    /// What makes a waiting state move.
+    pub fn confirmation(&self, state: &StateName) -> Option<&'a Confirmation> {
+        self.ruleset.confirmations.iter().find(|confirmation| &confirmation.state == state)
+    }
+
+    /// The nodes by which a solution is verified: children in a confirming role, and the child that promoted it.
+    pub fn verified_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
+        let confirming = investigation
+            .committed_children(&node.id)
+            .filter(|(_, state)| self.role(state) == Role::Confirmation)
+            .map(|(child, _)| child.id.clone());
+        let promoted = self.promoted_by(investigation, node);
+        let mut by: Vec<NodeId> = confirming.chain(promoted).collect();
+        by.sort();
+        by.dedup();
+        by
+    }
+
+    /// The child that promoted the node, while that child still is what promoted it.
+    fn promoted_by(&self, investigation: &Investigation, node: &Node) -> Option<NodeId> {
+        let classification = node.classification.as_ref()?;
+        let last = classification.reclassified.last()?;
+        let child = classification.promoted_by()?;
+        let state = investigation.committed_node(child)?.state()?;
+        let outcomes = &self.confirmation(&last.from)?.outcomes;
+        outcomes.iter().any(|it| it.becomes == last.to && &it.child == state).then(|| child.clone())
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let mut waiting = HashSet::new();
+    for (at, confirmation) in ruleset.confirmations.iter().enumerate() {
+        let name = &confirmation.state;
+        let mut fault = |needle: &str, reason: String, suggestion: &str| {
+            faults.push(Fault::new("confirmations", needle, reason).at(at).suggest(suggestion));
+        };
+        if !waiting.insert(name) {
+            fault(name.as_str(), format!("{name} waits twice"), "put all its outcomes into one rule");
+        }
+        if confirmation.outcomes.is_empty() {
+            let reason = format!("{name} waits for an outcome, but none is named");
+            fault("outcomes", reason, "add `{child: …, becomes: …}`");
+        }
+        let state = ruleset.state(name);
+        if state.is_some_and(|state| state.terminal) {
+            let reason = format!("{name} is terminal and takes no child that could confirm it");
+            fault(name.as_str(), reason, "leave `terminal: true` out of that state");
+        }
+        if let Some(state) = state.filter(|state| state.role != Role::AwaitingConfirmation) {
+            let reason = format!("{name} waits for a confirmation, but its role is {}", state.role.label());
+            fault(name.as_str(), reason, "give that state `role: awaitingConfirmation`");
+        }
+        for outcome in &confirmation.outcomes {
+            let (child, becomes) = (&outcome.child, &outcome.becomes);
+            if becomes == name {
+                let reason = format!("{name} would become what it is");
+                fault("outcomes", reason, "name another state under becomes");
+            }
+            let allowed = state.and_then(|state| state.child_states.as_ref()).filter(|some| !some.is_empty());
+            if allowed.is_some_and(|allowed| !allowed.contains(child)) {
+                let reason = format!("{name} allows no {child} child that could make it {becomes}");
+                fault(child.as_str(), reason, "add it to that state's childStates");
+            }
+            // A parent that allows the waiting state must allow what becomes of it; so must what it becomes, for the
+            // children that it has by then.
+            for parent in &ruleset.states {
+                let allows = |one| parent.child_states.as_ref().is_none_or(|allowed| allowed.contains(one));
+                if allows(name) && !allows(becomes) {
+                    let reason =
+                        format!("{name} may become {becomes} below {}, which does not allow it", parent.name);
+                    fault(becomes.as_str(), reason, "add it to the childStates of that parent");
+                }
+            }
+            if let Some(after) = ruleset.state(becomes).and_then(|state| state.child_states.as_ref()) {
+                let had = ruleset.states.iter().map(|state| &state.name);
+                let had = had.filter(|one| allowed.is_none_or(|allowed| allowed.contains(one)));
+                if let Some(child) = had.into_iter().find(|one| !after.contains(one)) {
+                    let reason = format!("{name} may have a {child} child, which {becomes} does not allow");
+                    fault(becomes.as_str(), reason, "give both states the same childStates");
+                }
+            }
+        }
+        known(ruleset, "confirmations", Some(at), std::slice::from_ref(name), faults);
+        for outcome in &confirmation.outcomes {
+            let names = [outcome.child.clone(), outcome.becomes.clone()];
+            known(ruleset, "confirmations", Some(at), &names, faults);
+        }
+    }
+    for (at, state) in ruleset.states.iter().enumerate() {
+        if state.role == Role::AwaitingConfirmation && !waiting.contains(&state.name) {
+            let reason =
+                format!("{} awaits a confirmation that no rule under `confirmations` gives", state.name);
+            faults.push(
+                Fault::new("states", "role", reason).at(at).suggest("add one, or give it another role"),
+            );
+        }
+    }
+}
+
+fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
+    let outcomes = rules.confirmation(&state.name).into_iter().flat_map(|it| &it.outcomes);
+    outcomes.map(|outcome| format!("A child in {} makes it {}.", outcome.child, outcome.becomes)).collect()
+}
+
+fn end(rules: &EffectiveRules) -> Option<String> {
+    let any = !rules.ruleset().confirmations.is_empty();
+    any.then(|| "No node awaits confirmation.".to_owned())
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    if rules.ruleset().confirmations.is_empty() {
+        return Vec::new();
+    }
+    let blocker = |(node, state): (&Arc<Node>, &StateName)| {
+        let outcomes = rules.confirmation(state)?.outcomes.iter();
+        let outcomes = list(outcomes.map(|it| format!("{} makes it {}", it.child, it.becomes)));
+        let message = format!("{} is {state}: no child has confirmed or refuted it.", node.id);
+        let how = format!("Commit a child below it ({outcomes}), or reclassify it.");
+        Some(Diagnostic::new(Code::AwaitingConfirmation, message).about(&node.id).suggest(how))
+    };
+    investigation.committed().filter_map(blocker).collect()
+}
+
+/// Every change of a waiting parent that its children's states bring about, deepest first; a parent that moves may
+/// itself move its own parent.
+pub fn confirmations(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    now: Timestamp,
+) -> Vec<Transition> {
+    let mut transitions = Vec::new();
+    if rules.ruleset().confirmations.is_empty() {
+        return transitions;
+    }
+    let mut current = investigation.clone();
+    // From the deepest round up, each node that waits is looked at once: a child has moved before its parent is asked.
+    let waiting = investigation.committed().rev().filter(|(_, state)| rules.confirmation(state).is_some());
+    let ids: Vec<_> = waiting.map(|(node, _)| node.id.clone()).collect();
+    for id in ids {
+        let moved = current.committed_node(&id).and_then(|node| decided(&current, rules, node, now));
+        if let Some(transition) = moved {
+            current = current.with(&[Change::Node(Arc::clone(&transition.node))]);
+            transitions.push(transition);
+        }
+    }
+    transitions
+}
+
+/// The change of one waiting node that the first deciding child brings about.
+fn decided(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &Node,
+    now: Timestamp,
+) -> Option<Transition> {
+    let classification = node.classification.as_ref()?;
+    let state = classification.current_state();
+    let confirmation = rules.confirmation(state)?;
+    let mut children: Vec<(&Node, &Classification, &StateName)> = investigation
+        .committed_children(&node.id)
+        .filter_map(|(child, state)| Some((child.as_ref(), child.classification.as_ref()?, state)))
+        .filter(|(_, child, _)| since_pending(classification, child))
+        .collect();
+    children.sort_by_key(|(child, classified, _)| (classified.committed_at, &child.id));
+    let (child, becomes) = children.iter().find_map(|(child, _, state)| {
+        let outcome = confirmation.outcomes.iter().find(|outcome| &outcome.child == *state)?;
+        Some((child.id.clone(), outcome.becomes.clone()))
+    })?;
+    let mut after = node.clone();
+    let from = state.clone();
+    let at = stamp(investigation, node, now);
+    after.classification.as_mut()?.reclassified.push(Reclassification {
+        from: from.clone(),
+        to: becomes.clone(),
+        at,
+        by: Author::Child(child.clone()),
+        reason: None,
+        evidence: None,
+        verification_method: None,
+        alternatives_considered: Vec::new(),
+        warnings: Vec::new(),
+    });
+    Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
+}
+
+/// The time to write beside a new state of a node: now, or later where the clock has been set back. What came first
+/// decides whether a child confirms its parent, so a state is never older than the one that it follows, or than its
+/// children's; and always younger than that of a parent that was changed before.
+pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
+    let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
+    let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
+    let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
+    let parent = parent.and_then(|parent| parent.classification.as_ref());
+    let parent = parent.filter(|parent| !parent.reclassified.is_empty());
+    let after_parent = parent.map(|parent| parent.current_since().next());
+    children.chain(since(node)).chain(after_parent).fold(now, Timestamp::max)
+}
+
+/// Whether the child was classified since its parent last became pending. A child of a node that was committed as
+/// pending always was; one of a node that came back to it must be later than that.
+fn since_pending(parent: &Classification, child: &Classification) -> bool {
+    parent.reclassified.is_empty() || child.current_since() > parent.current_since()
+}

@@ -1,0 +1,247 @@
+//! `earlyStates`: states that come too early in some rounds. A commit stores another state in their place, or is
+//! refused; a reclassify may give them all the same, but not unseen.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::states::State;
+use super::{Kind, MEND_ROUNDS, Reclassified, Verdict, applies, children, no_round};
+use crate::domain::{Code, Diagnostic, Node, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::schema::LAST_ROUND;
+use crate::ruleset::validity::{Fault, known};
+
+/// States that come too early in some rounds: stored as another state, or refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EarlyState {
+    /// The states.
+    pub states: Vec<StateName>,
+    /// The first round to which this applies; absent for 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_round: Option<u32>,
+    /// The last round to which this applies.
+    pub to_round: u32,
+    /// The state that is stored in their place; absent to refuse the commit (`STATE_LOCKED`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_as: Option<StateName>,
+    /// The code of the warning; absent for `DEPTH_ENFORCED`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// `DEPTH_ENFORCED` and the codes of rulesets, `STATE_LOCKED`, `EARLY_STATE`.
+pub(super) const KIND: Kind =
+    Kind { key: "earlyStates", faults, of_state, sentences, reclassify, ..Kind::SILENT };
+
+impl Ruleset {
+    /// The first rule by which the state comes too early in the round.
+    pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&EarlyState> {
+        let mut rules = self.early_states.iter().filter(|rule| rule.states.contains(state));
+        rules.find(|rule| applies(rule.from_round, Some(rule.to_round), round))
+    }
+
+    /// Whether early states are kept with that number of minimum rounds, where `tot_start` does not say.
+    pub fn keeps_early_states(&self, min_rounds: u32) -> bool {
+        self.allow_early_terminal_below.is_some_and(|below| min_rounds < below)
+    }
+
+    /// Whether any early state is stored as another one.
+    pub fn has_conversions(&self) -> bool {
+        self.early_states.iter().any(|rule| rule.store_as.is_some())
+    }
+}
+
+impl<'a> EffectiveRules<'a> {
+    /// The rule by which the state comes too early in the round, unless this investigation lets it pass.
+    pub fn early_rule(&self, state: &StateName, round: u32) -> Option<&'a EarlyState> {
+        let rule = self.ruleset.early_rule(state, round)?;
+        (!(self.allow_early_terminal && rule.store_as.is_some())).then_some(rule)
+    }
+
+    /// The first round in which the state may be committed here; `None` where no commit gives it.
+    pub fn first_round(&self, state: &StateName) -> Option<u32> {
+        self.first_round_from(state, 1)
+    }
+
+    /// The first round, not before `round`, in which the state may be committed here.
+    pub fn first_round_from(&self, state: &StateName, round: u32) -> Option<u32> {
+        if round > LAST_ROUND {
+            return Some(round);
+        }
+        (round..=LAST_ROUND).find(|round| self.early_rule(state, *round).is_none())
+    }
+}
+
+/// Whether a new investigation keeps early states as they are.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` for a choice where there is nothing to choose.
+pub fn chosen(ruleset: &Ruleset, asked: Option<bool>, min_rounds: u32) -> Result<bool, Diagnostic> {
+    match asked {
+        None => Ok(ruleset.keeps_early_states(min_rounds)),
+        Some(asked) if ruleset.has_conversions() => Ok(asked),
+        Some(_) => {
+            let message = format!(
+                "allowEarlyTerminal: {} stores no state as another one, so there is nothing to allow.",
+                ruleset.name
+            );
+            Err(Diagnostic::new(Code::InvalidArgument, message).suggest("Leave allowEarlyTerminal out."))
+        }
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    for (at, rule) in ruleset.early_states.iter().enumerate() {
+        known(ruleset, "earlyStates", Some(at), &rule.states, faults);
+        let mut fault = |needle: &str, reason: String, suggestion: &str| {
+            faults.push(Fault::new("earlyStates", needle, reason).at(at).suggest(suggestion));
+        };
+        if rule.states.is_empty() {
+            fault("states", "the rule names no state".into(), "name the states that come too early");
+        }
+        if let Some(reason) = no_round(rule.from_round, Some(rule.to_round)) {
+            fault("toRound", reason, MEND_ROUNDS);
+            continue;
+        }
+        if rule.to_round > LAST_ROUND {
+            let reason = format!("toRound {} is beyond every investigation", rule.to_round);
+            fault("toRound", reason, &format!("{LAST_ROUND} is the most, and means for ever"));
+            continue;
+        }
+        if let Some(code) = rule.code.as_ref().filter(|code| !is_code(code)) {
+            let reason = format!("`{code}` is no code");
+            fault("code", reason, "use A-Z, 0-9 and _, as in DEPTH_ENFORCED");
+        }
+        let Some(target) = &rule.store_as else {
+            if rule.code.is_some() {
+                let reason = "a rule that refuses the commit has no code of its own: it is STATE_LOCKED";
+                fault("code", reason.into(), "add storeAs, or leave code out");
+            }
+            continue;
+        };
+        // What a commit is stored as must itself be allowed in that round, else the conversion leads nowhere.
+        let mut rounds = rule.from_round.unwrap_or(1)..=rule.to_round;
+        if let Some(round) = rounds.find(|round| ruleset.early_rule(target, *round).is_some()) {
+            let reason = format!("it stores {target}, which itself comes too early in round {round}");
+            fault("storeAs", reason, "store a state that may be committed in all these rounds");
+        }
+        known(ruleset, "earlyStates", Some(at), std::slice::from_ref(target), faults);
+    }
+    // In every round some state must remain, and before the last round an open one.
+    let last = ruleset.early_states.iter().map(|rule| rule.to_round).max().unwrap_or(0);
+    let lacks_state = |round: &u32| {
+        let needs_open = *round < ruleset.end.min_rounds;
+        let mut fitting = ruleset.states.iter().filter(|state| !needs_open || !state.terminal);
+        !fitting.any(|state| ruleset.early_rule(&state.name, *round).is_none())
+    };
+    if let Some(round) = (1..=last.min(LAST_ROUND)).find(lacks_state) {
+        let reason = format!("in round {round} no open state is left to commit");
+        faults.push(
+            Fault::new("earlyStates", "earlyStates", reason)
+                .suggest("let one open state be committed in every round"),
+        );
+    }
+}
+
+/// Whether a warning's code reads like the others.
+fn is_code(code: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    code.starts_with(|c: char| c.is_ascii_uppercase()) && code.len() <= 40 && code.bytes().all(plain)
+}
+
+fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
+    match rules.first_round(&state.name) {
+        Some(1) => Vec::new(),
+        Some(first) => vec![format!("From round {first}.")],
+        None => vec!["No commit gives it.".to_owned()],
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    // Rules that differ only in their code are one sentence.
+    type Key<'r> = (u32, u32, &'r Option<StateName>);
+    let mut early: Vec<(Key, Vec<&StateName>)> = Vec::new();
+    for rule in &rules.ruleset().early_states {
+        let states = rule.states.iter().filter(|state| rules.early_rule(state, rule.to_round).is_some());
+        let key = (rule.from_round.unwrap_or(1), rule.to_round, &rule.store_as);
+        match early.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, known)) => known.extend(states),
+            None => early.push((key, states.collect())),
+        }
+    }
+    let sentence = |((from, to, stored), states): (Key, Vec<&StateName>)| {
+        let rounds = match to {
+            LAST_ROUND if from == 1 => "any round".to_owned(),
+            LAST_ROUND => format!("round {from} and later"),
+            to if to == from => format!("round {from}"),
+            to => format!("rounds {from} to {to}"),
+        };
+        let is = if states.len() == 1 { "is" } else { "are" };
+        match stored {
+            Some(stored) => format!("In {rounds}, {} {is} stored as {stored}.", list(states)),
+            None => format!("In {rounds}, {} {is} refused.", list(states)),
+        }
+    };
+    early.into_iter().filter(|(_, states)| !states.is_empty()).map(sentence).collect()
+}
+
+/// The state that a commit stores in place of one that comes too early, with the warning; `None` where it does not.
+///
+/// # Errors
+///
+/// `STATE_LOCKED` where the ruleset refuses it.
+pub fn stored_instead(
+    rules: &EffectiveRules,
+    asked: &StateName,
+    node: &Node,
+) -> Result<Option<(StateName, Diagnostic)>, Diagnostic> {
+    let round = node.round();
+    let Some(rule) = rules.early_rule(asked, round) else { return Ok(None) };
+    let first = rules.first_round_from(asked, round);
+    let Some(stored) = &rule.store_as else {
+        let names = rules.ruleset().states.iter().map(|state| &state.name);
+        let available = names.filter(|state| rules.early_rule(state, round).is_none());
+        let message = match first {
+            Some(first) => format!("{asked} is locked until round {first}; {} is in round {round}.", node.id),
+            None => format!("{asked} is never given by a commit."),
+        };
+        return Err(Diagnostic::new(Code::StateLocked, message)
+            .about(&node.id)
+            .suggest(format!("Available in round {round}: {}.", list(available))));
+    };
+    let owed = match rules.owed(stored, round) {
+        Some((needs, of)) => {
+            format!("It now needs {} in round {}.", children::children(needs, of), round.saturating_add(1))
+        }
+        None => "It is closed.".to_owned(),
+    };
+    let why = match first {
+        Some(first) => format!("{asked} is kept from round {first}"),
+        None => format!("{asked} is never given by a commit"),
+    };
+    let code = rule.code.as_deref().map_or(Code::DepthEnforced, Code::parse);
+    let message = format!(
+        "{} was committed as {asked} in round {round} and stored as {stored}: {why}. {owed}",
+        node.id
+    );
+    Ok(Some((stored.clone(), Diagnostic::new(code, message).about(&node.id))))
+}
+
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    let (rules, node, to) = (change.rules, change.node, change.to);
+    let round = node.round();
+    if rules.early_rule(to, round).is_none() {
+        return;
+    }
+    let message = match rules.first_round_from(to, round) {
+        Some(first) => format!(
+            "{} became {to} in round {round}; a commit could have had it from round {first}.",
+            node.id
+        ),
+        None => format!("{} became {to}, which no commit could have had.", node.id),
+    };
+    verdict.warnings.push(Diagnostic::new(Code::EarlyState, message).about(&node.id));
+}

@@ -1,0 +1,28 @@
+//! `end.minDepth`: how deep the deepest node must be at the end.
+
+use super::Kind;
+use crate::domain::{Code, Diagnostic, Investigation};
+use crate::ruleset::effective::EffectiveRules;
+
+/// `DEPTH_TOO_SHALLOW`.
+pub(super) const KIND: Kind = Kind { key: "end.minDepth", end, blockers, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// The round that the deepest node must reach, where the ruleset asks for one.
+    pub fn min_depth(&self) -> Option<u32> {
+        self.ruleset.end.min_depth
+    }
+}
+
+fn end(rules: &EffectiveRules) -> Option<String> {
+    rules.min_depth().map(|depth| format!("The deepest node is in round {depth} or later."))
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let round = investigation.current_round();
+    let blocker = |depth| {
+        let message = format!("The depth is too shallow: the deepest node is in round {round}, not {depth}.");
+        Diagnostic::new(Code::DepthTooShallow, message).suggest("Go deeper on the most promising branch.")
+    };
+    rules.min_depth().filter(|depth| round < *depth).map(blocker).into_iter().collect()
+}

@@ -1,0 +1,107 @@
+//! `end.minRounds`: the round that must be reached before the end; and the way on where every node is closed before.
+
+use std::ops::RangeInclusive;
+
+use super::Kind;
+use crate::domain::{Code, Diagnostic, Investigation};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::Fault;
+
+/// The least and most that `minRounds` may be, in a ruleset and at a start.
+pub(super) const BOUNDS: RangeInclusive<u32> = 1..=20;
+
+/// `MIN_ROUNDS`, `RECOVERY_REQUIRED`.
+pub(super) const KIND: Kind = Kind { key: "end.minRounds", faults, end, blockers, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// The end is refused before this round.
+    pub fn min_rounds(&self) -> u32 {
+        self.min_rounds
+    }
+
+    /// Whether every node is terminal before the minimum round, so that nothing could go on.
+    pub fn recovery_required(&self, investigation: &Investigation) -> bool {
+        let mut committed = investigation.committed().peekable();
+        committed.peek().is_some()
+            && investigation.current_round() < self.min_rounds
+            && committed.all(|(_, state)| self.is_terminal(state))
+    }
+}
+
+/// The minimum rounds of a new investigation: what its mode asks for, what was asked at the start and the operator's
+/// floor.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` for a number that is too high, or too low for the mode or the floor.
+pub fn chosen(
+    ruleset: &Ruleset,
+    mode: &str,
+    asked: Option<u32>,
+    floor: Option<u32>,
+) -> Result<u32, Diagnostic> {
+    let invalid = |message: String, suggestion: String| {
+        Err(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion))
+    };
+    let of_mode = ruleset.mode(mode);
+    let own = of_mode.and_then(|mode| mode.min_rounds).unwrap_or(ruleset.end.min_rounds);
+    let may_be_lowered = of_mode.is_some_and(|mode| mode.min_rounds_may_be_lowered);
+    let least = if may_be_lowered { *BOUNDS.start() } else { own }.max(floor.unwrap_or(0));
+    let asked = asked.unwrap_or(own.max(least));
+    if asked > *BOUNDS.end() {
+        let message = format!("minRounds is {asked}; the most is {}.", BOUNDS.end());
+        return invalid(message, "Ask for fewer rounds.".into());
+    }
+    // What a mode that does not exist asks for is not known.
+    if asked < least && ruleset.mode_names().contains(&mode) {
+        let why = match floor {
+            Some(floor) if floor == least && floor > own => "this server's least".to_owned(),
+            _ => format!("what {} asks for in mode {mode}", ruleset.name),
+        };
+        let message = format!("minRounds is {asked}, below {least}, {why}.");
+        return invalid(message, format!("Leave it out, or ask for {least} or more."));
+    }
+    Ok(asked)
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    if !BOUNDS.contains(&ruleset.end.min_rounds) {
+        let reason = format!("minRounds is {}", ruleset.end.min_rounds);
+        faults.push(Fault::new("end", "minRounds", reason).suggest("it is from 1 to 20"));
+    }
+}
+
+fn end(rules: &EffectiveRules) -> Option<String> {
+    Some(format!("Round {} is reached.", rules.min_rounds()))
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let (round, least) = (investigation.current_round(), rules.min_rounds());
+    let mut blockers = Vec::new();
+    if rules.recovery_required(investigation) {
+        let is_pending = investigation.pending().next().is_some();
+        let message = format!("Every node is closed, but round {least} has not been reached.");
+        blockers.push(Diagnostic::new(Code::RecoveryRequired, message).suggest(match is_pending {
+            true => "Commit what is pending; if that is closed too, propose a new root.",
+            false => "Propose a new root, or reclassify a closed node to an open state.",
+        }));
+    }
+    if round < least {
+        let message =
+            format!("Round {least} must be reached; the deepest committed node is in round {round}.");
+        let mut blocker = Diagnostic::new(Code::MinRounds, message);
+        // Where no node is open, the blocker before this one says what to do.
+        if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {
+            let deep_enough = investigation.pending().any(|node| node.round() >= least);
+            blocker = blocker.suggest(match deep_enough {
+                true => format!("Commit what is pending in round {least} or deeper."),
+                false => {
+                    format!("Propose further nodes below open ones, until one of round {least} is committed.")
+                }
+            });
+        }
+        blockers.push(blocker);
+    }
+    blockers
+}

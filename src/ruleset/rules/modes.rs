@@ -1,0 +1,102 @@
+//! `modes`: the same method, stricter or laxer. What a mode changes is asked where the rule is that it changes.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, min_rounds};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::{Fault, PLAIN_NAME, is_plain_name};
+
+/// The mode of a ruleset that names none.
+pub const ONLY_MODE: &str = "deep";
+
+/// A mode: the same method, stricter or laxer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Mode {
+    /// Its name.
+    pub name: String,
+    /// What it is for, in one line.
+    pub meaning: String,
+    /// Minimum rounds in place of the ruleset's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_rounds: Option<u32>,
+    /// Whether `minRounds` of `tot_start` may go below that number.
+    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    pub min_rounds_may_be_lowered: bool,
+    /// No node owes more children than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_children_owed: Option<u32>,
+    /// Whether the recommended breadth is left out.
+    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    pub without_breadth: bool,
+    /// `tot_next` asks for at least this many children per open node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children_asked: Option<u32>,
+}
+
+/// Modes refuse nothing by themselves.
+pub(super) const KIND: Kind = Kind { key: "modes", faults, sentences, ..Kind::SILENT };
+
+impl Ruleset {
+    /// The names of the modes, the default first.
+    pub fn mode_names(&self) -> Vec<&str> {
+        if self.modes.is_empty() {
+            vec![ONLY_MODE]
+        } else {
+            self.modes.iter().map(|mode| mode.name.as_str()).collect()
+        }
+    }
+
+    /// The mode of that name; `None` for the only mode of a ruleset that names none.
+    pub fn mode(&self, name: &str) -> Option<&Mode> {
+        self.modes.iter().find(|mode| mode.name == name)
+    }
+}
+
+impl<'a> EffectiveRules<'a> {
+    /// The name of the mode.
+    pub fn mode_name(&self) -> &'a str {
+        self.mode.map_or(ONLY_MODE, |mode| &mode.name)
+    }
+
+    /// What the mode is for, in one line.
+    pub fn mode_meaning(&self) -> &'a str {
+        self.mode.map_or(self.ruleset.summary.as_str(), |mode| &mode.meaning)
+    }
+
+    /// Children that `tot_next` asks for under an open node, at least.
+    pub fn children_asked(&self) -> u32 {
+        self.mode.and_then(|mode| mode.children_asked).unwrap_or(0)
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let mut seen = HashSet::new();
+    for (at, mode) in ruleset.modes.iter().enumerate() {
+        let mut fault = |needle: &str, reason: String, suggestion: &str| {
+            faults.push(Fault::new("modes", needle, reason).at(at).suggest(suggestion));
+        };
+        if !is_plain_name(&mode.name) {
+            fault(&mode.name, format!("`{}` is no name for a mode", mode.name), PLAIN_NAME);
+        }
+        if !seen.insert(&mode.name) {
+            fault(&mode.name, format!("the mode {} stands twice", mode.name), "each mode has one entry");
+        }
+        if let Some(rounds) = mode.min_rounds.filter(|rounds| !min_rounds::BOUNDS.contains(rounds)) {
+            fault("minRounds", format!("minRounds is {rounds}"), "it is from 1 to 20");
+        }
+        if mode.max_children_owed == Some(0) {
+            let reason = "maxChildrenOwed 0 would let open nodes end an investigation";
+            fault("maxChildrenOwed", reason.into(), "1 is the least");
+        }
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let sentence = |number| format!("tot_next asks for {number} or more children of each open node.");
+    Some(rules.children_asked()).filter(|number| *number > 0).map(sentence).into_iter().collect()
+}

@@ -1,0 +1,160 @@
+//! `roots`: how many there must and may be, and what they may be called.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, Proposed, Verdict};
+use crate::domain::{Code, Diagnostic, NodeId};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::validity::Fault;
+
+/// What is asked of the roots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Roots {
+    /// Roots that the first batch must bring.
+    pub min: u32,
+    /// Whether `tot_start` may choose another number with `minRoots`.
+    #[serde(skip_serializing_if = "crate::ruleset::schema::is_false")]
+    pub min_is_chosen: bool,
+    /// The most roots there may be; absent for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<u32>,
+    /// The ids that a root may have; absent for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<NodeId>>,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Roots { min: 1, min_is_chosen: false, max: None, ids: None }
+    }
+}
+
+/// `INSUFFICIENT_ROOTS`, `TOO_MANY_ROOTS`, `INVALID_ROOT_ID`.
+pub(super) const KIND: Kind = Kind { key: "roots", faults, sentences, propose, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// Roots that round 1 must have.
+    pub fn min_roots(&self) -> u32 {
+        self.min_roots
+    }
+}
+
+/// The minimum roots of a new investigation.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` for a number that the ruleset does not let be chosen, or that could never start.
+pub fn chosen(ruleset: &Ruleset, asked: Option<u32>) -> Result<u32, Diagnostic> {
+    let (roots, own) = (&ruleset.roots, ruleset.roots.min);
+    let Some(asked) = asked else { return Ok(own) };
+    let most = ruleset.batch_limit.unwrap_or(u32::MAX).min(roots.max.unwrap_or(u32::MAX));
+    let (message, suggestion) = if !roots.min_is_chosen && asked != own {
+        let message = format!("minRoots: {} has a fixed number of {own}.", ruleset.name);
+        (message, "Leave minRoots out.".to_owned())
+    } else if asked < 1 || asked > most {
+        let message = format!(
+            "minRoots is {asked}; it is from 1 to {most}, since more could never start in one batch."
+        );
+        (message, format!("Leave it out for {own}, or choose within these bounds."))
+    } else {
+        return Ok(asked);
+    };
+    Err(Diagnostic::new(Code::InvalidArgument, message).suggest(suggestion))
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let roots = &ruleset.roots;
+    let mut fault = |needle: &str, reason: &str, suggestion: &str| {
+        faults.push(Fault::new("roots", needle, reason).suggest(suggestion));
+    };
+    if roots.min == 0 {
+        fault("min", "there must be at least one root", "write `min: 1`, or leave it out");
+    }
+    if roots.max.is_some_and(|max| max < roots.min) {
+        fault("max", "max is below min", "raise max, or lower min");
+    }
+    if roots.ids.as_ref().is_some_and(|ids| ids.iter().any(|id| id.round() != 1)) {
+        fault("ids", "a root is in round 1", "use ids like R1.A");
+    }
+    if roots.ids.as_ref().is_some_and(|ids| (ids.len() as u64) < u64::from(roots.min)) {
+        fault("ids", "there are fewer ids than roots", "name as many as min, or leave ids out");
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let roots = &rules.ruleset().roots;
+    let ids = roots.ids.as_ref().map(|ids| format!(", {}", list(ids))).unwrap_or_default();
+    vec![match (rules.min_roots(), roots.max) {
+        (1, Some(1)) => format!("One root{ids}."),
+        (least, Some(most)) if least == most => format!("{least} roots in the first proposal{ids}."),
+        (least, Some(most)) => format!("{least} to {most} roots{ids}."),
+        (1, None) => format!("One or more roots{ids}."),
+        (least, None) if roots.min_is_chosen => {
+            format!("{least} or more roots in the first proposal{ids}; minRoots may choose another number.")
+        }
+        (least, None) => format!("{least} or more roots in the first proposal{ids}."),
+    }]
+}
+
+/// What to propose first, for the loop of an agent.
+pub(in crate::ruleset) fn first_step(rules: &EffectiveRules) -> String {
+    let roots = &rules.ruleset().roots;
+    match (&roots.ids, rules.min_roots(), roots.max) {
+        (Some(ids), _, _) if ids.len() == 1 => format!("one root, {} (parent: null)", ids[0]),
+        (_, 1, Some(1)) => "one root (parent: null)".to_owned(),
+        (_, 1, _) => "one or more roots, R1.A, R1.B, … (parent: null)".to_owned(),
+        (_, least, _) => format!("{least} or more roots in one batch, R1.A, R1.B, … (parent: null)"),
+    }
+}
+
+/// The limits on roots, counting committed and pending ones.
+fn propose(proposal: &Proposed, verdict: &mut Verdict) {
+    let Proposed { investigation, rules, nodes, asked_roots, withdrawn, .. } = proposal;
+    let new: Vec<&NodeId> = nodes.iter().filter(|node| node.parent.is_none()).map(|node| &node.id).collect();
+    let roots = &rules.ruleset().roots;
+    let name = &rules.ruleset().name;
+    let recovery = rules.recovery_required(investigation);
+    if let Some(ids) = roots.ids.as_ref().filter(|_| !recovery) {
+        for id in new.iter().filter(|id| !ids.contains(id)) {
+            verdict.errors.push(
+                Diagnostic::new(Code::InvalidRootId, format!("{id} can't be a root in {name}."))
+                    .about(id)
+                    .suggest(format!("The root is {}; propose other nodes below it.", list(ids))),
+            );
+        }
+    }
+    let kept = || investigation.roots().filter(|node| !withdrawn.contains(&node.id));
+    let total = kept().filter(|node| !new.contains(&&node.id)).count() + new.len();
+    let committed = investigation.roots().filter(|node| !node.is_pending()).count();
+    // Where nothing else could go on, one more root is let in.
+    let most = roots.max.map(|max| if recovery { (max as usize).max(committed + 1) } else { max as usize });
+    if let Some(most) = most.filter(|most| total > *most)
+        && let Some(last) = new.last()
+    {
+        let suggestion = match recovery {
+            true => "Propose one further root, and the others below it once it is committed.",
+            false => "Propose the node as a child of a committed one.",
+        };
+        let message = format!("There would be {total} roots; {name} allows {most} here.");
+        verdict.errors.push(Diagnostic::new(Code::TooManyRoots, message).about(last).suggest(suggestion));
+    }
+    let least = rules.min_roots() as usize;
+    let kept = kept().filter(|node| !asked_roots.contains(node.id.as_str())).count();
+    // Taking back roots may leave none, to begin anew, but not too few.
+    let takes_back = kept > 0 && withdrawn.iter().any(|id| id.round() == 1);
+    let total = kept + asked_roots.len();
+    if (!asked_roots.is_empty() || takes_back) && total < least {
+        let message = format!("There would be {total} of at least {least} roots.");
+        let suggestion = match asked_roots.is_empty() {
+            true => format!("Take all of them back to begin anew, or leave at least {least}."),
+            false => {
+                let missing = least - kept;
+                format!("Bring {missing} roots in this batch (parent: null), from different angles.")
+            }
+        };
+        verdict.errors.push(Diagnostic::new(Code::InsufficientRoots, message).suggest(suggestion));
+    }
+}

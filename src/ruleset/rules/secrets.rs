@@ -1,0 +1,63 @@
+//! `checks.secretSuspected`: a text that holds what looks like a credential, which git would remember.
+
+use super::{Kind, Verdict};
+use crate::domain::{Code, Diagnostic};
+use crate::ruleset::Severity;
+use crate::ruleset::effective::EffectiveRules;
+use crate::secrets::suspects;
+
+/// How many suspects of one text are named.
+const NAMED: usize = 3;
+
+/// `SECRET_SUSPECTED`, in every text of every call.
+pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
+    pub fn refusing_secrets(self) -> Self {
+        EffectiveRules { secrets: Severity::Reject, ..self }
+    }
+
+    /// What is done about a text that holds what looks like a credential.
+    pub fn secrets(&self) -> Severity {
+        self.secrets
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    rules.secrets().sentence("A text that holds what looks like a credential").into_iter().collect()
+}
+
+/// Looks into the fields of a node (or of the whole, with no name). The message tells kinds and lines and never the
+/// text: it is stored, logged and shown.
+pub fn check<'a>(
+    severity: Severity,
+    node: &str,
+    texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    verdict: &mut Verdict,
+) {
+    if severity == Severity::Off {
+        return;
+    }
+    let how = match severity {
+        Severity::Reject => "Nothing was written. Leave the credential out, or name where it is kept.",
+        _ => "If it is real, have it revoked: git keeps what was committed, even after it is edited out.",
+    };
+    for (field, text) in texts {
+        let found = suspects(text);
+        if found.is_empty() {
+            continue;
+        }
+        let mut named: Vec<String> = found
+            .iter()
+            .take(NAMED)
+            .map(|suspect| format!("{} (line {})", suspect.kind, suspect.line))
+            .collect();
+        if found.len() > NAMED {
+            named.push(format!("{} more", found.len() - NAMED));
+        }
+        let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
+        let message = format!("`{field}`{of} seems to hold {}.", named.join(", "));
+        verdict.add(severity, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
+    }
+}

@@ -1,0 +1,191 @@
+//! `states`: the states a node can be in. Terminal ones take no children.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::child_states::ChildStates;
+use super::children::Children;
+use super::{Committed, Kind, Reclassified, Verdict, shortened};
+use crate::domain::{Code, Diagnostic, NodeId, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::validity::Fault;
+
+/// One state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct State {
+    /// Its name, in capitals: `EXPLORE`.
+    pub name: StateName,
+    /// What it says of a node, in a few words.
+    pub meaning: String,
+    /// What it counts as.
+    pub role: Role,
+    /// Its colour in DOT: a name that Graphviz knows, or `#rrggbb`.
+    pub colour: String,
+    /// A terminal node takes no children and owes none.
+    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    pub terminal: bool,
+    /// The children that an open node owes, by its round: the first entry that fits holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Children>,
+    /// The states that its children may have; absent for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_states: Option<ChildStates>,
+}
+
+/// What a state counts as: in the results, in the quality figures and in the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Role {
+    /// Work to be continued.
+    Open,
+    /// A solution that waits for a child to confirm it.
+    AwaitingConfirmation,
+    /// An answer.
+    Solution,
+    /// An answer that can't be tested here.
+    Theory,
+    /// It confirms its parent.
+    Confirmation,
+    /// A path with nothing left to try.
+    Exhausted,
+    /// A path that was ruled out.
+    DeadEnd,
+}
+
+impl Role {
+    /// The role, for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Role::Open => "open",
+            Role::AwaitingConfirmation => "awaiting confirmation",
+            Role::Solution => "solution",
+            Role::Theory => "theory",
+            Role::Confirmation => "confirmation",
+            Role::Exhausted => "exhausted",
+            Role::DeadEnd => "dead end",
+        }
+    }
+}
+
+/// `UNKNOWN_STATE`, `TERMINAL_PARENT`, `HAS_CHILDREN`.
+pub(super) const KIND: Kind = Kind { key: "states", faults, of_state, commit, reclassify, ..Kind::SILENT };
+
+impl Ruleset {
+    /// The state of that name.
+    pub fn state(&self, name: &StateName) -> Option<&State> {
+        self.states.iter().find(|state| &state.name == name)
+    }
+
+    /// The names of all states, for messages: `EXPLORE, FOUND, …`.
+    pub fn state_list(&self) -> String {
+        list(self.states.iter().map(|state| &state.name))
+    }
+
+    /// The state that a text means: letter case and blanks around it do not matter.
+    ///
+    /// # Errors
+    ///
+    /// `UNKNOWN_STATE`, about the node.
+    pub fn state_meant(&self, text: &str, node: &str) -> Result<StateName, Diagnostic> {
+        let text = text.trim();
+        let mut names = self.states.iter().map(|state| &state.name);
+        names.find(|state| state.as_str().eq_ignore_ascii_case(text)).cloned().ok_or_else(|| {
+            let shown: String = text.chars().take(60).collect();
+            let message = format!("`{shown}` is not a state of {}.", self.name);
+            Diagnostic::new(Code::UnknownState, message)
+                .about(node)
+                .suggest(format!("The states are {}.", self.state_list()))
+        })
+    }
+}
+
+impl EffectiveRules<'_> {
+    /// The role of a state; an unknown state counts as open work.
+    pub fn role(&self, state: &StateName) -> Role {
+        self.ruleset.state(state).map_or(Role::Open, |state| state.role)
+    }
+
+    /// Whether a node in this state takes no children.
+    pub fn is_terminal(&self, state: &StateName) -> bool {
+        self.ruleset.state(state).is_some_and(|state| state.terminal)
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let mut seen = HashSet::new();
+    let whole = |reason: &str| Fault::new("states", "states", reason);
+    if ruleset.states.is_empty() {
+        faults.push(whole("there must be at least one state"));
+    }
+    for (at, state) in ruleset.states.iter().enumerate() {
+        let name = &state.name;
+        let mut fault = |needle: &str, reason: String, suggestion: &str| {
+            faults.push(Fault::new("states", needle, reason).at(at).suggest(suggestion));
+        };
+        if !seen.insert(name) {
+            fault(name.as_str(), format!("{name} stands twice"), "each state has one entry");
+        }
+        let rgb = state
+            .colour
+            .strip_prefix('#')
+            .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        let named = state.colour.bytes().all(|b| b.is_ascii_alphanumeric()) && !state.colour.is_empty();
+        if !rgb && !named {
+            let reason = format!("`{}` is no colour", state.colour);
+            fault("colour", reason, "give a name that Graphviz knows, like lightblue, or \"#rrggbb\"");
+        }
+    }
+    if !ruleset.states.is_empty() && !ruleset.states.iter().any(|state| state.terminal) {
+        faults.push(
+            whole("no state is terminal, so that no investigation could end")
+                .suggest("write `terminal: true` in those that need nothing further"),
+        );
+    }
+    if ruleset.states.iter().all(|state| state.terminal) && ruleset.end.min_rounds > 1 {
+        faults.push(
+            whole("every state is terminal, so that no round after the first could be reached")
+                .suggest("add an open state, or `minRounds: 1` under end"),
+        );
+    }
+}
+
+fn of_state(_: &EffectiveRules, state: &State) -> Vec<String> {
+    state.terminal.then(|| "Terminal.".to_owned()).into_iter().collect()
+}
+
+/// The parent may have become terminal since the proposal.
+fn commit(result: &Committed, verdict: &mut Verdict) {
+    let node = result.node;
+    let Some(parent) = node.parent.as_ref().and_then(|parent| result.investigation.node(parent)) else {
+        return;
+    };
+    if let Some(state) = parent.state().filter(|state| result.rules.is_terminal(state)) {
+        let message = format!("{} has become {state} since {} was proposed.", parent.id, node.id);
+        verdict.errors.push(Diagnostic::new(Code::TerminalParent, message).about(&node.id).suggest(format!(
+            "Take the proposal back (tot_propose with `withdraw: [{}]`), or revive {} with tot_reclassify.",
+            node.id, parent.id
+        )));
+    }
+}
+
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    let (node, to) = (change.node, change.to);
+    if !change.rules.is_terminal(to) {
+        return;
+    }
+    let children: Vec<&NodeId> = change.investigation.children(&node.id).map(|child| &child.id).collect();
+    if !children.is_empty() {
+        let pending = change.investigation.children(&node.id).filter(|child| child.is_pending()).count();
+        let suggestion = match pending == children.len() {
+            true => "They are only proposed: take them back first, with tot_propose's `withdraw`.",
+            false => "A node with committed children stays open: close its last descendants instead.",
+        };
+        let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
+        let error = Diagnostic::new(Code::HasChildren, message);
+        verdict.errors.push(error.about(&node.id).suggest(suggestion));
+    }
+}

@@ -1,0 +1,161 @@
+//! `terminalRatio`: how much of one commit may be closed at once, round by round.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, MEND_ROUNDS, Verdict, applies, in_rounds, no_round};
+use crate::domain::{Code, Diagnostic, Investigation, Node, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::{EffectiveRules, list};
+use crate::ruleset::validity::{Fault, known};
+
+/// How much of one commit may be closed at once, round by round, else `TERMINAL_RATIO_EXCEEDED`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TerminalRatio {
+    /// The limits, by round; a round that none fits has no limit.
+    pub limits: Vec<RatioLimit>,
+    /// States that count as closed beside the terminal ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_closed: Vec<StateName>,
+    /// Nodes that count neither as closed nor at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_counted: Vec<NotCounted>,
+}
+
+/// The limit of some rounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RatioLimit {
+    /// The first round to which this applies; absent for 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_round: Option<u32>,
+    /// The last round to which this applies; absent for no last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_round: Option<u32>,
+    /// The most that may be closed, in percent of the counted nodes.
+    pub max_percent: u32,
+}
+
+/// Nodes that a ratio leaves out: those that fit every field given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NotCounted {
+    /// Nodes in these states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<Vec<StateName>>,
+    /// Children of nodes in these states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub children_of: Option<Vec<StateName>>,
+    /// Up to this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_round: Option<u32>,
+}
+
+/// `TERMINAL_RATIO_EXCEEDED`.
+pub(super) const KIND: Kind =
+    Kind { key: "terminalRatio", faults, sentences, commit_together, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// The most that one commit may close of its nodes of a round, in percent; `None` for no limit.
+    pub fn closing_limit(&self, round: u32) -> Option<u32> {
+        let mut limits = self.ruleset.terminal_ratio.as_ref()?.limits.iter();
+        Some(limits.find(|limit| applies(limit.from_round, limit.to_round, round))?.max_percent)
+    }
+
+    /// Whether a node in this state counts as closed for that limit; `None` where it does not count at all. `parent`
+    /// is its parent's state.
+    pub fn counts_as_closed(
+        &self,
+        state: &StateName,
+        round: u32,
+        parent: Option<&StateName>,
+    ) -> Option<bool> {
+        let rule = self.ruleset.terminal_ratio.as_ref()?;
+        let left_out = rule.not_counted.iter().any(|exception| {
+            exception.states.as_ref().is_none_or(|states| states.contains(state))
+                && exception
+                    .children_of
+                    .as_ref()
+                    .is_none_or(|of| parent.is_some_and(|parent| of.contains(parent)))
+                && exception.to_round.is_none_or(|last| round <= last)
+        });
+        (!left_out).then(|| self.is_terminal(state) || rule.also_closed.contains(state))
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    let Some(ratio) = &ruleset.terminal_ratio else { return };
+    let named = ratio.not_counted.iter().flat_map(|rule| [&rule.states, &rule.children_of]);
+    for states in [&ratio.also_closed].into_iter().chain(named.flatten()) {
+        known(ruleset, "terminalRatio", None, states, faults);
+    }
+    for limit in &ratio.limits {
+        if limit.max_percent > 100 {
+            let reason = format!("{} % is more than all", limit.max_percent);
+            faults.push(Fault::new("terminalRatio", limit.max_percent, reason).suggest("100 is the most"));
+        }
+        if let Some(reason) = no_round(limit.from_round, limit.to_round) {
+            faults.push(Fault::new("terminalRatio", "limits", reason).suggest(MEND_ROUNDS));
+        }
+    }
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let Some(ratio) = &rules.ruleset().terminal_ratio else { return Vec::new() };
+    let limits = ratio.limits.iter().map(|limit| {
+        let rounds = in_rounds(limit.from_round.unwrap_or(1), limit.to_round);
+        format!("{} % {rounds}", limit.max_percent)
+    });
+    let also = match ratio.also_closed.as_slice() {
+        [] => String::new(),
+        states => format!(" (with {})", list(states)),
+    };
+    let mut sentences =
+        vec![format!("Of one commit's nodes, at most so many may be closed{also}: {}.", list(limits))];
+    sentences.extend(ratio.not_counted.iter().map(|exception| {
+        let nodes = match &exception.states {
+            Some(states) => format!("nodes in {}", list(states)),
+            None => "nodes".to_owned(),
+        };
+        let below = exception.children_of.as_ref().map(|of| format!(" below {}", list(of)));
+        let rounds = exception.to_round.map(|last| match last {
+            1 => " of round 1".to_owned(),
+            last => format!(" up to round {last}"),
+        });
+        format!("There, {nodes}{}{} do not count.", below.unwrap_or_default(), rounds.unwrap_or_default())
+    }));
+    sentences
+}
+
+fn commit_together(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    states: &[(&Node, StateName)],
+    verdict: &mut Verdict,
+) {
+    // Per round: nodes that count, and those of them that are closed.
+    let mut rounds: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (node, state) in states {
+        let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)?.state());
+        let Some(is_closed) = rules.counts_as_closed(state, node.round(), parent) else { continue };
+        let (counted, closed) = rounds.entry(node.round()).or_default();
+        *counted += 1;
+        *closed += u64::from(is_closed);
+    }
+    for (round, (counted, closed)) in rounds {
+        let Some(percent) = rules.closing_limit(round).map(u64::from) else { continue };
+        if closed * 100 > counted * percent {
+            let most = counted * percent / 100;
+            let message = format!(
+                "{closed} of {counted} nodes of round {round} would be closed; at most {percent} % may be, here {most}."
+            );
+            verdict.errors.push(Diagnostic::new(Code::TerminalRatioExceeded, message).suggest(
+                "Commit more nodes of that round as open in the same call; the last open leaves are closed with \
+                 tot_reclassify.",
+            ));
+        }
+    }
+}
