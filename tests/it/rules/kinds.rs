@@ -1,0 +1,285 @@
+//! Every kind of rule, on a ruleset in which it fires and on one in which it is silent; and its words, which are the
+//! same for agents, at a terminal and in the report.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tree_of_thoughts::decide::commit::Finding;
+use tree_of_thoughts::decide::next::{Next, next};
+use tree_of_thoughts::decide::start::Start;
+use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::report::{Input, Options, Templates, site};
+use tree_of_thoughts::ruleset::instructions::instructions;
+use tree_of_thoughts::ruleset::plain_text::plain_text;
+use tree_of_thoughts::ruleset::rules::{self, KINDS};
+use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
+use tree_of_thoughts::store::Snapshot;
+
+use crate::support::table::{Table, found, said};
+
+/// A ruleset that asks for as little as one can.
+const LITTLE: &str = "\
+version: 1
+name: little
+summary: A method that asks for little.
+states:
+- {name: GO, meaning: Go on, role: open, colour: lightblue, children: [{min: 1}]}
+- {name: WAIT, meaning: Go on later, role: open, colour: gray, children: [{min: 1}]}
+- {name: YES, meaning: An answer, role: solution, colour: green, terminal: true}
+- {name: NO, meaning: Ruled out, role: deadEnd, colour: red, terminal: true}
+checks: {suspicious: \"off\", missingAgent: \"off\", reusedAgent: \"off\", secretSuspected: \"off\"}
+end: {minRounds: 1}
+";
+
+const WAIT: &str = "WAIT, meaning: Go on later, role: open, colour: gray, children: [{min: 1}]";
+
+/// A kind of rule, and a ruleset in which it fires.
+struct Fixture {
+    kind: &'static str,
+    /// What is replaced in the ruleset above, and by what.
+    with: [&'static str; 2],
+    /// What is done, and what is said of it.
+    play: fn(&mut Table) -> String,
+    /// What is said where it fires and nowhere else.
+    says: &'static str,
+}
+
+const FIXTURES: [Fixture; 16] = [
+    Fixture {
+        kind: "end.minRounds",
+        with: ["minRounds: 1", "minRounds: 3"],
+        play: one_closed_root,
+        says: "MIN_ROUNDS",
+    },
+    Fixture {
+        kind: "end.minDepth",
+        with: ["minRounds: 1", "minRounds: 1, minDepth: 2"],
+        play: one_closed_root,
+        says: "DEPTH_TOO_SHALLOW",
+    },
+    Fixture {
+        kind: "states",
+        with: [WAIT, "WAIT, meaning: Go on later, role: theory, colour: gray, terminal: true"],
+        play: |table| {
+            table.grow(&[("R1.A", "", "GO")]);
+            table.grow(&[("R2.A1", "R1.A", "YES")]);
+            table.reclassify("R1.A", "WAIT")
+        },
+        says: "HAS_CHILDREN",
+    },
+    Fixture {
+        kind: "states.children",
+        with: ["children: [{min: 1}]", "children: [{min: 2}]"],
+        play: a_child_that_answers,
+        says: "INSUFFICIENT_CHILDREN",
+    },
+    Fixture {
+        kind: "states.childStates",
+        with: ["children: [{min: 1}]", "children: [{min: 1}], childStates: [GO, NO]"],
+        play: a_child_that_answers,
+        says: "INVALID_CHILD_STATE",
+    },
+    Fixture {
+        kind: "earlyStates",
+        with: ["end:", "earlyStates: [{states: [YES], toRound: 1, storeAs: GO}]\nend:"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            table.commit(&[("R1.A", "YES")])
+        },
+        says: "DEPTH_ENFORCED",
+    },
+    Fixture {
+        kind: "evidence",
+        with: ["end:", "evidence: {states: [YES], minCharacters: 500}\nend:"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            table.commit(&[("R1.A", "YES")])
+        },
+        says: "MISSING_EVIDENCE",
+    },
+    Fixture {
+        kind: "confirmations",
+        with: [
+            WAIT,
+            "WAIT, meaning: Go on later, role: awaitingConfirmation, colour: gray, children: [{min: 1}]",
+        ],
+        play: |table| {
+            table.grow(&[("R1.A", "", "WAIT")]);
+            table.grow(&[("R2.A1", "R1.A", "GO")]);
+            table.grow(&[("R3.A1a", "R2.A1", "NO")]);
+            table.blockers()
+        },
+        says: "AWAITING_CONFIRMATION",
+    },
+    Fixture {
+        kind: "terminalRatio",
+        with: [
+            "end:",
+            "terminalRatio:\n  limits: [{maxPercent: 0}]\n  alsoClosed: [WAIT]\n  notCounted:\n  - {states: [NO], \
+             toRound: 1}\n  - {childrenOf: [WAIT]}\nend:",
+        ],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            table.commit(&[("R1.A", "WAIT")])
+        },
+        says: "TERMINAL_RATIO_EXCEEDED",
+    },
+    Fixture {
+        kind: "batchLimit",
+        with: ["end:", "batchLimit: 1\nend:"],
+        play: two_roots,
+        says: "BATCH_OVERFLOW",
+    },
+    Fixture {
+        kind: "roots",
+        with: ["end:", "roots: {max: 1}\nend:"],
+        play: two_roots,
+        says: "TOO_MANY_ROOTS",
+    },
+    Fixture {
+        kind: "breadth",
+        with: ["end:", "breadth: {round: 1, recommended: 3}\nend:"],
+        play: two_roots,
+        says: "R1_BREADTH",
+    },
+    Fixture {
+        kind: "checks",
+        with: ["missingAgent: \"off\"", "missingAgent: reject"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            said(table.try_commit(vec![Finding { agent_id: None, ..found("R1.A", "YES") }]))
+        },
+        says: "MISSING_AGENT",
+    },
+    Fixture {
+        kind: "checks.secretSuspected",
+        with: ["secretSuspected: \"off\"", "secretSuspected: reject"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
+            said(table.try_commit(vec![Finding { findings: token, ..found("R1.A", "YES") }]))
+        },
+        says: "SECRET_SUSPECTED",
+    },
+    Fixture {
+        kind: "end.minQualityPercent",
+        with: ["minRounds: 1", "minRounds: 1, minQualityPercent: 100"],
+        play: one_closed_root,
+        says: "QUALITY_TOO_LOW",
+    },
+    Fixture {
+        kind: "modes",
+        with: ["end:", "modes: [{name: eager, meaning: More of it, childrenAsked: 3}]\nend:"],
+        play: |table| {
+            table.grow(&[("R1.A", "", "GO")]);
+            let plan = next(&table.investigation, &table.rules(), &Next::default()).unwrap();
+            format!("{} TASKS", plan.tasks.len())
+        },
+        says: "3 TASKS",
+    },
+];
+
+fn one_closed_root(table: &mut Table) -> String {
+    table.grow(&[("R1.A", "", "YES")]);
+    table.blockers()
+}
+
+fn a_child_that_answers(table: &mut Table) -> String {
+    table.grow(&[("R1.A", "", "GO")]);
+    table.propose(&[("R2.A1", "R1.A")]);
+    let said = table.commit(&[("R2.A1", "YES")]);
+    format!("{said}\n{}", table.blockers())
+}
+
+fn two_roots(table: &mut Table) -> String {
+    table.propose(&[("R1.A", ""), ("R1.B", "")])
+}
+
+fn little(with: [&str; 2]) -> RulesetFile {
+    assert!(LITTLE.contains(with[0]), "{}", with[0]);
+    let mut text = LITTLE.replacen(with[0], with[1], 1);
+    if with[1].contains("awaitingConfirmation") {
+        text = text.replace(
+            "end:",
+            "confirmations: [{state: WAIT, outcomes: [{child: YES, becomes: YES}, {child: NO, becomes: GO}]}]\nend:",
+        );
+    }
+    RulesetFile::parse(&text).unwrap_or_else(|errors| panic!("{errors:#?}"))
+}
+
+/// All that the rules say of themselves.
+fn words(rules: &EffectiveRules) -> Vec<String> {
+    let states = &rules.ruleset().states;
+    let of_states = states.iter().map(|state| rules::of_state(rules, state));
+    of_states.chain(rules::sentences(rules)).chain(rules::end(rules)).collect()
+}
+
+#[test]
+fn every_kind_has_a_fixture() {
+    let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.key).collect();
+    let fixtures: Vec<&str> = FIXTURES.iter().map(|fixture| fixture.kind).collect();
+    assert_eq!(kinds, fixtures);
+}
+
+#[test]
+fn each_kind_fires_where_it_is_asked_for_and_is_silent_elsewhere() {
+    for Fixture { kind, with, play, says } in FIXTURES {
+        let fires = play(&mut Table::of(little(with), Start::default()));
+        assert!(fires.contains(says), "{kind}: {fires}");
+        let silent = play(&mut Table::of(little(["", ""]), Start::default()));
+        assert!(!silent.contains(says), "{kind}: {silent}");
+        // What is no code of the program is a figure.
+        assert!(says.contains("TASKS") || says.contains("BREADTH") || !is_other(says), "{says} is no code");
+    }
+}
+
+fn is_other(code: &str) -> bool {
+    matches!(Code::parse(code), Code::Other(_))
+}
+
+#[test]
+fn each_kind_says_what_it_asks_for() {
+    let silent = little(["", ""]);
+    let before = words(&EffectiveRules::by_default(&silent.ruleset));
+    for Fixture { kind, with, .. } in FIXTURES {
+        let file = little(with);
+        let after = words(&EffectiveRules::by_default(&file.ruleset));
+        assert!(after.iter().any(|sentence| !before.contains(sentence)), "{kind} is not told: {after:#?}");
+    }
+}
+
+/// Once the report left out which states count as closed, and which nodes do not count.
+#[test]
+fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the_report() {
+    let mut files: Vec<RulesetFile> = FIXTURES.iter().map(|fixture| little(fixture.with)).collect();
+    files.extend(builtin::all().iter().cloned());
+    let templates = Templates::load(&Options::default()).unwrap();
+    let mut told = String::new();
+    for file in files {
+        let table = Table::of(file.clone(), Start::default());
+        let agents = instructions(&table.rules());
+        let terminal = plain_text(&file.ruleset).split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = words(&table.rules());
+        let snapshot = Snapshot {
+            path: "investigation".into(),
+            head: "0123456789012345678901234567890123456789".parse().unwrap(),
+            branch: Some("main".into()),
+            investigation: Arc::new(table.investigation),
+            ruleset: Ok(Arc::new(file)),
+            faults: Vec::new(),
+        };
+        let pages: BTreeMap<String, Vec<u8>> =
+            site(&[Input { snapshot, history: Vec::new(), rev: None }], &templates).unwrap();
+        let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#x27;", "'");
+        let (judged, print) = (page("judged.html"), page("print.html"));
+        for sentence in words {
+            for text in [&agents, &terminal, &judged, &print] {
+                assert!(text.contains(&sentence), "`{sentence}` is not in\n{text}");
+            }
+            told.push_str(&sentence);
+        }
+    }
+    for ratio in ["(with WAIT)", "(with VALID_PENDING)", "There, nodes in DEAD of round 1 do not count."] {
+        assert!(told.contains(ratio), "{ratio}");
+    }
+}
