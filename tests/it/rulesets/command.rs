@@ -56,38 +56,31 @@ fn a_ruleset_can_be_read() {
     Look for what would refute it before you look for what supports it.
 
     States
-      State       Meaning             Counts as          Needs              First round  Children may be
-      ----------  ------------------  -----------------  -----------------  -----------  ---------------
-      HYPOTHESIS  A possible cause,   open               2 children in      1            any
-                  to be tested below                     round 1, 1 child
-                                                         from round 2
-      EVIDENCE    An observation      confirmation       nothing: it is     1            -
-                  that bears out the                     final; evidence
-                  node above                             of 40 characters
-      REFUTED     An observation      dead end           nothing: it is     3            -
-                  rules it out                           final; evidence
-                                                         of 40 characters
-      ROOT_CAUSE  It explains what    awaiting           1 child            3            any
-                  was seen, and       confirmation
-                  waits for evidence
-      CONFIRMED   A root cause that   solution           nothing: it is     never        -
-                  evidence bears out                     final
+      - HYPOTHESIS (open): A possible cause, to be tested below. Needs 2 children in round 1, 1 child
+        from round 2.
+      - EVIDENCE (confirmation): An observation that bears out the node above. Terminal. Needs evidence
+        of 40 characters or more.
+      - REFUTED (dead end): An observation rules it out. Terminal. From round 3. Needs evidence of 40
+        characters or more.
+      - ROOT_CAUSE (awaiting confirmation): It explains what was seen, and waits for evidence. Needs 1
+        child. From round 3. A child in EVIDENCE makes it CONFIRMED. A child in REFUTED makes it
+        HYPOTHESIS.
+      - CONFIRMED (solution): A root cause that evidence bears out. Terminal. No commit gives it.
 
     Rules
-      - One root, R1.A.
       - In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.
       - In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.
       - At most 10 nodes in a proposal.
+      - One root, R1.A.
       - 3 or more nodes are recommended in round 2.
       - A commit less than 10 s after its proposal draws a warning that stays in the history.
       - A result without agentId is refused.
-      - A child in EVIDENCE makes ROOT_CAUSE CONFIRMED.
-      - A child in REFUTED makes ROOT_CAUSE HYPOTHESIS.
+      - A text that holds what looks like a credential draws a warning that stays in the history.
 
     End
       - Round 4 is reached.
-      - No node awaits confirmation.
       - Every open node has the children it needs.
+      - No node awaits confirmation.
       - No proposal is pending.
     ");
     insta::assert_snapshot!(printed(tot(&sandbox, &["show", "single-root"])), @"
@@ -101,29 +94,23 @@ fn a_ruleset_can_be_read() {
     FOUND a child that tries to break it: VERIFY if it holds.
 
     States
-      State    Meaning               Counts as     Needs                First round  Children may be
-      -------  --------------------  ------------  -------------------  -----------  -------------------
-      EXPLORE  Dig deeper            open          2 children in        1            any
-                                                   rounds 1 to 2, 1
-                                                   child from round 3
-      FOUND    An answer, until      solution      1 child              4            EXPLORE, FOUND,
-               something                                                             VERIFY
-               contradicts it
-      VERIFY   Confirms the FOUND    confirmation  nothing: it is       4            -
-               above it                            final
-      EXHAUST  Nothing left to try   exhausted     1 child              4            EXPLORE, EXHAUST,
-               on this path                                                          DEAD
-      DEAD     Ruled out             dead end      nothing: it is       4            -
-                                                   final
+      - EXPLORE (open): Dig deeper. Needs 2 children in rounds 1 to 2, 1 child from round 3.
+      - FOUND (solution): An answer, until something contradicts it. Needs 1 child. Its children may be
+        EXPLORE, FOUND, VERIFY. From round 4.
+      - VERIFY (confirmation): Confirms the FOUND above it. Terminal. From round 4.
+      - EXHAUST (exhausted): Nothing left to try on this path. Needs 1 child. Its children may be
+        EXPLORE, EXHAUST, DEAD. From round 4.
+      - DEAD (dead end): Ruled out. Terminal. From round 4.
 
     Rules
-      - One root, R1.A.
       - In round 3, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
       - In rounds 1 to 2, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
+      - One root, R1.A.
       - 5 or more nodes are recommended in round 2.
       - A commit less than 10 s after its proposal draws a warning that stays in the history.
       - A result without agentId draws a warning that stays in the history.
       - An agentId that already stands on another node draws a warning that stays in the history.
+      - A text that holds what looks like a credential draws a warning that stays in the history.
 
     End
       - Round 5 is reached.
