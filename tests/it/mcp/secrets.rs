@@ -79,7 +79,7 @@ fn an_operator_may_have_them_refused() {
     );
     assert!(Store::new(sandbox.root()).folders().is_empty());
     let started = server.ok("tot_start", json!({"query": "q", "mode": "smoke"}));
-    assert!(started["instructions"].as_str().unwrap().contains("credential"), "{started:#}");
+    assert!(started["instructions"].as_str().unwrap().contains("credential is refused."), "{started:#}");
     let id = started["sessionId"].as_str().unwrap().to_owned();
     let mut session = Session { sandbox: &sandbox, server, id };
     let proposed = json!({"id": "R1.A", "parent": null, "title": text, "plannedAction": ""});
