@@ -18,8 +18,8 @@ pub mod standing;
 pub mod start;
 
 use crate::domain::{Code, Diagnostic, Event, Investigation, Warning};
-use crate::text::shorten;
 pub use crate::ruleset::rules::quality;
+use crate::text::shorten;
 
 /// The most characters of a title.
 pub const TITLE_MAX: usize = 300;

@@ -2,6 +2,7 @@
 
 use super::effective::EffectiveRules;
 use super::{Library, Mode, Ruleset, State, builtin, rules};
+use crate::text::one_line;
 
 /// The widest line.
 const WIDTH: usize = 100;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Committed, Kind, Verdict};
-use crate::domain::id::shorten;
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
+use crate::text::shorten;
 
 /// What is asked of agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -94,8 +94,11 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
             verdict.add(checks.missing_agent, doubt(Code::MissingAgent, message, how));
         }
         (Some(agent), Some(other)) => {
-            let message =
-                format!("{} was committed by {}, who already researched {other}.", node.id, shorten(agent));
+            let message = format!(
+                "{} was committed by {}, who already researched {other}.",
+                node.id,
+                shorten(agent, 60)
+            );
             let how = "Let another agent research each node.";
             verdict.add(checks.reused_agent, doubt(Code::ReusedAgent, message, how));
         }
