@@ -8,7 +8,7 @@ use tree_of_thoughts::decide::commit::Finding;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::Code;
-use tree_of_thoughts::report::{Input, Options, Templates, site};
+use tree_of_thoughts::report::{Options, ReportInput, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
@@ -269,7 +269,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             faults: Vec::new(),
         };
         let pages: BTreeMap<String, Vec<u8>> =
-            site(&[Input { snapshot, history: Vec::new(), rev: None }], &templates).unwrap();
+            site(&[ReportInput { snapshot, history: Vec::new(), rev: None }], &templates).unwrap();
         let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
         let (judged, print) = (page("judged.html"), page("print.html"));
         for sentence in words {
