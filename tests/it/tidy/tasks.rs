@@ -17,13 +17,19 @@ struct Task {
     beside: &'static [&'static str],
 }
 
-const TASKS: [Task; 3] = [
+const TASKS: [Task; 4] = [
     Task {
         file: "src/mcp/tools/mod.rs",
         heading: "To add a tool",
         example: "tot_list",
         // An error tells agents to call it.
         beside: &["src/service/mod.rs"],
+    },
+    Task {
+        file: "src/ruleset/rules/mod.rs",
+        heading: "To add a rule kind",
+        example: "MissingEvidence",
+        beside: &[],
     },
     Task {
         file: "src/report/mod.rs",
