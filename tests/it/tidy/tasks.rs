@@ -43,7 +43,7 @@ const TASKS: [Task; 4] = [
         heading: "To add a stored field of a node",
         example: "verification_method",
         // A rule asks for it.
-        beside: &["src/decide/confirm.rs"],
+        beside: &["src/ruleset/rules/confirmation.rs"],
     },
 ];
 
