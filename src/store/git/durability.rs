@@ -18,18 +18,15 @@
 //! # How
 //!
 //! Several files are synced by one `syncfs` on Linux, where the file system is one that is known to do it (ext, XFS,
-//! Btrfs, F2FS, tmpfs); elsewhere by an fsync each, side by side, so that a file system that keeps a log can write it
-//! once for those that wait together. `syncfs` waits for what other programs have written to that file system as well, and
-//! tells of a failed write since Linux 5.8; `tests/README.md` has what it saves.
+//! Btrfs, F2FS, tmpfs); elsewhere by an fsync each. `syncfs` waits for what other programs have written to that file
+//! system as well, and tells of a failed write since Linux 5.8; `tests/README.md` has what it saves.
 //!
 //! With everything, a commit waits three times: for its objects and its journal before the first file of the work tree
 //! is touched; for those files, the index and the reference's new value before that takes effect; and for the names of
 //! all of them before the call returns.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use super::GitError;
 use super::error::{Result, io_error};
@@ -44,9 +41,6 @@ pub enum Durability {
     /// Everything: objects, index, work tree files, references, and the folders they are in.
     Full,
 }
-
-/// How many files are synced at once.
-const AT_ONCE: usize = 16;
 
 const OBJECTS: u8 = 1;
 const INDEX: u8 = 2;
@@ -107,8 +101,7 @@ impl Disk {
         if files.len() + folders.len() > 1 && sync_file_systems(files.iter().chain(folders))? {
             return Ok(());
         }
-        sync_each(files)?;
-        sync_each(folders)
+        files.iter().chain(folders).try_for_each(|path| sync(path))
     }
 
     /// Waits until these files are on the disk, and the names of these and of `others`: the folders from theirs up to,
@@ -159,22 +152,6 @@ fn components(value: &str) -> u8 {
     })
 }
 
-/// Syncs paths side by side.
-fn sync_each(paths: &[PathBuf]) -> Result<()> {
-    if let [path] = paths {
-        return sync(path);
-    }
-    paths.chunks(AT_ONCE).try_for_each(|paths| {
-        thread::scope(|scope| {
-            let waits: Vec<_> = paths.iter().map(|path| scope.spawn(|| sync(path))).collect();
-            waits.into_iter().zip(paths).try_for_each(|(wait, path)| {
-                let panicked = |_| Err(io_error("sync", path)(io::Error::other("a thread panicked")));
-                wait.join().unwrap_or_else(panicked)
-            })
-        })
-    })
-}
-
 /// An error after the head has moved: the commit is there, but perhaps not on the disk.
 pub(super) fn unconfirmed(path: &Path, what: String) -> impl FnOnce(GitError) -> GitError {
     let path = path.to_owned();
@@ -195,12 +172,11 @@ mod tests {
                 .chain([folder.path().to_owned()])
                 .collect()
         };
-        for paths in [names(0), names(1), names(AT_ONCE + 3)] {
-            sync_each(&paths).unwrap();
+        for paths in [names(0), names(1), names(19)] {
+            paths.iter().for_each(|path| sync(path).unwrap());
             sync_file_systems(paths.iter()).unwrap();
         }
-        let absent = [folder.path().join("absent"), folder.path().to_owned()];
-        assert!(sync_each(&absent).is_err());
+        assert!(sync(&folder.path().join("absent")).is_err());
     }
 
     /// Which files `git add` and `git commit` sync with these settings, as git 2.47 does it (seen with strace).

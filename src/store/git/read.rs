@@ -1,6 +1,5 @@
 //! Reading: heads, revisions, files, differences, commits and tags.
 
-use std::collections::HashSet;
 use std::fs;
 use std::fs::File;
 use std::io::Read as _;
@@ -100,23 +99,12 @@ impl Git {
     /// Whether `earlier` is `later` or among the commits that it came from, by any of their parents. In a shallow clone
     /// it looks as far as the clone goes.
     pub fn leads_to(&self, earlier: CommitId, later: CommitId) -> Result<bool> {
+        let failed = self.library("walk the history");
         let repository = self.local();
-        let shallow =
-            repository.shallow_commits().map_err(self.library("read the ends of a shallow clone"))?;
-        let mut seen = HashSet::new();
-        let mut open = vec![later.0];
-        while let Some(id) = open.pop() {
-            if id == earlier.0 {
+        for commit in repository.rev_walk([later.0]).all().map_err(&failed)? {
+            if commit.map_err(&failed)?.id == earlier.0 {
                 return Ok(true);
             }
-            let ends_here = shallow.as_ref().is_some_and(|ends| ends.iter().any(|end| *end == id));
-            if ends_here || !seen.insert(id) {
-                continue;
-            }
-            let data = self.object(&repository, id, Kind::Commit)?;
-            let commit = gix::objs::CommitRef::from_bytes(&data, gix::hash::Kind::Sha1)
-                .map_err(self.library("read a commit"))?;
-            open.extend(commit.parents());
         }
         Ok(false)
     }

@@ -891,6 +891,36 @@ fn a_missing_index_is_made_again() {
 }
 
 #[test]
+fn a_damaged_index_is_refused_or_read_and_never_panics() {
+    let bench = Bench::with(&["a", "b/c", "b/d", "e"].map(|name| change(name, name)));
+    // With a cache of trees.
+    bench.run(&["read-tree", "HEAD"]);
+    bench.run(&["status"]);
+    let path = bench.file(".git/index");
+    let whole = fs::read(&path).unwrap();
+    let repository = bench.git.local();
+    let tree = bench.git.tree_of(&repository, bench.first.0).unwrap();
+    let flipped = (0..whole.len()).flat_map(|at| {
+        [0, 0x40, 0x7f, 0xff].map(|byte| {
+            let mut bytes = whole.clone();
+            bytes[at] = byte;
+            bytes
+        })
+    });
+    let mut read = 0;
+    for bytes in flipped.chain((0..whole.len()).map(|len| whole[..len].to_vec())) {
+        fs::write(&path, bytes).unwrap();
+        if let Ok(index) = bench.git.load_index(&repository, tree) {
+            index.write_to(Vec::new(), gix::index::write::Options::default()).unwrap();
+            read += 1;
+        }
+    }
+    assert!(read > 0);
+    fs::write(&path, whole).unwrap();
+    bench.assert_clean();
+}
+
+#[test]
 fn revisions_are_resolved() {
     let bench = Bench::new();
     let second = bench.commit(&[change("a", "1\n")]);
