@@ -7,7 +7,7 @@ use crate::service::changes::Changed;
 /// What every address begins with.
 const SCHEME: &str = "tot://";
 
-/// The address of the list, which is no investigation's.
+/// The address of the list of investigations.
 const LIST: &str = "investigations";
 
 /// What can be read. A session is an id, or a unique part of one, as everywhere.

@@ -1,7 +1,7 @@
 //! rmcp's view of the two streams: it keeps account of what is owed an answer, so that the end of the input, as rmcp sees
 //! it, comes only when nothing is. rmcp by itself would give calls in flight five seconds at the end of the input and two
 //! after a cancellation, and then drop the answer of a write that has happened; a notification before the first request
-//! would end its session; and lines that are no messages it answers without their id, or not at all.
+//! would end its session; and invalid lines it answers without their id, or not at all.
 
 use std::{collections::HashSet, io, sync::Arc};
 
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// Waits until nothing is owed any more, or nobody is at work on it.
+/// Waits until no answer is owed any more, or nothing works on one.
 async fn settled(owed: &watch::Sender<Owed>, busy: &Busy) {
     let mut owed = owed.subscribe();
     while tokio::time::timeout(PATIENCE, owed.wait_for(Owed::nothing)).await.is_err() && !busy.is_idle() {}

@@ -1,4 +1,4 @@
-//! Lines of bounded length, and the messages in them; and what an answer to a line that is no message needs.
+//! Lines of bounded length, and the messages in them; and what an answer to an invalid line needs.
 //!
 //! [`parse`] reads a text, [`id_of`] only whose answer it will be. Guarantee: a text that can't be parsed is answered under
 //! its id wherever that can be found: before the place where broken JSON breaks off, at the beginning or at the end of a
@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 /// How much of the end of a line that is too long is kept: an id and its neighbours, as official clients write them.
 const TAIL: usize = 1024;
 
-/// An error answer to a text that is no message.
+/// An error answer to an invalid message.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) id: Option<RequestId>,

@@ -7,7 +7,7 @@
 //!
 //! Guarantees: no text of an investigation, no argument of a call and no token is ever in it: of a call it tells the
 //! tool, the end of the investigation's id, the outcome by its codes, how long it took, and the commit. A reader of
-//! stderr that doesn't read holds up nobody: lines are written by a thread of their own, and those that find no room
+//! stderr that doesn't read delays nothing: lines are written by a thread of their own, and those that find no room
 //! are dropped and counted.
 //!
 //! Limit: rmcp's own notes are not shown. They hold whole messages.
@@ -202,7 +202,7 @@ const CODES: usize = 5;
 /// How many lines may wait for a slow reader.
 const WAITING: usize = 1024;
 
-/// The end of the id that a call or its reply names: ids begin with the time, so ends differ more. Nothing that is no id.
+/// The end of the id that a call or its reply names: ids begin with the time, so ends differ more. `None` for an invalid one.
 pub(super) fn short(fields: &Value) -> Option<String> {
     let id = fields.get("sessionId")?.as_str()?.trim();
     let plain = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
@@ -235,7 +235,7 @@ impl Writer {
     }
 }
 
-/// A failure to write is nobody's to mend: whoever read stderr is gone.
+/// A failure to write can't be handled: the reader of stderr is gone.
 fn write_all(lines: &Receiver<Message>, dropped: &AtomicU64) {
     let mut stderr = std::io::stderr();
     for message in lines {

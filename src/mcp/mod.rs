@@ -7,7 +7,7 @@
 //! [`prompts`] and [`complete`] answer the other requests. What a call has written, [`service`] tells by [`changes`] to
 //! those who listen; what the server does, [`log`] tells its operator.
 //!
-//! Guarantees: a rejection is a result that the agent can read, a protocol error is for what is no request; a call that
+//! Guarantees: a rejection is a result that the agent can read, a protocol error is for a malformed request; a call that
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
 
 pub mod address;

@@ -99,9 +99,7 @@ pub fn list(service: &Service, cursor: Option<String>) -> Result<(Vec<Entry>, Op
     let first = cursor.is_none();
     let filter = ListFilter { state: ListState::All, text: None, after: cursor, limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {
-        StoreError::UnknownCursor { .. } => {
-            Unreadable::NotFound("this cursor is not one that a page gave".into())
-        }
+        StoreError::UnknownCursor { .. } => Unreadable::NotFound("this cursor is invalid".into()),
         error => error.into(),
     })?;
     let mut entries = Vec::new();

@@ -7,7 +7,7 @@
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
 //! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); `structuredContent` and the text say the
 //! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
-//! requests that are none: an unknown tool or method, params that are not an object.
+//! malformed requests: an unknown tool or method, params that are not an object.
 //!
 //! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
 //! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
@@ -118,7 +118,7 @@ impl Server {
         faults
     }
 
-    /// The calls that are running, for whoever has to wait for them.
+    /// The calls that are running, to be waited for.
     pub(super) fn busy(&self) -> Busy {
         self.busy.clone()
     }
@@ -206,7 +206,7 @@ impl Server {
 /// The investigation that a call writes to, as it is named there; none is named by those of a start.
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
-    // No id is longer; what is none is answered soon.
+    // No id is longer, so an invalid one is answered soon.
     (tool.queues() && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 

@@ -11,10 +11,10 @@
 //!   SIGHUP (elsewhere Ctrl-C) arrives: reading stops, calls in flight end, their answers are written, the process may
 //!   end with success.
 //! - The end of stdin is success at any time, also before the first request.
-//! - A line that is no message ends nothing. If its id can be found it is answered with an error, even if the line is
+//! - An invalid line does not end the server. If its id can be found it is answered with an error, even if the line is
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
 //! - A notification or a response before the first request is ignored.
-//! - A call that lasts holds up nobody: calls run on threads of their own.
+//! - A long call does not delay others: calls run on threads of their own.
 //!
 //! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
 //! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
@@ -272,7 +272,7 @@ mod tests {
             let (stop, stopped) = oneshot::channel();
             let server = Server::new("Read me.", tools);
             let stopped = async {
-                // A dropped sender is no wish to stop.
+                // A dropped sender does not mean to stop.
                 if stopped.await.is_err() {
                     std::future::pending::<()>().await;
                 }

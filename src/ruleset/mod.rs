@@ -63,7 +63,7 @@ impl RulesetFile {
     ///
     /// # Errors
     ///
-    /// Every fault that was found: text that is no ruleset file, or a ruleset that contradicts itself.
+    /// Every fault that was found: an invalid ruleset file, or a ruleset that contradicts itself.
     pub fn parse(text: &str) -> Result<RulesetFile, Vec<RulesetError>> {
         if let Some(error) = merge_conflict(text) {
             return Err(vec![error]);

@@ -1,4 +1,4 @@
-//! What the calls of this server have changed, for whoever wants to hear of it.
+//! Tells listeners what the calls of this server have changed.
 //!
 //! Guarantee: every accepted write is told to every listener that was there before it, once. A listener that does not
 //! keep up is told that it has missed some ([`Missed`]), and takes everything for changed. Limit: what another process
@@ -62,7 +62,7 @@ impl Default for Changes {
 impl Changes {
     /// Tells all listeners. Never waits.
     pub fn tell(&self, change: Changed) {
-        // Without a listener there is nobody to tell, which is no fault.
+        // It is not an error that nobody listens.
         let _ = self.0.send(change);
     }
 

@@ -178,7 +178,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `INTERNAL_ERROR` where there is no time.
+    /// `INTERNAL_ERROR` if the time can't be read.
     pub fn now(&self) -> Result<Timestamp, Refusal> {
         self.world.now().map_err(Refusal::from)
     }

@@ -66,7 +66,7 @@ impl Catalog {
     pub(super) fn find(&self, root: &Path, id: &str) -> Result<PathBuf, FindError> {
         let text = id.trim().to_ascii_lowercase();
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
-        // What is no part of an id touches no file.
+        // A text that can't be part of an id is not looked for on disk.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         if !plain || !(SHORTEST..=36).contains(&text.len()) {
             return Err(not_found());

@@ -79,13 +79,13 @@ pub enum StoreError {
         rev: String,
     },
     /// An invalid cursor: no list has given it.
-    #[error("`{cursor}` is not where a list goes on")]
+    #[error("`{cursor}` is not a valid cursor")]
     UnknownCursor {
         /// What was given, shortened.
         cursor: String,
     },
     /// The folder of the investigations can't be looked into.
-    #[error("cannot list {path}: {source}")]
+    #[error("cannot list {path}")]
     Unlistable {
         /// The folder.
         path: PathBuf,
@@ -99,7 +99,7 @@ pub enum StoreError {
     #[error("cannot be written as YAML: {0}")]
     Yaml(#[from] YamlError),
     /// A file of the store's own.
-    #[error("cannot write {path}: {source}")]
+    #[error("cannot write {path}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -233,7 +233,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A root that can't be looked into, and a cursor that is none. A root that is not there yet is empty.
+    /// An unreadable root, and an invalid cursor. A root that does not exist yet is empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
         let folders = catalog::entries(&self.root)
             .map_err(|source| StoreError::Unlistable { path: self.root.clone(), source })?;

@@ -34,7 +34,7 @@ pub(super) fn root(root: &Path) {
     );
 }
 
-/// What can't be removed is left: it is in nobody's way.
+/// What can't be removed is left: it does no harm.
 fn sweep(folder: &Path, is_ours: impl Fn(&str) -> bool, remove: impl Fn(&Path, bool)) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if !entry.file_name().to_str().is_some_and(&is_ours) {

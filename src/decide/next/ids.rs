@@ -2,7 +2,7 @@
 //!
 //! A suffix alternates letters and digits by depth: `A`, `A1`, `A1a`, `A1a1`. A step may have several letters or several
 //! digits (`A10`, `A1aa`), so there is no last child, and a glob still tells descendants apart: those of `A1` continue
-//! with a letter (`R*.A1[a-z]*`), so `A12` is none of them.
+//! with a letter (`R*.A1[a-z]*`), so `A12` is not among them.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ impl Ids {
     fn fresh(&mut self, candidate: impl Fn(u32) -> Option<NodeId>) -> Option<NodeId> {
         (1..).map(candidate).find(|id| match id {
             Some(id) => self.in_use.insert(id.as_str().to_ascii_lowercase()),
-            // The candidates only get longer: there is no more.
+            // All further candidates are longer.
             None => true,
         })?
     }

@@ -331,12 +331,12 @@ fn is_same(origin: &HeaderValue, headers: &HeaderMap) -> bool {
     host.is_some() && origin.as_bytes().strip_prefix(b"http://") == host
 }
 
-/// The answer to a text that is no message: rmcp's own is nothing that a client could connect with its request. None
+/// The answer to an invalid message: rmcp's own is nothing that a client could connect with its request. None
 /// where the text is a message.
 fn not_understood(text: &[u8]) -> Option<Response> {
     match parse(text.trim_ascii()) {
         Ok(Some(_)) => None,
-        // A notification that nobody knows, which the protocol lets pass.
+        // An unknown notification, which the protocol lets pass.
         Ok(None) => Some(StatusCode::ACCEPTED.into_response()),
         Err(refusal) => {
             let error = serde_json::to_string(&refusal.into_message()).unwrap_or_default();

@@ -89,7 +89,7 @@ pub enum HttpError {
          127.0.0.1"
     )]
     Open(SocketAddr),
-    /// What is no origin.
+    /// An invalid origin.
     #[error(
         "`{0}` is no origin: write it as a browser does, scheme, host and port alone, like https://app.example"
     )]

@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 /// The secret. It is never printed.
 pub struct Token(String);
 
-/// Why a text is no token.
+/// Why a token is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file can't be read.

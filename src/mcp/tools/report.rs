@@ -5,7 +5,7 @@
 //! at once, in one process or several, one is written after the other, and what is written last is what was committed
 //! last: it is read after the others are done. A lock file in the folder sees to that; a process that dies lets go of it.
 //!
-//! A report holds up nobody: it is rendered from a snapshot; calls that wait for another report of the same investigation
+//! A report delays no other call: it is rendered from a snapshot; calls that wait for another report of the same investigation
 //! share it where nothing was committed since; no more than [`at_once`] are rendered at once; and whoever waits, also for
 //! another process, waits without a thread.
 

@@ -107,7 +107,7 @@ pub enum GitError {
         /// The tag without `refs/tags/`.
         name: String,
     },
-    /// The name is none that git accepts.
+    /// git does not accept the name.
     #[error("{name:?} is not a valid name for a tag")]
     InvalidTagName {
         /// The name as given.

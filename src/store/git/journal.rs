@@ -23,7 +23,7 @@ use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 1";
 
-/// The note of what a commit is about to touch, for whoever comes after a kill.
+/// The note of what a commit is about to touch, for the next writer after a kill.
 ///
 /// It is text, one fact per line. The line `ready` says that it is whole; nothing is touched before that.
 pub(super) struct Journal {

@@ -211,11 +211,11 @@ pub struct PathChange {
     pub path: String,
     /// The old content; absent where there was no file.
     pub before: Option<BlobId>,
-    /// The new content; absent where there is no file any more.
+    /// The new content; absent where the file was removed.
     pub after: Option<BlobId>,
 }
 
-/// A text that is no object id.
+/// An invalid object id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no object id. It has 40 hexadecimal digits")]
 pub struct ParseIdError(String);

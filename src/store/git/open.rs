@@ -128,7 +128,7 @@ pub(super) fn build_aside(
     let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
     let repository = git.local();
     let draft = git.draft(&repository, None, files, message, at)?;
-    // No journal: a kill leaves a hidden folder that is no repository yet.
+    // No journal: a kill leaves a hidden folder that is not a repository yet.
     let lock = IndexLock::take(&git.git_dir)?;
     match git.publish(&repository, &draft, Some(lock), None)? {
         true => {

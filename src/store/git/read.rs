@@ -37,7 +37,7 @@ impl Git {
             _ => ["tags", "heads", "remotes"].map(|kind| format!("refs/{kind}/{rev}")).to_vec(),
         };
         for name in full_names {
-            // A text that is no reference name may still be the beginning of an id.
+            // An invalid reference name may still be the beginning of an id.
             let Ok(name) = FullName::try_from(name) else { continue };
             let found = repository.try_find_reference(&name);
             if let Some(mut reference) = found.map_err(self.library("look up a reference"))? {
@@ -244,7 +244,7 @@ pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
 
 /// The line in a file of a reference.
 fn reference(path: &Path) -> Option<String> {
-    // What is no plain file is not even opened: a pipe would wait for its writer.
+    // Only a plain file is opened: a pipe would wait for its writer.
     fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
     File::open(path).ok()?.take(REFERENCE_MAX).read_to_string(&mut text).ok()?;

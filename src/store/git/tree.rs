@@ -17,7 +17,7 @@ pub(super) const MAX_TREE_BYTES: usize = 64 << 20;
 /// How deep folders are nested.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// An entry of a tree that is no folder.
+/// An entry of a tree that is not a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
     pub(super) kind: EntryKind,

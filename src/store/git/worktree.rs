@@ -19,7 +19,7 @@ use super::{Git, GitError};
 pub(super) enum Placed {
     /// The file holds the new bytes, and this is its stat.
     There(gix::index::entry::Stat),
-    /// There is no file, as there should not be.
+    /// There is no file, as expected.
     Gone,
     /// The user has something else there, and keeps it.
     Kept,
@@ -167,7 +167,7 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
             reason: "is a symbolic link",
             hint: "Make a clone, which has none",
         }),
-        // To read a pipe is to wait for whoever may write into it.
+        // Reading a pipe would wait for its writer.
         Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
             path: shown(path),
             reason: "is neither a file nor a folder",
