@@ -5,6 +5,8 @@
 //!    list that is true of it.
 //! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::ReportInput;
@@ -13,9 +15,7 @@ use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView};
 use super::templates::{SafeHtml, Shared};
 use super::texts;
-use crate::domain::{
-    Author, Classification, Conclusion, Investigation, Meta, Node, NodeId, Reclassification,
-};
+use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::ruleset::EffectiveRules;
 use crate::store::{Relation, Snapshot};
 
@@ -192,9 +192,7 @@ impl CompareView {
     fn add(&mut self, card: &Shared<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
         let mut fields = Vec::new();
         if let Some(before) = before {
-            fields.extend(text("Title", &before.title, &after.title));
-            fields.extend(text("Parent", &or_none(&before.parent), &or_none(&after.parent)));
-            fields.extend(text("Plan", &before.planned_action, &after.planned_action));
+            fields.extend(differing(texts::of_proposal(before), texts::of_proposal(after)));
         }
         match (before.map(|node| &node.classification), &after.classification) {
             (None, None) => self.proposed.push(card.clone()),
@@ -325,49 +323,18 @@ fn reclassified(
 
 /// The differences between two results of one node, except for added changes of state.
 fn results(old: &Classification, new: &Classification) -> Vec<Field> {
-    let lines = |texts: &[String]| texts.join("\n\n");
-    let warnings = |result: &Classification| {
-        let lines = result.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message));
-        lines.collect::<Vec<_>>().join("\n")
-    };
-    let steps = |steps: &[Reclassification]| steps.iter().map(step).collect::<Vec<_>>().join("\n");
-    let mut fields: Vec<Field> = [
-        text("State as committed", old.state.as_str(), new.state.as_str()),
-        text("State asked for", &or_none(&old.requested_state), &or_none(&new.requested_state)),
-        text("Agent", &or_none(&old.agent_id), &or_none(&new.agent_id)),
-        text("Committed", &old.committed_at.to_string(), &new.committed_at.to_string()),
-        text("Findings", &old.findings, &new.findings),
-        text("Evidence", or_empty(&old.evidence), or_empty(&new.evidence)),
-        text("Verification", or_empty(&old.verification_method), or_empty(&new.verification_method)),
-        text("Alternatives", &lines(&old.alternatives_considered), &lines(&new.alternatives_considered)),
-        text("Warnings", &warnings(old), &warnings(new)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !new.reclassified.starts_with(&old.reclassified) {
-        fields.extend(text("Changes of state", &steps(&old.reclassified), &steps(&new.reclassified)));
-    }
+    let only_added = new.reclassified.starts_with(&old.reclassified);
+    let mut fields = differing(texts::of_result(old), texts::of_result(new));
+    fields.retain(|field| !only_added || field.name != texts::CHANGES_OF_STATE);
     fields
 }
 
-/// A later change of state in one line, with every field that a manual edit could have changed.
-fn step(change: &Reclassification) -> String {
-    let by = match &change.by {
-        Author::Agent(agent) => format!(" by {agent}"),
-        Author::Child(child) => format!(" by its child {child}"),
-        Author::Unknown => String::new(),
-    };
-    let given = [&change.reason, &change.evidence, &change.verification_method];
-    let mut line = format!("{} → {} at {}{by}", change.from, change.to, change.at);
-    for text in given.into_iter().flatten().chain(&change.alternatives_considered) {
-        line.push_str("; ");
-        line.push_str(text);
-    }
-    for warning in &change.warnings {
-        line.push_str(&format!("; {}: {}", warning.code, warning.message));
-    }
-    line
+/// The fields that differ. Both lists name the same fields.
+fn differing<const N: usize>(
+    old: [(&'static str, Cow<'_, str>); N],
+    new: [(&'static str, Cow<'_, str>); N],
+) -> Vec<Field> {
+    old.iter().zip(&new).filter_map(|((name, old), (_, new))| text(name, old, new)).collect()
 }
 
 fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static str>, Vec<Field>) {

@@ -13,8 +13,10 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::Shared;
+use super::texts;
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
 use crate::store::HistoryEntry;
+use crate::text::counted;
 
 /// Digits of a commit's id on a page.
 pub(super) const SHORT: usize = 10;
@@ -259,39 +261,17 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     entry.paths.iter().filter(|path| !path.starts_with("nodes/")).cloned().collect()
 }
 
-/// The texts of a node that people read, by name.
-fn texts(node: &Node) -> Vec<(&'static str, Cow<'_, str>)> {
-    let mut texts =
-        vec![("Title", Cow::from(&node.title)), ("What was planned", Cow::from(&node.planned_action))];
-    if let Some(parent) = &node.parent {
-        texts.push(("Parent", Cow::from(parent.as_str())));
-    }
-    let Some(classification) = &node.classification else { return texts };
-    let lines = |lines: Vec<String>| Cow::from(lines.join("\n"));
-    let warnings = classification.warnings.iter().map(|w| format!("{} {}", w.code, w.message)).collect();
-    let changes = classification.reclassified.iter().map(|change| {
-        let reason = change.reason.as_deref().unwrap_or_default();
-        format!("{} to {}, {} {reason}", change.from, change.to, change.at)
-    });
-    texts.extend([
-        ("Findings", Cow::from(&classification.findings)),
-        ("State", Cow::from(classification.state.as_str())),
-        ("Asked for", Cow::from(classification.requested_state.as_ref().map_or("", StateName::as_str))),
-        ("Agent", Cow::from(classification.agent_id.as_deref().unwrap_or_default())),
-        ("Evidence", Cow::from(classification.evidence.as_deref().unwrap_or_default())),
-        ("How it was verified", Cow::from(classification.verification_method.as_deref().unwrap_or_default())),
-        ("Alternatives considered", lines(classification.alternatives_considered.clone())),
-        ("Warnings", lines(warnings)),
-        ("Changes of state", lines(changes.collect())),
-    ]);
-    texts
+/// The fields of a node, by name.
+fn fields(node: &Node) -> Vec<(&'static str, Cow<'_, str>)> {
+    let result = node.classification.as_ref().map(texts::of_result);
+    texts::of_proposal(node).into_iter().chain(result.into_iter().flatten()).collect()
 }
 
 /// What of a node's texts was changed, and what was written for the first time.
 fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
-    let earlier = before.map(texts).unwrap_or_default();
-    for (field, now) in texts(after) {
+    let earlier = before.map(fields).unwrap_or_default();
+    for (field, now) in fields(after) {
         let then = earlier.iter().find(|(name, _)| *name == field).map_or("", |(_, text)| text.as_ref());
         if then == now {
             continue;
@@ -300,9 +280,7 @@ fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>
             changes.push(TextChange { field, difference: difference(then, &now) });
         } else if matches!(field, "Findings" | "Evidence" | "How it was verified" | "Alternatives considered")
         {
-            let lines = now.lines().count();
-            let name = field.to_lowercase();
-            wrote.push(format!("{name}, {lines} {}", if lines == 1 { "line" } else { "lines" }));
+            wrote.push(format!("{}, {}", field.to_lowercase(), counted(now.lines().count(), "line")));
         }
     }
     (changes, wrote)

@@ -1,11 +1,12 @@
 //! What the pages show of the texts of each node. Each text is parsed once, for all of it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::thread;
 
 use super::search;
 use super::templates::SafeHtml;
-use crate::domain::{Investigation, Node, NodeId};
+use crate::domain::{Author, Classification, Investigation, Node, NodeId, Reclassification, StateName};
 use crate::markdown::{self, Mention};
 
 /// Characters of a finding on a card.
@@ -54,6 +55,59 @@ pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> 
         })
     };
     nodes.into_iter().map(|node| node.id.clone()).zip(texts).collect()
+}
+
+/// What a proposal holds, by the names that the pages give its fields.
+pub(super) fn of_proposal(node: &Node) -> [(&'static str, Cow<'_, str>); 3] {
+    [
+        ("Title", Cow::from(&node.title)),
+        ("Parent", or_empty(node.parent.as_ref().map(NodeId::as_str))),
+        ("What was planned", Cow::from(&node.planned_action)),
+    ]
+}
+
+/// The name of the field in [`of_result`] that holds the later changes of state.
+pub(super) const CHANGES_OF_STATE: &str = "Changes of state";
+
+/// What a result holds, by the names that the pages give its fields.
+pub(super) fn of_result(result: &Classification) -> [(&'static str, Cow<'_, str>); 10] {
+    let warnings = result.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message));
+    let changes = result.reclassified.iter().map(change_of_state);
+    [
+        ("State as committed", Cow::from(result.state.as_str())),
+        ("Asked for", or_empty(result.requested_state.as_ref().map(StateName::as_str))),
+        ("Agent", or_empty(result.agent_id.as_deref())),
+        ("Committed", Cow::from(result.committed_at.to_string())),
+        ("Findings", Cow::from(&result.findings)),
+        ("Evidence", or_empty(result.evidence.as_deref())),
+        ("How it was verified", or_empty(result.verification_method.as_deref())),
+        ("Alternatives considered", Cow::from(result.alternatives_considered.join("\n\n"))),
+        ("Warnings", Cow::from(warnings.collect::<Vec<_>>().join("\n"))),
+        (CHANGES_OF_STATE, Cow::from(changes.collect::<Vec<_>>().join("\n"))),
+    ]
+}
+
+/// A later change of state in one line, with every field that a manual edit could have changed.
+fn change_of_state(change: &Reclassification) -> String {
+    let by = match &change.by {
+        Author::Agent(agent) => format!(" by {agent}"),
+        Author::Child(child) => format!(" by its child {child}"),
+        Author::Unknown => String::new(),
+    };
+    let given = [&change.reason, &change.evidence, &change.verification_method];
+    let mut line = format!("{} → {} at {}{by}", change.from, change.to, change.at);
+    for text in given.into_iter().flatten().chain(&change.alternatives_considered) {
+        line.push_str("; ");
+        line.push_str(text);
+    }
+    for warning in &change.warnings {
+        line.push_str(&format!("; {}: {}", warning.code, warning.message));
+    }
+    line
+}
+
+fn or_empty(text: Option<&str>) -> Cow<'_, str> {
+    Cow::from(text.unwrap_or_default())
 }
 
 /// The beginning of a node's findings, or of its plan while it is pending; empty where there is none.

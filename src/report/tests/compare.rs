@@ -130,15 +130,15 @@ fn every_field_of_a_node_that_was_edited_is_shown() {
     let changed = section(&page, "changed");
     for field in [
         "Title",
-        "Plan",
+        "What was planned",
         "State as committed",
-        "State asked for",
+        "Asked for",
         "Agent",
         "Committed",
         "Findings",
         "Evidence",
-        "Verification",
-        "Alternatives",
+        "How it was verified",
+        "Alternatives considered",
         "Warnings",
     ] {
         assert!(changed.contains(&format!("<dt>{field}</dt>")), "{field} is missing in {changed}");
