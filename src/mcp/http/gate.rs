@@ -289,7 +289,7 @@ async fn answer(State(gate): Here, request: Request) -> Result<Response, Refusal
 struct Refusal {
     status: StatusCode,
     why: String,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// What the log says of a refusal.
@@ -298,11 +298,11 @@ struct Why(String);
 
 impl Refusal {
     fn new(status: StatusCode, why: impl Into<String>) -> Refusal {
-        Refusal { status, why: why.into(), headers: HeaderMap::new() }
+        Refusal { status, why: why.into(), headers: Vec::new() }
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Refusal {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 
@@ -319,7 +319,8 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let mut answer = (self.status, self.headers, format!("{}\n", self.why)).into_response();
+        let mut answer = (self.status, format!("{}\n", self.why)).into_response();
+        answer.headers_mut().extend(self.headers);
         answer.extensions_mut().insert(Why(self.why));
         answer
     }
