@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use super::id::StateName;
 
 macro_rules! codes {
@@ -162,6 +164,12 @@ impl Code {
     /// history.
     pub fn is_passing(&self) -> bool {
         matches!(self, Code::Incomplete(_) | Code::Breadth(_))
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

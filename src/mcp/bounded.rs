@@ -1,13 +1,13 @@
 //! Replies that do not grow with the investigation: what is long is cut until the whole fits, and says what was left out.
 //!
 //! 1. Lists within entries of lists are cut to a few.
-//! 2. Of the lists themselves the longest is cut first; those that the call was made for (`WANTED`) after all others.
+//! 2. Of the lists themselves the longest is cut first; those that the call was made for after all others.
 //! 3. Texts that are still too long lose their ends.
 //!
-//! How many entries a list has lost stands in [`OMITTED`], beside it. Never cut: a next call, which must be legal as it
-//! stands, and texts that are asked for as they are (`WHOLE`). A graph that is longer than one that comes unasked was
-//! asked for by name: it does not count.
+//! How many entries a list has lost stands in [`OMITTED`], beside it. What is cut last or never, such as a next call, which
+//! must be legal as it stands, the reply's type says at the field: [`KEEP`].
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::text::shorten;
@@ -22,14 +22,35 @@ pub const GRAPH: usize = 6_000;
 /// The field that says how many entries of which list were left out.
 pub const OMITTED: &str = "omitted";
 
-/// Lists that are cut last. Their tools size them, so that this is seldom needed.
-const WANTED: [&str; 6] = ["/tasks", "/nodes", "/investigations", "/solutions", "/incomplete", "/listed"];
+/// How a field of a reply is kept where the reply is too long: `#[schemars(extend("x-keep" = "last"))]`. Without the mark
+/// its lists are cut first, and its texts after all lists. The mark itself doesn't reach the client.
+pub const KEEP: &str = "x-keep";
 
-/// Texts that are never cut here.
-const WHOLE: [&str; 6] = ["dot", "finalDot", "mermaid", "findings", "instructions", "index"];
+/// What a field's mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// `last`: a list that the call was made for. Its tool sizes it, so that it is seldom cut.
+    Last,
+    /// `whole`: nothing in it is cut.
+    Whole,
+    /// `asked for`: a text that is not cut and, where it is longer than [`GRAPH`], does not count.
+    AskedFor,
+}
 
-/// The call that is next.
-const NEXT_CALL: &str = "nextCall";
+impl Keep {
+    /// What a mark says; `None` for any other text.
+    pub fn parse(mark: &str) -> Option<Keep> {
+        match mark {
+            "last" => Some(Keep::Last),
+            "whole" => Some(Keep::Whole),
+            "asked for" => Some(Keep::AskedFor),
+            _ => None,
+        }
+    }
+}
+
+/// The marks of a reply's fields.
+pub type Marks = BTreeMap<String, Keep>;
 
 /// The fewest entries that are kept of a list.
 const KEPT: usize = 3;
@@ -43,21 +64,27 @@ const TEXT: usize = 500;
 /// About what it takes to say that a list was cut.
 const WORD: usize = 40;
 
-/// The reply within `limit` bytes.
-pub fn bounded(mut reply: Value, limit: usize) -> Value {
-    let asked_for = ["dot", "finalDot", "mermaid"].into_iter().filter_map(|name| reply.get(name)?.as_str());
-    let limit = limit + asked_for.map(str::len).filter(|length| *length > GRAPH).sum::<usize>();
+/// The reply within `limit` bytes. The marks are asked for only where it is too long.
+pub fn bounded<'a>(mut reply: Value, marks: impl FnOnce() -> &'a Marks, limit: usize) -> Value {
     if size(&reply) <= limit {
         return reply;
     }
-    for (name, value) in reply.as_object_mut().into_iter().flatten() {
-        if name != NEXT_CALL {
-            cut_inner(value, false);
-        }
+    let marks = marks();
+    let asked_for = marks.iter().filter(|(_, keep)| **keep == Keep::AskedFor);
+    let lengths = asked_for.filter_map(|(name, _)| Some(reply.get(name)?.as_str()?.len()));
+    let limit = limit + lengths.filter(|length| *length > GRAPH).sum::<usize>();
+    let is_whole = |name: &str| matches!(marks.get(name), Some(Keep::Whole | Keep::AskedFor));
+    if size(&reply) <= limit {
+        return reply;
     }
-    cut_lists(&mut reply, limit);
+    for (_, value) in reply.as_object_mut().into_iter().flatten().filter(|(name, _)| !is_whole(name)) {
+        cut_inner(value, false);
+    }
+    cut_lists(&mut reply, marks, limit);
     if size(&reply) > limit {
-        cut_texts(&mut reply);
+        for (_, value) in reply.as_object_mut().into_iter().flatten().filter(|(name, _)| !is_whole(name)) {
+            cut_texts(value);
+        }
     }
     reply
 }
@@ -107,12 +134,12 @@ fn cut_inner(value: &mut Value, in_entry: bool) {
 }
 
 /// Cuts the lists of the reply, as far as it takes.
-fn cut_lists(reply: &mut Value, limit: usize) {
+fn cut_lists(reply: &mut Value, marks: &Marks, limit: usize) {
     let mut size = size(reply);
-    let mut lists = lists(reply);
+    let mut lists = lists(reply, marks);
     for wanted in [false, true] {
         while size + WORD * (1 + lists.iter().filter(|list| list.is_cut()).count()) > limit {
-            let able = lists.iter_mut().filter(|list| list.is_wanted() == wanted && list.keep > KEPT);
+            let able = lists.iter_mut().filter(|list| list.is_wanted == wanted && list.keep > KEPT);
             let Some(list) = able.max_by_key(|list| list.bytes()) else { break };
             let before = list.bytes();
             list.keep = (list.keep - list.keep.div_ceil(4)).max(KEPT);
@@ -128,7 +155,10 @@ fn cut_lists(reply: &mut Value, limit: usize) {
         }
     }
     if let Some(fields) = reply.as_object_mut().filter(|_| !omitted.is_empty()) {
-        fields.insert(OMITTED.into(), Value::Object(omitted));
+        // The tool itself may have left some out.
+        if let Value::Object(before) = fields.entry(OMITTED).or_insert_with(|| json!({})) {
+            before.extend(omitted);
+        }
     }
 }
 
@@ -137,13 +167,7 @@ fn cut_texts(value: &mut Value) {
     match value {
         Value::String(text) => *text = shorten(text, TEXT),
         Value::Array(entries) => entries.iter_mut().for_each(cut_texts),
-        Value::Object(fields) => {
-            for (name, value) in fields.iter_mut() {
-                if name != NEXT_CALL && !WHOLE.contains(&name.as_str()) {
-                    cut_texts(value);
-                }
-            }
-        }
+        Value::Object(fields) => fields.values_mut().for_each(cut_texts),
         _ => {}
     }
 }
@@ -151,6 +175,7 @@ fn cut_texts(value: &mut Value) {
 /// A list of the reply, and how many of its entries are kept.
 struct List {
     path: String,
+    is_wanted: bool,
     /// The bytes of the first so many entries, from none to all.
     sums: Vec<usize>,
     keep: usize,
@@ -164,28 +189,28 @@ impl List {
     fn is_cut(&self) -> bool {
         self.keep + 1 < self.sums.len()
     }
-
-    fn is_wanted(&self) -> bool {
-        WANTED.contains(&self.path.as_str())
-    }
 }
 
 /// The lists that can be cut: those on the first level, and one below it.
-fn lists(reply: &Value) -> Vec<List> {
-    let list = |path: String, value: &Value| {
+fn lists(reply: &Value, marks: &Marks) -> Vec<List> {
+    let list = |path: String, is_wanted: bool, value: &Value| {
         let entries = value.as_array()?;
         let mut sums = vec![0];
         for entry in entries {
             // With the comma behind it.
             sums.push(sums[sums.len() - 1] + size(entry) + 1);
         }
-        Some(List { path, keep: entries.len(), sums })
+        Some(List { path, is_wanted, keep: entries.len(), sums })
     };
     let mut lists = Vec::new();
     for (name, value) in reply.as_object().into_iter().flatten() {
-        lists.extend(list(format!("/{name}"), value));
+        let mark = marks.get(name);
+        if matches!(mark, Some(Keep::Whole | Keep::AskedFor)) {
+            continue;
+        }
+        lists.extend(list(format!("/{name}"), mark == Some(&Keep::Last), value));
         for (key, inner) in value.as_object().into_iter().flatten() {
-            lists.extend(list(format!("/{name}/{key}"), inner));
+            lists.extend(list(format!("/{name}/{key}"), false, inner));
         }
     }
     lists
@@ -195,16 +220,24 @@ fn lists(reply: &Value) -> Vec<List> {
 mod tests {
     use super::*;
 
+    fn within_limit(reply: Value) -> Value {
+        let marks = ["tasks:last", "nextCall:whole", "dot:asked for"].map(|mark| {
+            let (name, keep) = mark.split_once(':').unwrap();
+            (name.to_owned(), Keep::parse(keep).unwrap())
+        });
+        bounded(reply, || Box::leak(Box::new(Marks::from(marks))), LIMIT)
+    }
+
     #[test]
     fn a_short_reply_stays_as_it_is() {
         let reply = json!({"status": "OK", "blockers": [1, 2, 3, 4]});
-        assert_eq!(bounded(reply.clone(), LIMIT), reply);
+        assert_eq!(within_limit(reply.clone()), reply);
     }
 
     #[test]
     fn long_lists_are_cut_and_counted() {
         let list: Vec<String> = (0..3_000).map(|i| format!("R3.A{i}")).collect();
-        let reply = bounded(json!({"blockers": list, "next": {"parents": list}, "few": [1]}), LIMIT);
+        let reply = within_limit(json!({"blockers": list, "next": {"parents": list}, "few": [1]}));
         assert!(reply.to_string().len() <= LIMIT);
         let kept = reply["blockers"].as_array().unwrap().len() as u64;
         assert_eq!(kept + reply["omitted"]["blockers"].as_u64().unwrap(), 3_000);
@@ -215,13 +248,13 @@ mod tests {
     #[test]
     fn a_graph_that_was_asked_for_is_left_and_costs_nothing_else() {
         let reply = json!({"dot": "x".repeat(LIMIT + 1), "blockers": [1, 2, 3, 4, 5]});
-        assert_eq!(bounded(reply.clone(), LIMIT), reply);
+        assert_eq!(within_limit(reply.clone()), reply);
     }
 
     #[test]
     fn what_the_call_was_made_for_is_cut_last() {
         let long = |number: usize| vec!["x".repeat(100); number];
-        let reply = bounded(json!({"tasks": long(80), "blockers": long(60)}), LIMIT);
+        let reply = within_limit(json!({"tasks": long(80), "blockers": long(60)}));
         assert_eq!(reply["tasks"].as_array().unwrap().len(), 80);
         let kept = reply["blockers"].as_array().unwrap().len() as u64;
         assert_eq!(reply["omitted"], json!({"blockers": 60 - kept}));
@@ -231,7 +264,7 @@ mod tests {
     #[test]
     fn a_list_in_an_entry_is_cut_and_counted_there() {
         let cited: Vec<String> = (0..3_000).map(|i| format!("R3.A{i}")).collect();
-        let reply = bounded(json!({"references": [{"target": "a", "citedBy": cited}]}), LIMIT);
+        let reply = within_limit(json!({"references": [{"target": "a", "citedBy": cited}]}));
         assert_eq!(reply["references"][0]["omitted"], json!({"citedBy": 2_995}));
     }
 
@@ -239,7 +272,7 @@ mod tests {
     fn a_next_call_is_never_cut() {
         let results = vec![json!({"findings": "x".repeat(700)}); 30];
         let call = json!({"nextCall": {"arguments": {"results": results}}, "query": "y".repeat(2_000)});
-        let reply = bounded(call.clone(), LIMIT);
+        let reply = within_limit(call.clone());
         assert_eq!(reply["nextCall"], call["nextCall"]);
         assert_eq!(reply["query"].as_str().unwrap().chars().count(), TEXT);
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::domain::Code;
+use crate::domain::{Code, SessionId};
 use crate::text::one_line;
 use crate::world::World;
 
@@ -60,16 +60,27 @@ pub struct Log {
     writer: Arc<Writer>,
 }
 
+/// What the log tells of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Which investigation it is about, where that is known.
+    pub session: Option<SessionId>,
+    /// Whether it is a rejection.
+    pub rejected: bool,
+    /// The codes of a rejection's errors; where it has none, of what blocks the end.
+    pub codes: Vec<Code>,
+    /// The commit that was written.
+    pub commit: Option<String>,
+}
+
 /// One call of a tool, as it is told of.
 pub(super) struct Call<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// Which investigation, see [`short`].
+    /// Which investigation the arguments name, see [`short`].
     pub session: Option<String>,
-    /// The reply.
-    pub reply: &'a Value,
-    /// Whether it is a rejection.
-    pub rejected: bool,
+    /// What came of it.
+    pub outcome: &'a Outcome,
     /// How long it took.
     pub time: Duration,
 }
@@ -107,35 +118,30 @@ impl Log {
 
     /// One call.
     pub(super) fn call(&self, call: &Call) {
-        let codes: Vec<&str> = ["errors", "blockers"]
-            .into_iter()
-            .find_map(|list| call.reply.get(list)?.as_array().filter(|list| !list.is_empty()))
-            .into_iter()
-            .flatten()
-            .filter_map(|error| error.get("code")?.as_str())
-            .take(CODES)
-            .collect();
-        let broken = codes
-            .iter()
-            .any(|code| matches!(Code::parse(code), Code::InternalError | Code::StoreError | Code::TimedOut));
-        let level = if call.rejected && broken { Level::Error } else { Level::Info };
+        let Outcome { session, rejected, codes, commit } = call.outcome;
+        let codes = &codes[..codes.len().min(CODES)];
+        let broken =
+            codes.iter().any(|code| matches!(code, Code::InternalError | Code::StoreError | Code::TimedOut));
+        let level = if *rejected && broken { Level::Error } else { Level::Info };
         if !self.tells(level) {
             return;
         }
-        let outcome = if call.rejected { "rejected" } else { "ok" };
+        let outcome = if *rejected { "rejected" } else { "ok" };
         let milliseconds = (call.time.as_secs_f64() * 10_000.0).round() / 10.0;
-        let commit = call.reply.get("commit").and_then(Value::as_str).and_then(|id| id.get(..10));
+        let commit = commit.as_deref().and_then(|id| id.get(..10));
         let mut text = call.tool.to_owned();
         let mut fields = json!({"tool": call.tool});
-        if let Some(session) = &call.session {
+        let session = call.session.clone().or_else(|| session.map(|id| end_of(&id.to_string())));
+        if let Some(session) = &session {
             text.push_str(&format!(" {session}"));
             fields["session"] = json!(session);
         }
         text.push_str(&format!(" {outcome}"));
         fields["outcome"] = json!(outcome);
-        if call.rejected {
-            text.push_str(&format!(" {}", codes.join(",")));
-            fields["codes"] = json!(codes);
+        if *rejected {
+            let names: Vec<String> = codes.iter().map(ToString::to_string).collect();
+            text.push_str(&format!(" {}", names.join(",")));
+            fields["codes"] = json!(names);
         }
         text.push_str(&format!(" {milliseconds:.1} ms"));
         fields["ms"] = json!(milliseconds);
@@ -202,11 +208,16 @@ const CODES: usize = 5;
 /// How many lines may wait for a slow reader.
 const WAITING: usize = 1024;
 
-/// The end of the id that a call or its reply names: ids begin with the time, so ends differ more. `None` for an invalid one.
+/// The end of the id that a call names: ids begin with the time, so ends differ more. `None` for an invalid one.
 pub(super) fn short(fields: &Value) -> Option<String> {
     let id = fields.get("sessionId")?.as_str()?.trim();
     let plain = id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    (plain && (4..=36).contains(&id.len())).then(|| id[id.len().saturating_sub(8)..].to_ascii_lowercase())
+    (plain && (4..=36).contains(&id.len())).then(|| end_of(id))
+}
+
+/// Ids begin with the time, so their ends differ more.
+fn end_of(id: &str) -> String {
+    id[id.len().saturating_sub(8)..].to_ascii_lowercase()
 }
 
 enum Message {

@@ -4,10 +4,10 @@
 //! `$schema`, no type names as titles, no number formats that JSON Schema doesn't know; an enum of plain variants is
 //! `type: string` with an `enum`, the variants' docs folded into its description. An input refuses unknown fields and
 //! calls no optional field nullable. An output allows more fields than it names, and requires only those that a
-//! rejection has too (see [`SHARED`]), since some clients validate rejections as well.
+//! rejection has too (those of [`Shared`]), since some clients validate rejections as well.
 //!
 //! Limits: an enum's undocumented variants come before its documented ones, so document all or none. A recursive type
-//! and an enum with data can't be made to fit. [`lint_input`] and [`lint_output`] say so;
+//! and an enum with data can't be made to fit: `tests/it/mcp/lint.rs` says so of a tool;
 //! nothing here panics. Write such a type otherwise.
 //!
 //! Why so strict: an output schema whose root isn't an object makes older official clients refuse the whole list of
@@ -17,10 +17,8 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::coercion;
-
-/// The reply fields that every rejection has, so the only ones an output schema may require.
-pub const SHARED: [&str; 6] = ["status", "message", "errors", "warnings", "canEnd", "blockers"];
+use super::bounded::{KEEP, Keep, Marks};
+use super::wire::Shared;
 
 /// Marks an optional field that is required but may be null, such as the parent of a root:
 /// `#[schemars(extend("x-nullable" = true))]`. The mark itself doesn't reach the client.
@@ -72,42 +70,37 @@ fn shorten(schema: &mut Value) {
     }
 }
 
-/// The schema of a tool's reply. Without descriptions: the names say it, the tool's own description says the rest, and
-/// every word of the list of tools costs each agent that connects.
-pub fn output<T: JsonSchema>() -> Value {
+/// The schema of a tool's replies, and how their fields are kept.
+pub struct Output {
+    /// The schema.
+    pub schema: Value,
+    /// The marks of the fields.
+    pub marks: Marks,
+}
+
+/// The schema of a tool's replies: what each reply has, and the fields of the body, none of them required, since a
+/// rejection has none. Without descriptions: the names say it, the tool's own description says the rest, and every word
+/// of the list of tools costs each agent that connects.
+pub fn output<B: JsonSchema>() -> Output {
+    let mut schema = reply::<Shared>();
+    let mut marks = Marks::new();
+    let mut body = reply::<B>();
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter();
+    for fields in fields {
+        fields.extend(body["properties"].as_object_mut().map(std::mem::take).unwrap_or_default());
+        for (name, field) in fields {
+            let mark = field.as_object_mut().and_then(|field| field.remove(KEEP));
+            marks.extend(mark.and_then(|mark| Some((name.clone(), Keep::parse(mark.as_str()?)?))));
+        }
+    }
+    Output { schema, marks }
+}
+
+fn reply<T: JsonSchema>() -> Value {
     let generated = settings().for_serialize().into_generator().into_root_schema_for::<T>().to_value();
     let mut schema = finish(generated, Side::Output);
     silence(&mut schema);
-    if let Some(Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|name| name.as_str().is_some_and(|name| SHARED.contains(&name)));
-    }
     schema
-}
-
-/// What a client could stumble over in an input schema; empty when nothing.
-pub fn lint_input(schema: &Value) -> Vec<String> {
-    let mut faults = Vec::new();
-    lint_root(schema, &mut faults);
-    lint_at(schema, "the root", Side::Input, &mut faults);
-    faults
-}
-
-/// What a client could stumble over in an output schema; empty when nothing. That includes that a `rejection`, as the
-/// server itself sends it, doesn't fit the schema.
-pub fn lint_output(schema: &Value, rejection: &Value) -> Vec<String> {
-    let mut faults = Vec::new();
-    lint_root(schema, &mut faults);
-    lint_at(schema, "the root", Side::Output, &mut faults);
-    match coercion::understand(schema, rejection.clone()) {
-        Ok(same) if same == *rejection => {}
-        Ok(_) => faults.push("a rejection fits only by being changed".to_owned()),
-        Err(misfits) => {
-            faults.extend(
-                misfits.iter().map(|misfit| format!("a rejection doesn't fit: {}", misfit.message())),
-            );
-        }
-    }
-    faults
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -325,67 +318,6 @@ fn drop_null(property: &mut Map<String, Value>) {
     }
 }
 
-fn lint_root(schema: &Value, faults: &mut Vec<String>) {
-    if schema.get("type").and_then(Value::as_str) != Some("object") {
-        faults.push("the root isn't `type: object`".to_owned());
-    }
-    for word in ["oneOf", "anyOf", "allOf", "enum", "not"] {
-        if schema.get(word).is_some() {
-            faults.push(format!("the root has `{word}`"));
-        }
-    }
-}
-
-fn lint_at(schema: &Value, place: &str, side: Side, faults: &mut Vec<String>) {
-    let Value::Object(schema) = schema else { return };
-    for word in ["$ref", "$defs", "definitions", "$schema", NULLABLE] {
-        if schema.contains_key(word) {
-            faults.push(format!("{place} has `{word}`"));
-        }
-    }
-    if let Some(format) = schema.get("format").and_then(Value::as_str)
-        && !FORMATS.contains(&format)
-    {
-        faults.push(format!("{place} has the format `{format}`, which JSON Schema doesn't know"));
-    }
-    for many in ["anyOf", "oneOf", "allOf", "prefixItems"] {
-        if let Some(Value::Array(parts)) = schema.get(many) {
-            if side == Side::Input && place != "the root" {
-                faults.push(format!("{place} has `{many}`, which the coercion reader can't judge"));
-            }
-            parts.iter().for_each(|part| lint_at(part, place, side, faults));
-        }
-    }
-    for one in ["items", "additionalProperties"] {
-        if let Some(part) = schema.get(one) {
-            lint_at(part, &format!("{place}[]"), side, faults);
-        }
-    }
-    let Some(Value::Object(properties)) = schema.get("properties") else { return };
-    match (side, schema.get("additionalProperties")) {
-        (Side::Input, None | Some(Value::Bool(true))) => {
-            faults.push(format!("{place} lets unknown fields in"))
-        }
-        (Side::Output, Some(Value::Bool(false))) => faults.push(format!("{place} allows no further fields")),
-        _ => {}
-    }
-    let required = schema.get("required").and_then(Value::as_array);
-    for (name, property) in properties {
-        let place = if place == "the root" { format!("`{name}`") } else { format!("{place} `{name}`") };
-        let nullable = property.get("type").and_then(Value::as_array).is_some();
-        let listed = required.is_some_and(|names| names.iter().any(|other| other == name));
-        if side == Side::Input {
-            if nullable && !listed {
-                faults.push(format!("{place} is optional and nullable; optional says it"));
-            }
-            if property.get("description").is_none() {
-                faults.push(format!("{place} has no description"));
-            }
-        }
-        lint_at(property, &place, side, faults);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -436,38 +368,22 @@ mod tests {
 
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
-    struct Output {
-        status: Detail,
-        message: String,
+    struct Body {
+        detail: Detail,
         session_id: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<String>,
+        title: Option<String>,
         parent: Option<String>,
+        #[schemars(extend("x-keep" = "last"))]
         nodes: Vec<Node>,
     }
 
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Nothing {}
 
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    #[serde(untagged)]
-    enum Either {
-        #[allow(dead_code)]
-        One { a: String },
-        #[allow(dead_code)]
-        Two { b: String },
-    }
-
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    struct Tree {
-        /// Its children.
-        children: Vec<Tree>,
-    }
-
     #[test]
     fn an_input_is_inline_closed_and_without_needless_nulls() {
         let schema = input::<Input>();
-        assert_eq!(lint_input(&schema), Vec::<String>::new(), "{schema:#}");
         assert_eq!(schema["additionalProperties"], json!(false));
         assert_eq!(schema["required"], json!(["nodes"]));
         let node = &schema["properties"]["nodes"]["items"];
@@ -489,7 +405,7 @@ mod tests {
         assert_eq!(detail["enum"], json!(["concise", "full"]));
         let description = detail["description"].as_str().unwrap_or_default();
         assert_eq!(description, "How much to tell.\n- concise: Only the counts.\n- full: All.");
-        let status = &output::<Output>()["properties"]["status"];
+        let status = &output::<Body>().schema["properties"]["detail"];
         assert_eq!(
             status,
             &json!({"type": "string", "enum": ["concise", "full"]}),
@@ -522,25 +438,14 @@ mod tests {
 
     #[test]
     fn an_output_requires_only_what_a_rejection_has() {
-        let schema = output::<Output>();
+        let Output { schema, marks } = output::<Body>();
         assert_eq!(schema["type"], "object");
-        assert_eq!(schema["required"], json!(["status", "message"]));
+        let required = ["status", "message", "errors", "warnings", "canEnd", "blockers"];
+        assert_eq!(schema["required"], json!(required));
         assert_eq!(schema["properties"]["commit"]["type"], "string");
         assert_eq!(schema["properties"]["parent"]["type"], json!(["string", "null"]));
         assert!(!schema.to_string().contains("additionalProperties"));
-        let rejection = json!({"status": "full", "message": "no"});
-        assert_eq!(lint_output(&schema, &rejection), Vec::<String>::new());
-        let faults = lint_output(&schema, &json!({"status": "NO", "message": "no"}));
-        assert!(faults[0].contains("`status`"), "{faults:?}");
-    }
-
-    #[test]
-    fn what_cannot_fit_is_reported() {
-        assert!(lint_input(&input::<Either>()).iter().any(|fault| fault.contains("anyOf")));
-        assert!(lint_input(&input::<Tree>()).iter().any(|fault| fault.contains("$ref")));
-        assert!(lint_input(&input::<String>()).iter().any(|fault| fault.contains("type: object")));
-        let bad =
-            json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "format": "uint8"}}});
-        assert_eq!(lint_input(&bad).len(), 4, "{:?}", lint_input(&bad));
+        assert_eq!(marks, Marks::from([("nodes".to_owned(), Keep::Last)]));
+        assert!(!schema.to_string().contains(KEEP));
     }
 }

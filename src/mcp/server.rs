@@ -25,8 +25,7 @@ use super::{
     handler::Heard,
     log::{self, Log},
     queues::Queues,
-    schema,
-    tool::{About, Reply, Tool, error, internal_error, rejection},
+    tool::{Reply, Tool, error, internal_error, rejection},
 };
 use crate::domain::Code;
 use crate::service::Service;
@@ -88,36 +87,6 @@ impl Server {
         &self.log
     }
 
-    /// What a client could stumble over: names, texts and schemas. Empty when nothing; for tests.
-    pub fn lint(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        if self.instructions.chars().count() > MAX_INSTRUCTIONS {
-            faults.push(format!("the instructions are longer than {MAX_INSTRUCTIONS} characters"));
-        }
-        let sample = rejection("no", vec![error(Code::InvalidArgument, "no", Some("yes"))]).content;
-        for (at, tool) in self.tools.iter().enumerate() {
-            let About { name, title, description, .. } = tool.about;
-            let fault = |what: String| format!("{name}: {what}");
-            let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-            if name.is_empty() || name.len() > 64 || !plain {
-                faults.push(fault("a name is 1 to 64 letters, digits, `_` and `-`".to_owned()));
-            }
-            if title.is_empty() || description.is_empty() {
-                faults.push(fault("the title or the description is missing".to_owned()));
-            }
-            if self.tools[..at].iter().any(|other| other.about.name == name) {
-                faults.push(fault("there are two of this name".to_owned()));
-            }
-            faults.extend(schema::lint_input(tool.input_schema()).into_iter().map(fault));
-            faults.extend(schema::lint_output(tool.output_schema(), &sample).into_iter().map(fault));
-            let example = coercion::example(tool.input_schema());
-            if coercion::understand(tool.input_schema(), example.clone()) != Ok(example) {
-                faults.push(fault("the example doesn't fit the input schema".to_owned()));
-            }
-        }
-        faults
-    }
-
     /// The calls that are running, to be waited for.
     pub(super) fn busy(&self) -> Busy {
         self.busy.clone()
@@ -138,12 +107,11 @@ impl Server {
             if self.is_offered(tool) { self.run(tool.clone(), arguments).await } else { read_only(name) };
         self.log.call(&log::Call {
             tool: name,
-            session: named.or_else(|| log::short(&reply.content)),
-            reply: &reply.content,
-            rejected: reply.rejected,
+            session: named,
+            outcome: &reply.outcome,
             time: since.elapsed(),
         });
-        Ok(if reply.rejected {
+        Ok(if reply.outcome.rejected {
             CallToolResult::structured_error(reply.content)
         } else {
             CallToolResult::structured(reply.content)

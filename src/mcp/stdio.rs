@@ -175,8 +175,8 @@ mod tests {
     };
 
     use super::*;
-    use crate::mcp::server::MAX_INSTRUCTIONS;
     use crate::mcp::tool::{About, Answer, Tool};
+    use crate::mcp::wire::Shared;
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
@@ -191,7 +191,6 @@ mod tests {
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     struct EchoOutput {
-        status: String,
         said: String,
     }
 
@@ -203,14 +202,12 @@ mod tests {
     }
 
     fn done(said: &str) -> Answer<EchoOutput> {
-        Answer::Done(EchoOutput { status: "OK".to_owned(), said: said.to_owned() })
+        Answer::Done { shared: Shared::apart("Said.".to_owned()), body: EchoOutput { said: said.to_owned() } }
     }
 
     fn echo() -> Tool {
         Tool::new(about("tot_echo"), |input: EchoInput| match input.text.as_str() {
-            "forbidden" => {
-                Answer::Rejected(EchoOutput { status: "REJECTED".to_owned(), said: String::new() })
-            }
+            "forbidden" => Answer::Rejected { shared: Shared::default() },
             text => done(&text.repeat(input.times.unwrap_or(1) as usize)),
         })
     }
@@ -689,13 +686,5 @@ mod tests {
         });
         assert_eq!((outcome, stuck.ended()), (0, 0));
         stuck.open();
-    }
-
-    #[test]
-    fn the_lint_finds_what_clients_stumble_over() {
-        assert_eq!(Server::new("Read me.", vec![echo(), panicking()]).lint(), Vec::<String>::new());
-        let odd = Tool::new(About { title: "", ..about("tot.odd") }, |_: NoInput| done(""));
-        let faults = Server::new("x".repeat(MAX_INSTRUCTIONS + 1), vec![echo(), echo(), odd]).lint();
-        assert_eq!(faults.len(), 4, "{faults:?}");
     }
 }

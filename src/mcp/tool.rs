@@ -1,4 +1,7 @@
 //! A tool: what it says of itself, its schemas, and what it does; and the reply to a call of it.
+//!
+//! An [`Answer`] is the one type of a reply: what each reply has ([`Shared`]), and what this tool adds, its body. The
+//! output schema, which fields give way in a reply that is too long, and what the log tells come from it.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -6,12 +9,14 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
-    bounded::{LIMIT, bounded},
+    bounded::{LIMIT, Marks, bounded},
     coercion::{self, Misfit},
+    log::Outcome,
     schema,
+    wire::{Notice, Shared},
 };
 use crate::domain::Code;
 
@@ -21,7 +26,7 @@ pub struct Tool {
     pub(super) about: About,
     // Made when first asked for: a client that only says hello shall not wait for them.
     input: Arc<LazyLock<Value>>,
-    output: Arc<LazyLock<Value>>,
+    output: Arc<LazyLock<schema::Output>>,
     call: Call,
 }
 
@@ -36,45 +41,44 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
     /// A tool that does `call`. The function may block and do file I/O; it is run beside itself.
-    pub fn new<I, O>(about: About, call: impl Fn(I) -> Answer<O> + Send + Sync + 'static) -> Tool
+    pub fn new<I, B>(about: About, call: impl Fn(I) -> Answer<B> + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema,
-        O: Serialize + JsonSchema,
+        B: Serialize + JsonSchema,
     {
+        let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
+        let of_reply = Arc::clone(&output);
         let typed = move |input: Value| match typed(&about, input) {
-            Ok(input) => Reply::from(call(input)),
+            Ok(input) => Reply::of(&call(input), || &of_reply.marks),
             Err(misfitting) => misfitting,
         };
-        Tool::with::<I, O>(about, Call::Blocking(Arc::new(typed)))
+        Tool::with::<I>(about, output, Call::Blocking(Arc::new(typed)))
     }
 
     /// A tool that waits without a thread, and blocks nowhere itself. What it writes is no investigation, so it waits for
     /// no other call that does.
-    pub fn waiting<I, O, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
+    pub fn waiting<I, B, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema,
-        O: Serialize + JsonSchema,
-        F: Future<Output = Answer<O>> + Send + 'static,
+        B: Serialize + JsonSchema,
+        F: Future<Output = Answer<B>> + Send + 'static,
     {
+        let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
+        let of_reply = Arc::clone(&output);
         let typed = move |input: Value| -> BoxFuture<Reply> {
             match typed(&about, input) {
                 Ok(input) => {
-                    let answer = call(input);
-                    Box::pin(async { Reply::from(answer.await) })
+                    let (answer, of_reply) = (call(input), Arc::clone(&of_reply));
+                    Box::pin(async move { Reply::of(&answer.await, || &of_reply.marks) })
                 }
                 Err(misfitting) => Box::pin(async { misfitting }),
             }
         };
-        Tool::with::<I, O>(about, Call::Waiting(Arc::new(typed)))
+        Tool::with::<I>(about, output, Call::Waiting(Arc::new(typed)))
     }
 
-    fn with<I: JsonSchema, O: JsonSchema>(about: About, call: Call) -> Tool {
-        Tool {
-            about,
-            input: Arc::new(LazyLock::new(schema::input::<I>)),
-            output: Arc::new(LazyLock::new(schema::output::<O>)),
-            call,
-        }
+    fn with<I: JsonSchema>(about: About, output: Arc<LazyLock<schema::Output>>, call: Call) -> Tool {
+        Tool { about, input: Arc::new(LazyLock::new(schema::input::<I>)), output, call }
     }
 
     /// Answers a call as an agent sent it, on a thread where it may block. A panic of the tool goes through.
@@ -118,13 +122,13 @@ impl Tool {
 
     /// The schema of its replies, rejections included.
     pub fn output_schema(&self) -> &Value {
-        &self.output
+        &self.output.schema
     }
 
     fn misfitting(&self, misfits: &[Misfit], sent: &Map<String, Value>) -> Reply {
         let name = self.about.name;
         let example = coercion::example_like(self.input_schema(), sent).to_string();
-        let mut errors: Vec<Value> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
+        let mut errors: Vec<Notice> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
         if let Some(rest) = misfits.len().checked_sub(MAX_ERRORS).filter(|rest| *rest > 0) {
             errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
         }
@@ -191,13 +195,28 @@ pub struct About {
     pub idempotent: bool,
 }
 
-/// What a tool's function gives back: its reply, and whether it did what was asked.
+/// What a tool's function gives back.
 #[derive(Debug)]
-pub enum Answer<O> {
+pub enum Answer<B> {
     /// It was done.
-    Done(O),
-    /// A rule or a circumstance forbids it; the reply says which, and nothing was written.
-    Rejected(O),
+    Done {
+        /// What each reply has.
+        shared: Shared,
+        /// What this tool adds.
+        body: B,
+    },
+    /// A rule or a circumstance forbids it, as `shared` says, and nothing was written.
+    Rejected {
+        /// What each reply has.
+        shared: Shared,
+    },
+    /// A part was done and stands; a rule or a circumstance forbids the rest.
+    HalfDone {
+        /// What each reply has: it says that the call was rejected.
+        shared: Shared,
+        /// What this tool adds about the part that was done.
+        body: B,
+    },
 }
 
 /// A reply as it goes to the client.
@@ -205,42 +224,52 @@ pub enum Answer<O> {
 pub struct Reply {
     /// The reply, an object: `structuredContent`, and the text.
     pub content: Value,
-    /// Whether it is a rejection: `isError`.
-    pub rejected: bool,
+    /// What the log tells of it; a rejection goes out as `isError`.
+    pub outcome: Outcome,
 }
 
-impl<O: Serialize> From<Answer<O>> for Reply {
-    fn from(answer: Answer<O>) -> Reply {
-        let (reply, rejected) = match answer {
-            Answer::Done(reply) => (reply, false),
-            Answer::Rejected(reply) => (reply, true),
+impl Reply {
+    fn of<'a, B: Serialize>(answer: &Answer<B>, marks: impl FnOnce() -> &'a Marks) -> Reply {
+        #[derive(Serialize)]
+        struct Fields<'a, B> {
+            #[serde(flatten)]
+            shared: &'a Shared,
+            #[serde(flatten)]
+            body: Option<&'a B>,
+        }
+        let (shared, body) = match answer {
+            Answer::Done { shared, body } | Answer::HalfDone { shared, body } => (shared, Some(body)),
+            Answer::Rejected { shared } => (shared, None),
         };
-        match serde_json::to_value(reply) {
-            Ok(content) => Reply { content: bounded(content, LIMIT), rejected },
+        match serde_json::to_value(Fields { shared, body }) {
+            Ok(content) => Reply { content: bounded(content, marks, LIMIT), outcome: Outcome::of(shared) },
             Err(fault) => internal_error(&format!("the reply can't be written as JSON: {fault}")),
         }
     }
 }
 
-/// A rejection that fits every tool's output schema: its required fields are those of [`schema::SHARED`].
-pub fn rejection(message: &str, errors: Vec<Value>) -> Reply {
-    let content = json!({
-        "status": "REJECTED",
-        "message": message,
-        "errors": errors,
-        "warnings": [],
-        "canEnd": false,
-        "blockers": [],
-    });
-    Reply { content, rejected: true }
+impl Outcome {
+    fn of(shared: &Shared) -> Outcome {
+        let told = if shared.errors.is_empty() { &shared.blockers } else { &shared.errors };
+        Outcome {
+            session: shared.session,
+            rejected: shared.is_rejected(),
+            codes: told.iter().map(|notice| notice.code.clone()).collect(),
+            commit: shared.commit.clone(),
+        }
+    }
+}
+
+/// A rejection of a call that no tool's function has judged. It fits every tool's output schema.
+pub fn rejection(message: &str, errors: Vec<Notice>) -> Reply {
+    let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
+    let no_marks = Marks::new();
+    Reply::of::<()>(&Answer::Rejected { shared }, || &no_marks)
 }
 
 /// One of a rejection's errors.
-pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Value {
-    match suggestion {
-        Some(suggestion) => json!({"code": code.to_string(), "message": message, "suggestion": suggestion}),
-        None => json!({"code": code.to_string(), "message": message}),
-    }
+pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Notice {
+    Notice { code, node_id: None, message: message.to_owned(), suggestion: suggestion.map(str::to_owned) }
 }
 
 /// How many misfits one reply tells of. An agent that gets twenty wrong has misread the schema, not mistyped.
@@ -249,7 +278,7 @@ const MAX_ERRORS: usize = 20;
 /// How long an example may be, in bytes, to be put into a message.
 const MAX_EXAMPLE: usize = 1000;
 
-fn invalid_argument(misfit: &Misfit) -> Value {
+fn invalid_argument(misfit: &Misfit) -> Notice {
     error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref())
 }
 

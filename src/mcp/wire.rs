@@ -1,16 +1,18 @@
 //! The replies as they go over the wire, and how domain values become them. The wire has types of its own, so that the
 //! domain can change without the protocol.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::decide::quality::Quality;
 use crate::decide::results::Reference;
 use crate::decide::standing::{self, NextRound};
-use crate::domain::{Diagnostic, Investigation, Transition};
+use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown::{self, MentionKind};
 use crate::ruleset::EffectiveRules;
-use crate::service::{Refusal, Standing, Unjudged};
+use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
 use crate::text::shorten;
 
@@ -34,12 +36,11 @@ pub enum Status {
 }
 
 /// An error, a warning or a blocker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct Notice {
     /// What kind.
-    pub code: String,
+    pub code: Code,
     /// The node it concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_id: Option<String>,
@@ -56,11 +57,14 @@ pub struct Notice {
 #[schemars(inline)]
 pub struct Object {}
 
-/// What every reply about an investigation has.
+/// What every reply has. What it requires is all that an output schema requires: a rejection has no more.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct Shared {
+    /// The investigation, for the log.
+    #[serde(skip)]
+    pub session: Option<SessionId>,
     /// OK, or REJECTED: then nothing was written.
     pub status: Status,
     /// What to do next.
@@ -86,12 +90,15 @@ pub struct Shared {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
     pub next_round_info: Option<NextRoundInfo>,
+    /// How many entries of which list were left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(skip)]
+    pub omitted: BTreeMap<&'static str, usize>,
 }
 
 /// The children that are owed in the lowest round that lacks some.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct NextRoundInfo {
     /// The round of these children.
     pub round: u32,
@@ -104,9 +111,8 @@ pub struct NextRoundInfo {
 }
 
 /// What one parent lacks.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct ParentBreakdown {
     /// The parent.
     pub parent_id: String,
@@ -117,9 +123,8 @@ pub struct ParentBreakdown {
 }
 
 /// A node's change of state.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct TransitionEntry {
     /// The node.
     pub node_id: String,
@@ -133,9 +138,8 @@ pub struct TransitionEntry {
 }
 
 /// An open node that lacks children.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct IncompleteNode {
     /// The node.
     pub node_id: String,
@@ -151,9 +155,8 @@ pub struct IncompleteNode {
 }
 
 /// The quality figures; each is explained in the method's documentation.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct QualityFigures {
     max_depth: u32,
     avg_depth: f64,
@@ -168,9 +171,8 @@ pub struct QualityFigures {
 }
 
 /// What a reference is.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub enum ReferenceKind {
     /// A web address.
     Url,
@@ -179,9 +181,8 @@ pub enum ReferenceKind {
 }
 
 /// One source, with the nodes that cite it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct ReferenceEntry {
     /// The address or path.
     pub target: String,
@@ -227,9 +228,11 @@ impl GraphForm {
 pub struct Graph {
     /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-keep" = "asked for"))]
     pub dot: Option<String>,
     /// The graph as Mermaid.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-keep" = "asked for"))]
     pub mermaid: Option<String>,
     /// The graph as nodes with their parents.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,9 +244,8 @@ pub struct Graph {
 }
 
 /// One node of the graph.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct GraphNode {
     /// The node.
     pub node_id: String,
@@ -268,41 +270,48 @@ impl Shared {
         Shared { status: Status::Ok, message, ..Shared::default() }
     }
 
+    /// Of a write that went through.
+    pub fn written(written: &Written) -> Shared {
+        let commit = written.decision.event.is_some().then_some(written.standing.snapshot.head);
+        Shared::done(&written.standing, commit, &written.decision.warnings)
+    }
+
     /// Of a reading call on an investigation whose rules can't be used.
     pub fn unjudged(unjudged: &Unjudged) -> Shared {
+        let investigation = &unjudged.snapshot.investigation;
         let error = std::slice::from_ref(&unjudged.error);
-        let suggestion = unjudged.error.suggestion.as_deref().unwrap_or_default();
         Shared {
+            session: Some(investigation.meta().id),
             status: Status::Ok,
-            message: format!("{} {suggestion}", unjudged.error.message),
-            errors: Vec::new(),
+            message: first_error(error),
             warnings: notices(error),
-            commit: None,
-            current_round: Some(unjudged.snapshot.investigation.current_round()),
-            can_end: false,
+            current_round: Some(investigation.current_round()),
             blockers: notices(error),
-            next_round_info: None,
+            ..Shared::default()
         }
     }
 
     /// Of a call that was refused.
     pub fn refused(refusal: &Refusal) -> Shared {
-        let mut shared = match &refusal.standing {
+        let shared = match &refusal.standing {
             Some(standing) => Shared::of(standing, Status::Rejected, None, &refusal.errors, &[]),
-            None => Shared {
-                status: Status::Rejected,
-                message: String::new(),
-                errors: notices(&refusal.errors),
-                warnings: Vec::new(),
-                commit: None,
-                current_round: None,
-                can_end: false,
-                blockers: Vec::new(),
-                next_round_info: None,
-            },
+            None => Shared { errors: notices(&refusal.errors), ..Shared::default() },
         };
-        shared.message = refusal_message(&refusal.errors);
-        shared
+        Shared { message: format!("Nothing was written. {}", first_error(&refusal.errors)), ..shared }
+    }
+
+    /// Whether nothing was done, or not all of it.
+    pub fn is_rejected(&self) -> bool {
+        self.status == Status::Rejected
+    }
+
+    /// Leaves out and counts the blockers beyond so many.
+    pub fn shorten_blockers(&mut self, most: usize) {
+        let more = self.blockers.len().saturating_sub(most);
+        if more > 0 {
+            self.blockers.truncate(most);
+            self.omitted.insert("blockers", more);
+        }
     }
 
     fn of(
@@ -315,6 +324,7 @@ impl Shared {
         let (investigation, rules) = (standing.investigation(), standing.rules());
         let outlook = standing::outlook(investigation, &rules);
         Shared {
+            session: Some(investigation.meta().id),
             status,
             message: outlook.next_action,
             errors: notices(errors),
@@ -324,20 +334,21 @@ impl Shared {
             can_end: outlook.blockers.is_empty(),
             blockers: notices(&outlook.blockers),
             next_round_info: outlook.next_round.map(Into::into),
+            omitted: BTreeMap::new(),
         }
     }
 }
 
 /// The first error with what to do about it, and how many more there are.
-fn refusal_message(errors: &[Diagnostic]) -> String {
-    let Some(first) = errors.first() else { return "Nothing was written.".into() };
+pub fn first_error(errors: &[Diagnostic]) -> String {
+    let Some(first) = errors.first() else { return String::new() };
     let suggestion = first.suggestion.as_deref().map(|text| format!(" {text}")).unwrap_or_default();
     let more = match errors.len() {
         0 | 1 => String::new(),
         2 => " One more error is listed.".into(),
         many => format!(" {} more errors are listed.", many - 1),
     };
-    format!("Nothing was written. {}{suggestion}{more}", first.message)
+    format!("{}{suggestion}{more}", first.message)
 }
 
 /// Diagnostics for the wire.
@@ -345,7 +356,7 @@ pub fn notices(diagnostics: &[Diagnostic]) -> Vec<Notice> {
     diagnostics
         .iter()
         .map(|diagnostic| Notice {
-            code: diagnostic.code.to_string(),
+            code: diagnostic.code.clone(),
             node_id: diagnostic.node.clone(),
             message: diagnostic.message.clone(),
             suggestion: diagnostic.suggestion.clone(),

@@ -6,6 +6,7 @@
 //!
 //! Both put right what a killed writer left in the repository, whether or not they write themselves.
 
+mod calls;
 pub mod changes;
 
 use std::path::{Path, PathBuf};

@@ -281,7 +281,7 @@ impl Call {
     fn call(&self, name: &str, arguments: Value) {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
         let reply = self.runtime.block_on(tool.answer(arguments));
-        assert!(!reply.rejected, "{}", reply.content);
+        assert!(!reply.outcome.rejected, "{}", reply.content);
         assert!(reply.content["commit"].is_string());
     }
 }

@@ -507,14 +507,14 @@ impl Root {
     fn call(&self, name: &str, input: Value) -> Value {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
         let reply = self.runtime.block_on(tool.answer(input));
-        let status = if reply.rejected { "REJECTED" } else { "OK" };
+        let status = if reply.outcome.rejected { "REJECTED" } else { "OK" };
         assert_eq!(reply.content["status"], status, "{}", reply.content);
         for error in reply.content["errors"].as_array().unwrap() {
             let code = error["code"].as_str().unwrap();
             let broken = ["STORE_ERROR", "REPORT_ERROR", "INVALID_INVESTIGATION", "INTERNAL_ERROR"];
             assert!(!broken.contains(&code), "{}", reply.content);
         }
-        assert_eq!(reply.content["errors"].as_array().unwrap().is_empty(), !reply.rejected);
+        assert_eq!(reply.content["errors"].as_array().unwrap().is_empty(), !reply.outcome.rejected);
         reply.content
     }
 

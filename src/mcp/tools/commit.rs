@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
-use crate::decide::commit::{Finding, commit};
+use crate::decide::commit::Finding;
 use crate::domain::{Event, Node};
-use crate::service::{Refusal, Service};
+use crate::service::{Refusal, Service, Standing, Written};
 
 const ABOUT: About = About {
     name: "tot_commit",
@@ -68,31 +68,35 @@ pub(super) struct ResultEntry {
 }
 
 /// What was stored.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
+struct Body {
     #[serde(flatten)]
-    shared: Shared,
-    /// The nodes as they were stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    committed: Option<Vec<Committed>>,
-    /// Parents whose state these results changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    transitions: Option<Vec<TransitionEntry>>,
-    /// Open nodes that lack children.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    pending_explore: Option<Vec<IncompleteNode>>,
+    stored: Stored,
     #[serde(flatten)]
     graph: Graph,
+}
+
+/// What came of the results.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(super) struct Stored {
+    /// The nodes as they were stored.
+    committed: Vec<Committed>,
+    /// Parents whose state these results changed.
+    #[schemars(with = "Vec<Object>")]
+    transitions: Vec<TransitionEntry>,
+    /// Open nodes that lack children.
+    #[schemars(with = "Vec<Object>")]
+    pending_explore: Vec<IncompleteNode>,
 }
 
 /// One stored node.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-pub(super) struct Committed {
+struct Committed {
     /// The node.
     node_id: String,
     /// The state it has now.
@@ -102,33 +106,19 @@ pub(super) struct Committed {
     requested_state: Option<String>,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let graph = input.graph;
-    let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
-    let written = service.write(&input.session_id, |investigation, rules, now| {
-        commit(investigation, rules, results.clone(), now)
-    })?;
-    let standing = &written.standing;
-    let mut output =
-        Output::from(Shared::done(standing, Some(standing.snapshot.head), &written.decision.warnings));
-    output.pending_explore = Some(incomplete(standing.investigation(), &standing.rules()));
-    if let Some(Event::Committed { nodes, transitions }) = &written.decision.event {
-        output.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
-        output.transitions = Some(transitions.iter().map(Into::into).collect());
-    }
-    output.graph = graph_of(standing, graph);
-    Ok(output)
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+    let results = input.results.into_iter().map(Into::into).collect();
+    let written = service.commit(&input.session_id, results)?;
+    let body = Body {
+        stored: Stored::of(&written, &written.standing),
+        graph: graph_of(&written.standing, input.graph),
+    };
+    Ok((Shared::written(&written), body))
 }
 
 impl From<ResultEntry> for Finding {
@@ -145,8 +135,23 @@ impl From<ResultEntry> for Finding {
     }
 }
 
+impl Stored {
+    /// What a commit of results wrote, and the nodes that lack children now.
+    pub(super) fn of(written: &Written, now: &Standing) -> Self {
+        let (nodes, transitions) = match &written.decision.event {
+            Some(Event::Committed { nodes, transitions }) => (nodes.as_slice(), transitions.as_slice()),
+            _ => Default::default(),
+        };
+        Stored {
+            committed: nodes.iter().filter_map(|node| committed(node)).collect(),
+            transitions: transitions.iter().map(Into::into).collect(),
+            pending_explore: incomplete(now.investigation(), &now.rules()),
+        }
+    }
+}
+
 /// A node as it was stored.
-pub(super) fn committed(node: &Node) -> Option<Committed> {
+fn committed(node: &Node) -> Option<Committed> {
     let classification = node.classification.as_ref()?;
     Some(Committed {
         node_id: node.id.to_string(),

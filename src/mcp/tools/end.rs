@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, summary};
 use super::{answer, graph_of};
-use crate::decide::end::{End, end};
+use crate::decide::end::End;
 use crate::decide::quality::quality;
-use crate::decide::results::results;
+use crate::decide::results::{self, results};
 use crate::domain::Node;
 use crate::service::{Refusal, Service};
 use crate::text::shorten;
@@ -47,34 +47,28 @@ struct Input {
 }
 
 /// What was found.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    solutions: Option<Vec<Solution>>,
+    solutions: Vec<Solution>,
     /// Answers that can't be tested here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Object>")]
-    theories: Option<Vec<Theory>>,
+    theories: Vec<Summary>,
     /// How many nodes were ruled out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dead_ends: Option<usize>,
+    dead_ends: usize,
     /// The sources in the findings, in order of first mention.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Object>")]
-    references: Option<Vec<ReferenceEntry>>,
+    references: Vec<ReferenceEntry>,
     /// The quality figures.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
-    quality: Option<QualityFigures>,
+    quality: QualityFigures,
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
     /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-keep" = "asked for"))]
     final_dot: Option<String>,
     #[serde(flatten)]
     graph: Graph,
@@ -85,25 +79,19 @@ struct Output {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 struct Solution {
-    /// The node.
-    node_id: String,
-    /// Its title.
-    title: String,
-    /// Its round.
-    round: u32,
+    #[serde(flatten)]
+    node: Summary,
     /// Whether a child confirms it.
     verified: bool,
     /// The nodes that confirm it.
     verified_by: Vec<String>,
-    /// The beginning of its findings.
-    summary: String,
 }
 
-/// One answer that can't be tested here.
+/// A node that says something about the question.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-struct Theory {
+struct Summary {
     /// The node.
     node_id: String,
     /// Its title.
@@ -112,12 +100,6 @@ struct Theory {
     round: u32,
     /// The beginning of its findings.
     summary: String,
-}
-
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
 }
 
 /// The tool.
@@ -125,51 +107,44 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let request = End { conclusion: input.conclusion, agent_id: input.agent_id };
-    let written = service.write(&input.session_id, |investigation, rules, now| {
-        end(investigation, rules, request.clone(), now)
-    })?;
+    let written = service.end(&input.session_id, request)?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
     let found = results(investigation, &rules);
     let mut graph = graph_of(standing, input.graph);
-    let findings =
-        |node: &Node| node.classification.as_ref().map(|it| summary(&it.findings)).unwrap_or_default();
-    Ok(Output {
-        solutions: Some(
-            found
-                .solutions
-                .iter()
-                .map(|solution| Solution {
-                    node_id: solution.node.id.to_string(),
-                    title: shorten(&solution.node.title, TITLE),
-                    round: solution.node.round(),
-                    verified: !solution.verified_by.is_empty(),
-                    verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
-                    summary: findings(&solution.node),
-                })
-                .collect(),
-        ),
-        theories: Some(
-            found
-                .theories
-                .iter()
-                .map(|node| Theory {
-                    node_id: node.id.to_string(),
-                    title: shorten(&node.title, TITLE),
-                    round: node.round(),
-                    summary: findings(node),
-                })
-                .collect(),
-        ),
-        dead_ends: Some(found.dead_ends.len()),
-        references: Some(found.references.into_iter().map(Into::into).collect()),
-        quality: Some(quality(investigation, &rules).into()),
+    let body = Body {
+        solutions: found.solutions.iter().map(Solution::of).collect(),
+        theories: found.theories.iter().map(|node| Summary::of(node)).collect(),
+        dead_ends: found.dead_ends.len(),
+        references: found.references.into_iter().map(Into::into).collect(),
+        quality: quality(investigation, &rules).into(),
         tag: written.tag.clone(),
         final_dot: graph.dot.take(),
         graph,
-        ..Output::from(Shared::done(standing, commit, &written.decision.warnings))
-    })
+    };
+    Ok((Shared::written(&written), body))
+}
+
+impl Solution {
+    fn of(solution: &results::Solution) -> Self {
+        Solution {
+            node: Summary::of(&solution.node),
+            verified: !solution.verified_by.is_empty(),
+            verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl Summary {
+    fn of(node: &Node) -> Self {
+        let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
+        Summary {
+            node_id: node.id.to_string(),
+            title: shorten(&node.title, TITLE),
+            round: node.round(),
+            summary: summary(findings),
+        }
+    }
 }

@@ -54,18 +54,14 @@ enum StateName {
 }
 
 /// The investigations.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// Newest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    investigations: Option<Vec<Listed>>,
+    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
+    investigations: Vec<Listed>,
     /// How many there are on all pages.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total: Option<usize>,
+    total: usize,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
@@ -95,18 +91,12 @@ struct Listed {
     fault: Option<String>,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let state = match input.state {
         StateName::Open => ListState::Open,
         StateName::Ended => ListState::Ended,
@@ -132,12 +122,12 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
             "tot_status shows how one stands, tot_read its findings; tot_next how to go on.".to_owned()
         }
     };
-    Ok(Output {
-        investigations: Some(listing.entries.into_iter().map(Into::into).collect()),
-        total: Some(listing.total),
+    let body = Body {
+        investigations: listing.entries.into_iter().map(Into::into).collect(),
+        total: listing.total,
         next_cursor: listing.next,
-        ..Output::from(Shared::apart(message))
-    })
+    };
+    Ok((Shared::apart(message), body))
 }
 
 impl From<ListEntry> for Listed {

@@ -88,11 +88,15 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
 }
 
 /// The reply of a call, or that of its refusal.
-fn answer<O: From<Shared>>(outcome: Result<O, Refusal>) -> Answer<O> {
+fn answer<B>(outcome: Result<(Shared, B), Refusal>) -> Answer<B> {
     match outcome {
-        Ok(reply) => Answer::Done(reply),
-        Err(refusal) => Answer::Rejected(O::from(Shared::refused(&refusal))),
+        Ok((shared, body)) => Answer::Done { shared, body },
+        Err(refusal) => refused(&refusal),
     }
+}
+
+fn refused<B>(refusal: &Refusal) -> Answer<B> {
+    Answer::Rejected { shared: Shared::refused(refusal) }
 }
 
 /// The graph in the form that was asked for, or the address of the resource that has it.

@@ -64,17 +64,16 @@ pub(super) enum StrategyName {
 }
 
 /// The plan.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-keep" = "whole"))]
     next_call: Option<NextCallEntry>,
     /// Nodes to research: the pending ones, then those that tot_step would propose.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tasks: Option<Vec<TaskEntry>>,
+    #[schemars(extend("x-keep" = "last"))]
+    tasks: Vec<TaskEntry>,
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
@@ -132,18 +131,12 @@ struct CoverageEntry {
     missing: Vec<BTreeMap<String, String>>,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let standing = service.read(&input.session_id)?;
     let request = plan(input.strategy, input.max_tasks, input.dimensions);
     let plan = match next(standing.investigation(), &standing.rules(), &request) {
@@ -152,18 +145,17 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
             return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
         }
     };
-    let mut output = Output::from(Shared::done(&standing, None, &[]));
-    output.next_call = next_call(standing.investigation(), &plan, &request);
-    if let Some(call) = &output.next_call {
-        output.shared.message = call.message();
+    let mut shared = Shared::done(&standing, None, &[]);
+    let next_call = next_call(standing.investigation(), &plan, &request);
+    if let Some(call) = &next_call {
+        shared.message = call.message();
     }
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
-    output.tasks = Some(tasks(plan.pending, fresh));
-    output.coverage = plan.coverage.map(Into::into);
-    Ok(output)
+    let tasks = tasks(plan.pending, fresh);
+    Ok((shared, Body { next_call, tasks, coverage: plan.coverage.map(Into::into) }))
 }
 
 /// What is asked of the planner.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, pending};
 use super::{answer, graph_of};
-use crate::decide::propose::{NewNode, Propose, propose};
+use crate::decide::propose::{NewNode, Propose};
 use crate::domain::Event;
 use crate::service::{Refusal, Service};
 
@@ -67,28 +67,17 @@ pub(super) struct Node {
 }
 
 /// What is proposed now.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The ids that were proposed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    approved_nodes: Option<Vec<String>>,
+    approved_nodes: Vec<String>,
     /// The ids that were taken back.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    withdrawn: Option<Vec<String>>,
+    withdrawn: Vec<String>,
     /// All proposals that are not committed yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<Vec<String>>,
+    pending: Vec<String>,
     #[serde(flatten)]
     graph: Graph,
-}
-
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
 }
 
 /// The tool.
@@ -96,22 +85,21 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let graph = input.graph;
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let request =
         Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
-    let written = service.write(&input.session_id, |investigation, rules, now| {
-        propose(investigation, rules, request.clone(), now)
-    })?;
-    let head = written.standing.snapshot.head;
-    let mut output = Output::from(Shared::done(&written.standing, Some(head), &written.decision.warnings));
-    output.pending = Some(pending(written.standing.investigation()));
-    if let Some(Event::Proposed { nodes, withdrawn }) = &written.decision.event {
-        output.approved_nodes = Some(nodes.iter().map(|node| node.id.to_string()).collect());
-        output.withdrawn = Some(withdrawn.iter().map(ToString::to_string).collect());
-    }
-    output.graph = graph_of(&written.standing, graph);
-    Ok(output)
+    let written = service.propose(&input.session_id, request)?;
+    let (approved, withdrawn) = match &written.decision.event {
+        Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
+        _ => Default::default(),
+    };
+    let body = Body {
+        approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
+        withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
+        pending: pending(written.standing.investigation()),
+        graph: graph_of(&written.standing, input.graph),
+    };
+    Ok((Shared::written(&written), body))
 }
 
 impl From<Node> for NewNode {

@@ -35,6 +35,9 @@ const REST: usize = 4_000;
 /// The least of a finding that is worth a piece, in bytes.
 const PIECE: usize = 1_500;
 
+/// How many blockers the reply has.
+const BLOCKERS: usize = 3;
+
 /// How many nodes one call may name: more never fit.
 const NODES: usize = 50;
 
@@ -53,18 +56,15 @@ struct Input {
 }
 
 /// The nodes.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The nodes, in the order of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    nodes: Option<Vec<Whole>>,
+    #[schemars(with = "Vec<Object>", extend("x-keep" = "whole"))]
+    nodes: Vec<Whole>,
     /// Nodes of the call that did not fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rest: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rest: Vec<String>,
 }
 
 /// A node.
@@ -142,18 +142,12 @@ struct Change {
     alternatives_considered: Vec<String>,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,
@@ -195,8 +189,8 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         (None, []) => shared.message,
     };
     // What stands around it is for tot_status to tell.
-    shared.blockers.truncate(3);
-    Ok(Output { nodes: Some(read), rest: (!more.is_empty()).then_some(more), ..Output::from(shared) })
+    shared.shorten_blockers(BLOCKERS);
+    Ok((shared, Body { nodes: read, rest: more }))
 }
 
 fn nodes_in_words(number: usize) -> String {
@@ -335,7 +329,7 @@ impl Cutter {
 
     fn warning(&mut self, warning: &Warning) -> Notice {
         Notice {
-            code: warning.code.to_string(),
+            code: warning.code.clone(),
             node_id: None,
             message: self.text("warnings", &warning.message),
             suggestion: None,

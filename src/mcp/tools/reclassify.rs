@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
 use super::{answer, graph_of};
-use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::decide::reclassify::Reclassify;
 use crate::domain::{Event, NodeId};
 use crate::service::{Refusal, Service};
 
@@ -53,14 +53,11 @@ struct Input {
 }
 
 /// The change.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The node.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node_id: Option<String>,
+    node_id: String,
     /// Its state before.
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_state: Option<String>,
@@ -75,19 +72,12 @@ struct Output {
     graph: Graph,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let graph = input.graph;
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let request = Reclassify {
         node_id: input.node_id,
         new_state: input.new_state,
@@ -97,30 +87,22 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         verification_method: input.verification_method,
         alternatives_considered: input.alternatives_considered,
     };
-    let written = service.write(&input.session_id, |investigation, rules, now| {
-        reclassify(investigation, rules, request.clone(), now)
-    })?;
-    let standing = &written.standing;
-    let commit = written.decision.event.is_some().then_some(standing.snapshot.head);
-    let mut output = Output::from(Shared::done(standing, commit, &written.decision.warnings));
-    output.node_id = Some(request.node_id.clone());
-    match &written.decision.event {
-        Some(Event::Reclassified { transition, transitions, .. }) => {
-            output.previous_state = Some(transition.from.to_string());
-            output.new_state = Some(transition.to.to_string());
-            output.transitions = Some(transitions.iter().map(Into::into).collect());
-        }
+    let id = request.node_id.clone();
+    let written = service.reclassify(&input.session_id, request)?;
+    let mut shared = Shared::written(&written);
+    let (previous_state, new_state, transitions) = match &written.decision.event {
+        Some(Event::Reclassified { transition, transitions, .. }) => (
+            Some(transition.from.to_string()),
+            Some(transition.to.to_string()),
+            Some(transitions.iter().map(Into::into).collect()),
+        ),
         _ => {
-            let id = request.node_id.parse::<NodeId>().ok();
-            let state = id.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
-            output.shared.message = format!(
-                "{} had that state already; nothing was written. {}",
-                request.node_id, output.shared.message
-            );
-            output.previous_state.clone_from(&state);
-            output.new_state = state;
+            let node = id.parse::<NodeId>().ok();
+            let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
+            shared.message = format!("{id} had that state already; nothing was written. {}", shared.message);
+            (state.clone(), state, None)
         }
-    }
-    output.graph = graph_of(standing, graph);
-    Ok(output)
+    };
+    let graph = graph_of(&written.standing, input.graph);
+    Ok((shared, Body { node_id: id, previous_state, new_state, transitions, graph }))
 }

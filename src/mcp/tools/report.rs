@@ -56,29 +56,18 @@ struct Input {
 }
 
 /// What was written.
-#[derive(Clone, Default, Serialize, JsonSchema)]
+#[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The path of the first page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<String>,
+    #[schemars(extend("x-keep" = "whole"))]
+    index: String,
     /// How many nodes it shows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nodes: Option<usize>,
+    nodes: usize,
     /// How many commits it tells of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commits: Option<usize>,
+    commits: usize,
     /// How many files it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<usize>,
-}
-
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
+    files: usize,
 }
 
 /// The tool.
@@ -103,7 +92,7 @@ struct Written {
     /// Before it was read.
     began: Instant,
     head: CommitId,
-    output: Output,
+    reply: (Shared, Body),
 }
 
 impl Reports {
@@ -111,7 +100,7 @@ impl Reports {
         Reports { service, calls: Queues::default(), places: Semaphore::new(at_once()) }
     }
 
-    async fn report(&self, session: String) -> Result<Output, Refusal> {
+    async fn report(&self, session: String) -> Result<(Shared, Body), Refusal> {
         let asked = Instant::now();
         let (id, path) = self.blocking(move |service| find(service, &session)).await?;
         let queue = self.calls.of(&id.to_string());
@@ -119,13 +108,13 @@ impl Reports {
         if let Some(written) = before.take() {
             let head = self.blocking(move |service| Ok(service.store().head(&path)?)).await?;
             if asked <= written.began || head == Some(written.head) {
-                return Ok(before.insert(written).output.clone());
+                return Ok(before.insert(written).reply.clone());
             }
         }
         let _lock = self.lock(id).await?;
         let _place = self.places.acquire().await;
         let written = self.blocking(move |service| write(service, id)).await?;
-        Ok(before.insert(written).output.clone())
+        Ok(before.insert(written).reply.clone())
     }
 
     async fn blocking<T: Send + 'static>(
@@ -161,7 +150,7 @@ fn find(service: &Service, session: &str) -> Result<(SessionId, PathBuf), Refusa
 /// Writes the report of the state that is committed now.
 fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let began = Instant::now();
-    let (shared, snapshot) = match service.look(&id.to_string())? {
+    let (mut shared, snapshot) = match service.look(&id.to_string())? {
         Ok(standing) => (Shared::done(&standing, None, &[]), standing.snapshot),
         Err(unjudged) => (Shared::unjudged(&unjudged), unjudged.snapshot),
     };
@@ -175,13 +164,9 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     report::write(&site, &out).map_err(|error| failed(&error))?;
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
-    let mut output = Output::from(shared);
-    output.shared.message = format!("The report is written: open {index} in a browser.");
-    output.nodes = Some(nodes);
-    output.commits = Some(commits);
-    output.files = Some(site.len());
-    output.index = Some(index);
-    Ok(Written { began, head, output })
+    shared.message = format!("The report is written: open {index} in a browser.");
+    let reply = (shared, Body { index, nodes, commits, files: site.len() });
+    Ok(Written { began, head, reply })
 }
 
 /// The file that one writer at a time locks.
@@ -239,8 +224,8 @@ mod tests {
         fn begin(&self) -> tokio::task::JoinHandle<Value> {
             let (reports, id) = (Arc::clone(&self.reports), self.id);
             tokio::spawn(async move {
-                let Ok(output) = reports.report(id.to_string()).await else { panic!("refused") };
-                serde_json::to_value(output).unwrap()
+                let Ok((_, body)) = reports.report(id.to_string()).await else { panic!("refused") };
+                serde_json::to_value(body).unwrap()
             })
         }
 
@@ -255,7 +240,7 @@ mod tests {
             let proposal = json!({"sessionId": self.id.to_string(),
                 "nodes": [{"id": "R1.A", "title": "t", "plannedAction": "p"}]});
             let tool = super::super::propose::tool(Arc::clone(&self.reports.service));
-            assert!(!tool.answer(proposal).await.rejected);
+            assert!(!tool.answer(proposal).await.outcome.rejected);
         }
     }
 
@@ -293,7 +278,7 @@ mod tests {
         fixture.propose().await;
         let report = fixture.begin().await.unwrap();
         assert_eq!(report["nodes"], 1, "{report}");
-        assert_eq!(queue.lock().await.as_ref().unwrap().output.nodes, Some(1));
+        assert_eq!(queue.lock().await.as_ref().unwrap().reply.1.nodes, 1);
     }
 
     #[tokio::test]

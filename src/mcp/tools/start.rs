@@ -8,14 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
-use crate::decide::Rejection;
-use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Code, Diagnostic};
-use crate::format::message;
-use crate::ruleset::builtin;
+use crate::decide::start::Start;
 use crate::ruleset::instructions::instructions;
-use crate::service::changes::Changed;
-use crate::service::{Refusal, Service, Standing};
+use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_start",
@@ -55,41 +50,26 @@ struct Input {
 }
 
 /// The new investigation.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The id that every other tool takes; any unique beginning or ending of it will do, from 4 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: String,
     /// The method.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ruleset: Option<String>,
+    ruleset: String,
     /// The mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<String>,
+    mode: String,
     /// Rounds before the end is accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_rounds: Option<u32>,
+    min_rounds: u32,
     /// Whether early states are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allow_early_terminal: Option<bool>,
+    allow_early_terminal: bool,
     /// Roots that the first proposal must bring.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_roots: Option<u32>,
+    min_roots: u32,
     /// The folder of the git repository.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repository: Option<String>,
+    repository: String,
     /// How to go on, in Markdown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<String>,
-}
-
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
+    #[schemars(extend("x-keep" = "whole"))]
+    instructions: String,
 }
 
 /// The tool.
@@ -97,19 +77,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
-    let name = input.ruleset.as_deref().map_or(builtin::DEFAULT, str::trim);
-    let file = service.rulesets().get(name).ok_or_else(|| {
-        Diagnostic::new(
-            Code::UnknownRuleset,
-            format!("There is no ruleset `{}`.", name.chars().take(60).collect::<String>()),
-        )
-        .suggest(format!(
-            "The rulesets are {}; without one, it is {}.",
-            service.rulesets().name_list(),
-            builtin::DEFAULT
-        ))
-    })?;
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let request = Start {
         query: input.query,
         title: input.title,
@@ -119,34 +87,19 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         min_rounds: input.min_rounds,
         allow_early_terminal: input.allow_early_terminal,
     };
-    let now = service.now()?;
-    let secrets = secrets(&request, service.secrets(&file.ruleset));
-    let id = service.world().session_id(now);
-    let meta = match start(request, &file.ruleset, service.min_rounds(), id, now) {
-        Ok(meta) if secrets.errors.is_empty() => meta,
-        Ok(_) => return Err(Rejection { errors: secrets.errors }.into()),
-        Err(mut rejection) => {
-            rejection.errors.extend(secrets.errors);
-            return Err(rejection.into());
-        }
-    };
-    let message = message::started_with(&meta, &secrets.warnings);
-    let snapshot = service.store().create(meta, file, &message)?;
-    service.tell(Changed::started(snapshot.investigation.meta().id));
-    let commit = snapshot.head;
-    let standing = Standing { snapshot, ruleset: Arc::new(file.clone()) };
+    let (standing, warnings) = service.start(input.ruleset.as_deref(), request)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
     let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-    Ok(Output {
-        shared: Shared::done(&standing, Some(commit), &secrets.warnings),
-        session_id: Some(meta.id.to_string()),
-        ruleset: Some(meta.ruleset.clone()),
-        mode: Some(meta.mode.clone()),
-        min_rounds: Some(meta.min_rounds),
-        allow_early_terminal: Some(meta.allow_early_terminal),
-        min_roots: Some(meta.min_roots),
-        repository: Some(repository.display().to_string()),
-        instructions: Some(instructions(&service.rules(&standing))),
-    })
+    let body = Body {
+        session_id: meta.id.to_string(),
+        ruleset: meta.ruleset.clone(),
+        mode: meta.mode.clone(),
+        min_rounds: meta.min_rounds,
+        allow_early_terminal: meta.allow_early_terminal,
+        min_roots: meta.min_roots,
+        repository: repository.display().to_string(),
+        instructions: instructions(&service.rules(&standing)),
+    };
+    Ok((Shared::done(&standing, Some(standing.snapshot.head), &warnings), body))
 }

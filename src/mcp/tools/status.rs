@@ -70,49 +70,38 @@ enum Detail {
 /// How it stands.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// The id, whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: String,
     /// The question.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    query: Option<String>,
+    query: String,
     /// The title.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
+    title: String,
     /// The method.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ruleset: Option<String>,
+    ruleset: String,
     /// The mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<String>,
+    mode: String,
     /// Rounds before the end is accepted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_rounds: Option<u32>,
+    min_rounds: u32,
     /// When it ended; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     /// Committed nodes in each state of the method.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    active_by_state: Option<BTreeMap<String, usize>>,
+    active_by_state: BTreeMap<String, usize>,
     /// Committed nodes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    total_nodes: Option<usize>,
+    total_nodes: usize,
     /// Committed nodes in a closed state.
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal_nodes: Option<usize>,
     /// Proposals that are not committed yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<Vec<String>>,
+    pending: Vec<String>,
     /// Open nodes that lack children.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
+    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
     incomplete: Option<Vec<IncompleteNode>>,
     /// All nodes, with `detail: full`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
+    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
     listed: Option<Vec<Listed>>,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,8 +114,8 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_action: Option<String>,
     /// Files of the investigation that can't be read, and nodes that its rules do not allow as they are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    faults: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<String>,
     #[serde(flatten)]
     graph: Graph,
 }
@@ -145,18 +134,12 @@ struct Listed {
     title: String,
 }
 
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
@@ -166,22 +149,25 @@ fn run(service: &Service, input: Input) -> Result<Output, Refusal> {
         })?,
     };
     Ok(match seen {
-        Ok(standing) => judged(&standing, &input, start),
-        Err(unjudged) => without_rules(&unjudged, &input, start),
+        Ok(standing) => {
+            let shared = Shared::done(&standing, None, &[]);
+            let next_action = Some(shared.message.clone());
+            (shared, Body { next_action, ..judged(&standing, &input, start) })
+        }
+        Err(unjudged) => (Shared::unjudged(&unjudged), without_rules(&unjudged, &input, start)),
     })
 }
 
-fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
+fn judged(standing: &Standing, input: &Input, start: usize) -> Body {
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let shared = Shared::done(standing, None, &[]);
     let graph = graph_of(standing, input.graph);
     let room = if graph.dot.is_some() { ROOM / 3 } else { ROOM };
-    let facts = facts(&standing.snapshot, shared, input, start, room);
+    let facts = facts(&standing.snapshot, input, start, room);
     let mut active: BTreeMap<String, usize> =
         rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
-    active.extend(facts.active_by_state.into_iter().flatten());
+    active.extend(facts.active_by_state);
     let terminal = investigation.committed().filter(|(_, state)| rules.is_terminal(state)).count();
-    let mut faults = facts.faults.unwrap_or_default();
+    let mut faults = facts.faults;
     faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
     let all_incomplete = incomplete(investigation, &rules).into_iter();
     let (incomplete, next_cursor) = match input.detail {
@@ -189,29 +175,28 @@ fn judged(standing: &Standing, input: &Input, start: usize) -> Output {
         Detail::Full => (page(all_incomplete, 0, ROOM / 3).0, facts.next_cursor),
         Detail::Concise => page(all_incomplete, start, room),
     };
-    Output {
-        faults: (!faults.is_empty()).then_some(faults),
-        active_by_state: Some(active),
+    Body {
+        faults,
+        active_by_state: active,
         terminal_nodes: Some(terminal),
         incomplete: Some(incomplete),
         next_cursor,
         quality: Some(quality(investigation, &rules).into()),
-        next_action: Some(facts.shared.message.clone()),
         graph,
         ..facts
     }
 }
 
 /// What can be said of an investigation whose rules can't be used.
-fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Output {
-    let mut facts = facts(&unjudged.snapshot, Shared::unjudged(unjudged), input, start, ROOM);
+fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Body {
+    let mut facts = facts(&unjudged.snapshot, input, start, ROOM);
     let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
-    facts.faults = Some(fault.into_iter().chain(facts.faults.into_iter().flatten()).collect());
-    Output { next_action: unjudged.error.suggestion.clone(), ..facts }
+    facts.faults = fault.into_iter().chain(facts.faults).collect();
+    Body { next_action: unjudged.error.suggestion.clone(), ..facts }
 }
 
 /// What needs no rules.
-fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize, room: usize) -> Output {
+fn facts(snapshot: &Snapshot, input: &Input, start: usize, room: usize) -> Body {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -226,22 +211,21 @@ fn facts(snapshot: &Snapshot, shared: Shared, input: &Input, start: usize, room:
             (Some(listed), next)
         }
     };
-    Output {
-        session_id: Some(meta.id.to_string()),
-        query: Some(shorten(&meta.query, QUERY)),
-        title: Some(shorten(&meta.title, TITLE)),
-        ruleset: Some(meta.ruleset.clone()),
-        mode: Some(meta.mode.clone()),
-        min_rounds: Some(meta.min_rounds),
+    Body {
+        session_id: meta.id.to_string(),
+        query: shorten(&meta.query, QUERY),
+        title: shorten(&meta.title, TITLE),
+        ruleset: meta.ruleset.clone(),
+        mode: meta.mode.clone(),
+        min_rounds: meta.min_rounds,
         ended_at: investigation.conclusion().map(|conclusion| conclusion.ended_at.to_string()),
-        active_by_state: Some(active),
-        total_nodes: Some(total),
-        pending: Some(pending(investigation)),
+        active_by_state: active,
+        total_nodes: total,
+        pending: pending(investigation),
         listed,
         next_cursor,
-        faults: (!snapshot.faults.is_empty())
-            .then(|| snapshot.faults.iter().map(ToString::to_string).collect()),
-        ..Output::from(shared)
+        faults: snapshot.faults.iter().map(ToString::to_string).collect(),
+        ..Body::default()
     }
 }
 

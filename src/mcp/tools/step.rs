@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Answer, Tool};
-use super::super::wire::{IncompleteNode, Object, Shared, TransitionEntry, incomplete, notices, pending};
-use super::commit::{Committed, ResultEntry, committed};
+use super::super::wire::{Object, Shared, first_error, notices, pending};
+use super::commit::{ResultEntry, Stored};
 use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call, plan, tasks};
 use super::propose::Node;
-use crate::decide::commit::{Finding, commit};
+use super::refused;
+use crate::decide::commit::Finding;
 use crate::decide::next::{Call, Next, briefs, next, number_of_tasks};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::{Decision, Rejection};
@@ -59,23 +60,11 @@ struct Input {
 /// What was done, and what is next.
 #[derive(Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Output {
-    #[serde(flatten)]
-    shared: Shared,
+struct Body {
     /// All git commits that were written, in their order; `commit` is the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commits: Option<Vec<String>>,
-    /// The nodes as they were stored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    committed: Option<Vec<Committed>>,
-    /// Parents whose state the results changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    transitions: Option<Vec<TransitionEntry>>,
-    /// Open nodes that lack children.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    pending_explore: Option<Vec<IncompleteNode>>,
+    commits: Vec<String>,
+    #[serde(flatten)]
+    stored: Option<Stored>,
     /// The ids that were proposed.
     #[serde(skip_serializing_if = "Option::is_none")]
     approved_nodes: Option<Vec<String>>,
@@ -84,48 +73,33 @@ struct Output {
     pending: Option<Vec<String>>,
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Object")]
+    #[schemars(with = "Object", extend("x-keep" = "whole"))]
     next_call: Option<NextCallEntry>,
     /// The proposed nodes, each with a brief for the agent that researches it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
+    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
     tasks: Option<Vec<TaskEntry>>,
-}
-
-impl From<Shared> for Output {
-    fn from(shared: Shared) -> Self {
-        Output { shared, ..Output::default() }
-    }
 }
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| match run(&service, input) {
-        Ok(answer) => answer,
-        Err(refusal) => Answer::Rejected(Output::from(Shared::refused(&refusal))),
-    })
+    Tool::new(ABOUT, move |input| run(&service, input).unwrap_or_else(|refusal| refused(&refusal)))
 }
 
-fn run(service: &Service, input: Input) -> Result<Answer<Output>, Refusal> {
+fn run(service: &Service, input: Input) -> Result<Answer<Body>, Refusal> {
     // Before anything is written.
     number_of_tasks(input.max_tasks)?;
     let plan = plan(input.strategy, input.max_tasks, input.dimensions);
     let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
     let nodes = input.nodes.map(|nodes| nodes.into_iter().map(NewNode::from).collect::<Vec<_>>());
-    let first = if results.is_empty() {
-        None
-    } else {
-        Some(service.write(&input.session_id, |investigation, rules, now| {
-            commit(investigation, rules, results.clone(), now)
-        })?)
-    };
+    let first = if results.is_empty() { None } else { Some(service.commit(&input.session_id, results)?) };
     let second = service.write(&input.session_id, |investigation, rules, now| {
         what_is_next(investigation, rules, &plan, nodes.as_deref(), now)
     });
     match (first, second) {
-        (first, Ok(second)) => done(first.as_ref(), &second, &plan).map(Answer::Done),
+        (first, Ok(second)) => done(first.as_ref(), &second, &plan),
         (None, Err(refusal)) => Err(refusal),
-        (Some(first), Err(refusal)) => Ok(Answer::Rejected(half_done(&first, &refusal))),
+        (Some(first), Err(refusal)) => Ok(half_done(&first, &refusal)),
     }
 }
 
@@ -152,60 +126,54 @@ fn what_is_next(
     propose(investigation, rules, request, now)
 }
 
-fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Output, Refusal> {
+fn done(first: Option<&Written>, second: &Written, plan: &Next) -> Result<Answer<Body>, Refusal> {
     let standing = &second.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let commits: Vec<_> = first.into_iter().chain([second]).filter_map(commit_of).collect();
     let warnings: Vec<_> =
         first.into_iter().chain([second]).flat_map(|written| written.decision.warnings.clone()).collect();
-    let mut output = Output::from(Shared::done(standing, None, &warnings));
-    output.shared.commit = commits.last().cloned();
-    output.commits = Some(commits);
-    output.pending = Some(pending(investigation));
-    if let Some(first) = first {
-        output.add_results(first);
-        output.pending_explore = Some(incomplete(investigation, &rules));
-    }
+    let mut shared = Shared::done(standing, None, &warnings);
+    shared.commit = commits.last().cloned();
     let approved: Vec<NodeId> = match &second.decision.event {
         Some(Event::Proposed { nodes, .. }) => nodes.iter().map(|node| node.id.clone()).collect(),
         _ => Vec::new(),
     };
-    output.approved_nodes = Some(approved.iter().map(ToString::to_string).collect());
     let what_now = next(investigation, &rules, plan)?;
-    output.tasks = Some(match approved.is_empty() {
+    let to_research = match approved.is_empty() {
         // Nothing is new: what is still pending is to be researched.
-        true => tasks(what_now.pending.clone(), Vec::new()),
-        false => tasks(briefs(investigation, &rules, &approved), Vec::new()),
-    });
-    output.next_call = next_call(investigation, &what_now, plan);
-    if let Some(call) = &output.next_call {
-        output.shared.message = call.message();
+        true => what_now.pending.clone(),
+        false => briefs(investigation, &rules, &approved),
+    };
+    let next_call = next_call(investigation, &what_now, plan);
+    if let Some(call) = &next_call {
+        shared.message = call.message();
     }
-    Ok(output)
+    let body = Body {
+        commits,
+        stored: first.map(|first| Stored::of(first, standing)),
+        approved_nodes: Some(approved.iter().map(ToString::to_string).collect()),
+        pending: Some(pending(investigation)),
+        next_call,
+        tasks: Some(tasks(to_research, Vec::new())),
+    };
+    Ok(Answer::Done { shared, body })
 }
 
 /// The results were committed and the proposal was refused.
-fn half_done(first: &Written, refusal: &Refusal) -> Output {
+fn half_done(first: &Written, refusal: &Refusal) -> Answer<Body> {
     let mut shared = Shared::refused(refusal);
-    let why = shared.message.trim_start_matches("Nothing was written. ");
-    shared.message = format!("The results were committed and stand; only the proposal was refused. {why}");
+    shared.message = format!(
+        "The results were committed and stand; only the proposal was refused. {}",
+        first_error(&refusal.errors)
+    );
     shared.warnings = notices(&first.decision.warnings);
-    let mut output = Output::from(shared);
-    output.shared.commit = commit_of(first);
-    output.commits = Some(output.shared.commit.iter().cloned().collect());
-    let standing = &first.standing;
-    output.pending_explore = Some(incomplete(standing.investigation(), &standing.rules()));
-    output.add_results(first);
-    output
-}
-
-impl Output {
-    fn add_results(&mut self, written: &Written) {
-        if let Some(Event::Committed { nodes, transitions }) = &written.decision.event {
-            self.committed = Some(nodes.iter().filter_map(|node| committed(node)).collect());
-            self.transitions = Some(transitions.iter().map(Into::into).collect());
-        }
-    }
+    shared.commit = commit_of(first);
+    let body = Body {
+        commits: shared.commit.iter().cloned().collect(),
+        stored: Some(Stored::of(first, &first.standing)),
+        ..Body::default()
+    };
+    Answer::HalfDone { shared, body }
 }
 
 /// The commit that a write made, if it made one.

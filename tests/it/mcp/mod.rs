@@ -3,6 +3,7 @@
 mod budget;
 mod http;
 mod life;
+mod lint;
 mod log;
 mod next;
 mod read;

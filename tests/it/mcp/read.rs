@@ -205,3 +205,17 @@ fn whoever_has_lost_the_id_is_told_the_newest() {
     let told = reply["errors"][0]["suggestion"].as_str().unwrap();
     assert!(told.contains(&format!("{} (“Blue”)", session.id)) && told.contains("tot_list"), "{told}");
 }
+
+#[test]
+fn blockers_that_are_left_out_are_counted() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let below = ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5"].map(|id| (id, Some("R1.A")));
+    session.grow(&below, "EXPLORE");
+    let blockers = session.ok("tot_status", json!({}))["blockers"].as_array().unwrap().len();
+    assert!(blockers > 3, "{blockers}");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R1.A"]}));
+    assert_eq!(read["blockers"].as_array().unwrap().len(), 3);
+    assert_eq!(read["omitted"], json!({"blockers": blockers - 3}));
+}

@@ -4,17 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tree_of_thoughts::mcp::{Server, tools};
+use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::mcp::tools;
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
+use super::lint;
 use crate::support::{Sandbox, Session, node};
 
 #[test]
 fn no_client_stumbles_over_the_tools() {
     let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
-    let server = Server::new(tools::instructions(&service), tools::all(&service));
-    assert_eq!(server.lint(), Vec::<String>::new());
+    let faults = lint::faults(&tools::instructions(&service), &tools::all(&service));
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 #[test]
@@ -63,13 +65,13 @@ fn the_graph_comes_in_the_form_that_was_asked_for() {
 
 #[test]
 fn every_reply_fits_its_output_schema() {
-    // The official clients validate; here it is enough that no reply has a field that the schema does not name.
+    // The official clients validate.
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
     let answer = session.server.request("tools/list", json!({}));
     let schema = |name: &str| -> Value {
         let tools = answer["result"]["tools"].as_array().unwrap();
-        tools.iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"]["properties"].clone()
+        tools.iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"].clone()
     };
     let mut replies =
         vec![("tot_propose", session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]})))];
@@ -85,11 +87,38 @@ fn every_reply_fits_its_output_schema() {
         "tot_reclassify",
         session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"})),
     ));
+    replies.push(("tot_read", session.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1"]}))));
+    for form in ["dot", "mermaid", "json"] {
+        replies.push(("tot_status", session.ok("tot_status", json!({"graph": form}))));
+    }
     replies.push(("tot_end", session.call("tot_end", json!({}))));
+    replies.push(("tot_report", session.ok("tot_report", json!({}))));
+    for tool in ["tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_read", "tot_step"] {
+        replies.push((tool, session.call(tool, json!({"nodes": 5}))));
+    }
+    replies.push(("tot_list", session.server.call("tot_list", json!({}))));
+    let start = json!({"query": "Why?", "mode": "smoke"});
+    replies.push(("tot_start", session.server.call("tot_start", start)));
     for (tool, reply) in replies {
-        let known = schema(tool);
-        for field in reply.as_object().unwrap().keys() {
-            assert!(!known[field].is_null(), "{tool} replies with {field}");
+        assert_eq!(lint::misfits(&schema(tool), &reply), Vec::<String>::new(), "{tool}: {reply}");
+    }
+}
+
+#[test]
+fn every_code_that_a_tool_names_exists() {
+    let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
+    let tools = tools::all(&service);
+    let texts = tools.iter().map(|tool| tool.about().description).chain([tools::INSTRUCTIONS]);
+    let mut named = 0;
+    for text in texts {
+        let is_of_code = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        for word in text
+            .split(|c| !is_of_code(c))
+            .filter(|word| word.len() > 3 && word.contains('_') && *word != "INCOMPLETE_")
+        {
+            assert!(!matches!(Code::parse(word), Code::Other(_)), "there is no code {word}");
+            named += 1;
         }
     }
+    assert!(named > 40, "{named}");
 }

@@ -1,0 +1,89 @@
+//! The calls that write, each the decision of its name carried out. Every edge writes through these.
+
+use std::sync::Arc;
+
+use super::changes::Changed;
+use super::{Refusal, Service, Standing, Written};
+use crate::decide::Rejection;
+use crate::decide::commit::{Finding, commit};
+use crate::decide::end::{End, end};
+use crate::decide::propose::{Propose, propose};
+use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::decide::start::{Start, secrets, start};
+use crate::domain::{Code, Diagnostic};
+use crate::format::message;
+use crate::ruleset::builtin;
+
+impl Service {
+    /// Begins an investigation by the ruleset of that name, else by the default one. Gives it with the warnings.
+    ///
+    /// # Errors
+    ///
+    /// `UNKNOWN_RULESET`, what the decision refuses, and what the store says.
+    pub fn start(
+        &self,
+        ruleset: Option<&str>,
+        request: Start,
+    ) -> Result<(Standing, Vec<Diagnostic>), Refusal> {
+        let name = ruleset.map_or(builtin::DEFAULT, str::trim);
+        let file = self.rulesets.get(name).ok_or_else(|| {
+            let shown: String = name.chars().take(60).collect();
+            let known = self.rulesets.name_list();
+            Diagnostic::new(Code::UnknownRuleset, format!("There is no ruleset `{shown}`."))
+                .suggest(format!("The rulesets are {known}; without one, it is {}.", builtin::DEFAULT))
+        })?;
+        let now = self.now()?;
+        let secrets = secrets(&request, self.secrets(&file.ruleset));
+        let id = self.world.session_id(now);
+        let meta = match start(request, &file.ruleset, self.min_rounds, id, now) {
+            Ok(meta) if secrets.errors.is_empty() => meta,
+            Ok(_) => return Err(Rejection { errors: secrets.errors }.into()),
+            Err(mut rejection) => {
+                rejection.errors.extend(secrets.errors);
+                return Err(rejection.into());
+            }
+        };
+        let message = message::started_with(&meta, &secrets.warnings);
+        let snapshot = self.store.create(meta, file, &message)?;
+        self.tell(Changed::started(snapshot.investigation.meta().id));
+        Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, secrets.warnings))
+    }
+
+    /// Registers nodes to research, or takes proposals back.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn propose(&self, session: &str, request: Propose) -> Result<Written, Refusal> {
+        self.write(session, |investigation, rules, now| propose(investigation, rules, request.clone(), now))
+    }
+
+    /// Stores what was found.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn commit(&self, session: &str, results: Vec<Finding>) -> Result<Written, Refusal> {
+        self.write(session, |investigation, rules, now| commit(investigation, rules, results.clone(), now))
+    }
+
+    /// Changes the state of a node.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn reclassify(&self, session: &str, request: Reclassify) -> Result<Written, Refusal> {
+        self.write(session, |investigation, rules, now| {
+            reclassify(investigation, rules, request.clone(), now)
+        })
+    }
+
+    /// Ends an investigation.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn end(&self, session: &str, request: End) -> Result<Written, Refusal> {
+        self.write(session, |investigation, rules, now| end(investigation, rules, request.clone(), now))
+    }
+}
