@@ -50,7 +50,7 @@ impl Tool {
         let of_reply = Arc::clone(&output);
         let typed = move |input: Value| match typed(&about, input) {
             Ok(input) => Reply::of(&call(input), || &of_reply.marks),
-            Err(misfitting) => misfitting,
+            Err(misfitting) => *misfitting,
         };
         Tool::with::<I>(about, output, Call::Blocking(Arc::new(typed)))
     }
@@ -71,7 +71,7 @@ impl Tool {
                     let (answer, of_reply) = (call(input), Arc::clone(&of_reply));
                     Box::pin(async move { Reply::of(&answer.await, || &of_reply.marks) })
                 }
-                Err(misfitting) => Box::pin(async { misfitting }),
+                Err(misfitting) => Box::pin(async { *misfitting }),
             }
         };
         Tool::with::<I>(about, output, Call::Waiting(Arc::new(typed)))
@@ -87,13 +87,13 @@ impl Tool {
         match self.call.clone() {
             Call::Blocking(call) => {
                 blocking(move || {
-                    tool.understand(arguments).map_or_else(|misfitting| misfitting, |input| call(input))
+                    tool.understand(arguments).map_or_else(|misfitting| *misfitting, |input| call(input))
                 })
                 .await
             }
             Call::Waiting(call) => match blocking(move || tool.understand(arguments)).await {
                 Ok(input) => call(input).await,
-                Err(misfitting) => misfitting,
+                Err(misfitting) => *misfitting,
             },
         }
     }
@@ -104,10 +104,10 @@ impl Tool {
     }
 
     /// The arguments as the tool's schema means them.
-    fn understand(&self, arguments: Value) -> Result<Value, Reply> {
+    fn understand(&self, arguments: Value) -> Result<Value, Box<Reply>> {
         let sent = coercion::short_fields(&arguments);
         coercion::understand(self.input_schema(), arguments)
-            .map_err(|misfits| self.misfitting(&misfits, &sent))
+            .map_err(|misfits| Box::new(self.misfitting(&misfits, &sent)))
     }
 
     /// What the tool says of itself.
@@ -159,12 +159,12 @@ impl Tool {
 
 /// The typed input. What the schema let through may still be refused by the type, say by a check in a `Deserialize` of
 /// its own.
-fn typed<I: DeserializeOwned>(about: &About, input: Value) -> Result<I, Reply> {
+fn typed<I: DeserializeOwned>(about: &About, input: Value) -> Result<I, Box<Reply>> {
     serde_json::from_value(input).map_err(|misfit| {
-        rejection(
+        Box::new(rejection(
             &format!("Nothing was done. Mend the arguments and call `{}` again.", about.name),
             vec![error(Code::InvalidArgument, &misfit.to_string(), None)],
-        )
+        ))
     })
 }
 
