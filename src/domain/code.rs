@@ -80,7 +80,7 @@ codes! {
     TimedOut "TIMED_OUT" "the call goes on; tot_status shows what it did"
     InternalError "INTERNAL_ERROR" "the server broke down over the call"
     // Proposals.
-    InvalidIdFormat "INVALID_ID_FORMAT" "not R<round>.<suffix>"
+    InvalidIdFormat "INVALID_ID_FORMAT" "not of the form `R<round>.<suffix>`"
     DuplicateId "DUPLICATE_ID" "already committed"
     IdCaseCollision "ID_CASE_COLLISION" "differs from another id only in letter case"
     ParentNotFound "PARENT_NOT_FOUND" "the parent is not a committed node"

@@ -1,11 +1,11 @@
 //! The edge to the agents: the MCP server. The only user of rmcp.
 //!
-//! A request's way: [`stdio`] reads a line, or [`mod@http`] a request from the net, and keeps account of what is owed an
-//! answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`], which finds the tool;
-//! [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the tool's function answers by
-//! [`wire`]; [`bounded`] cuts what is too long; the answer goes back as `structuredContent` and text. [`resources`],
-//! [`prompts`] and [`complete`] answer the other requests. What a call has written, [`service`] tells by [`changes`] to
-//! those who listen; what the server does, [`log`] tells its operator.
+//! A request's way: [`stdio`] reads a line (`framing`), or [`mod@http`] a request from the net, and `drain` keeps
+//! account of what is owed an answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`],
+//! which finds the [`tool`]; [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the
+//! tool's function answers by [`wire`]; [`bounded`] cuts what is too long; the answer goes back as `structuredContent` and
+//! text. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
+//! by its [`changes`](crate::service::changes) to those who listen; what the server does, [`log`] tells its operator.
 //!
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for a malformed request; a call that
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
