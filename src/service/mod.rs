@@ -156,18 +156,13 @@ impl Service {
     }
 
     /// What is done about what looks like a credential under a ruleset.
-    pub fn secrets(&self, ruleset: &Ruleset) -> Severity {
+    fn secrets(&self, ruleset: &Ruleset) -> Severity {
         if self.reject_secrets { Severity::Reject } else { ruleset.checks.secret_suspected }
     }
 
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// The operator's least number of minimum rounds.
-    pub fn min_rounds(&self) -> Option<u32> {
-        self.min_rounds
     }
 
     /// The rulesets that `tot_start` may choose.
