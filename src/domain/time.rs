@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A point in time in UTC, with milliseconds. It is a value: only `world` reads the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A point in time in UTC, with milliseconds. It is a value: only `world` reads the clock. The default is the beginning
+/// of 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
 /// An invalid time.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::git::{Configuration, Git};
+use super::git::{Git, Options};
 use super::read;
 use crate::domain::SessionId;
 use crate::format::layout::{self, Place};
@@ -184,9 +184,9 @@ fn ask(path: &Path) -> Option<SessionId> {
     if !path.is_dir() {
         return None;
     }
-    let git = Git::open_with(Configuration::Isolated, path).ok()?;
+    let git = Git::open(path, Options::ISOLATED).ok()?;
     let files = git.files(git.head().ok()?.commit?).ok()?;
     let file = files.iter().find(|file| layout::place(&file.path) == Place::Meta)?;
-    let meta = read::meta_of(&file.path, git.reader().read(file.blob, read::FILE_MAX)).ok()?;
+    let meta = read::meta(&git, file).ok()?;
     Some(meta.id)
 }

@@ -7,14 +7,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::git::{BlobId, Git, Reader};
+use super::git::{BlobId, Git};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
 use crate::domain::event::what_happened;
 use crate::domain::{Happening, Node, NodeId, Timestamp};
 use crate::format::layout::{self, Place};
-
-/// How many commits of a log are read at once by who may need only the first.
-const PAGE: usize = 64;
 
 /// The history up to a snapshot, newest first.
 pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
@@ -22,26 +19,25 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let reader = git.reader();
-    let mut nodes = Nodes { reader: &reader, read: current(git, snapshot)? };
-    let commits = git.log(snapshot.head, None)?;
-    let mut entries = Vec::with_capacity(commits.len());
-    for commit in commits {
+    let mut nodes = Nodes { git, read: current(git, snapshot)? };
+    let mut entries = Vec::new();
+    for commit in git.log(snapshot.head)? {
+        let commit = commit?;
         let mut happenings = Vec::new();
         let mut faults = Vec::new();
         let mut paths = Vec::new();
-        for change in reader.diff(commit.parents.first().copied(), commit.id)? {
+        for change in git.diff(commit.parents.first().copied(), commit.id)? {
             paths.push(change.path.clone());
             match layout::place(&change.path) {
                 Place::Meta if change.before.is_none() => happenings.push(Happening::Started),
                 Place::Node(id) => {
                     let before = nodes.get(&change.path, change.before, &id, &mut faults);
-                    let after = nodes.take(&change.path, change.after, &id, &mut faults);
+                    let after = nodes.get(&change.path, change.after, &id, &mut faults);
                     happenings.extend(what_happened(before.as_ref(), after.as_ref()));
                 }
                 Place::Conclusion => match change.after {
                     None => happenings.push(Happening::Reopened),
-                    Some(blob) => match read::conclusion(&reader, &change.path, blob) {
+                    Some(blob) => match read::conclusion(git, &change.path, blob) {
                         Ok(conclusion) => happenings.push(Happening::Ended(Arc::new(conclusion))),
                         Err(fault) => faults.push(fault),
                     },
@@ -49,19 +45,14 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
                 Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
             }
         }
-        let at = Timestamp::from_milliseconds(commit.committer.seconds.saturating_mul(1_000));
+        let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
         entries.push(HistoryEntry {
             commit: commit.id,
             parents: commit.parents,
-            author_name: commit.author.name,
-            author_email: commit.author.email,
+            author_name: commit.author_name,
+            author_email: commit.author_email,
             // A time that can't be written is a stranger's: the beginning of time says so as well as any.
-            at: at.or_else(|| Timestamp::from_milliseconds(0)).ok_or_else(|| {
-                StoreError::NotAnInvestigation {
-                    path: git.path().to_owned(),
-                    reason: format!("the time of commit {} can't be read", commit.id),
-                }
-            })?,
+            at: at.unwrap_or_default(),
             message: commit.message,
             happenings,
             paths,
@@ -74,21 +65,16 @@ pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry
 
 /// The last commit along first parents that changed the path; the first one where none did.
 pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<CommitId, StoreError> {
-    let reader = git.reader();
-    let mut next = Some(head);
-    let mut commit = head;
-    while let Some(from) = next.take() {
-        let page = git.log(from, Some(PAGE + 1))?;
-        for entry in page.iter().take(PAGE) {
-            commit = entry.id;
-            let changes = reader.diff(entry.parents.first().copied(), entry.id)?;
-            if changes.iter().any(|change| change.path == path) {
-                return Ok(commit);
-            }
+    let mut last = head;
+    for commit in git.log(head)? {
+        let commit = commit?;
+        last = commit.id;
+        let changes = git.diff(commit.parents.first().copied(), commit.id)?;
+        if changes.iter().any(|change| change.path == path) {
+            break;
         }
-        next = page.get(PAGE).map(|entry| entry.id);
     }
-    Ok(commit)
+    Ok(last)
 }
 
 /// The nodes of a snapshot by their blobs.
@@ -107,14 +93,13 @@ fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), R
 
 type Read = Result<Arc<Node>, Fault>;
 
-/// The nodes of the history that are to be met again: what one commit changed is what an earlier one wrote.
+/// The nodes of the history, each read once: what one commit changed is what an earlier one wrote.
 struct Nodes<'a> {
-    reader: &'a Reader<'a>,
+    git: &'a Git,
     read: HashMap<(BlobId, NodeId), Read>,
 }
 
 impl Nodes<'_> {
-    /// A node as a commit found it.
     fn get(
         &mut self,
         path: &str,
@@ -124,21 +109,7 @@ impl Nodes<'_> {
     ) -> Option<Arc<Node>> {
         let blob = blob?;
         let entry = self.read.entry((blob, id.clone()));
-        let read = entry.or_insert_with(|| read::read_node(self.reader, path, blob, id).map(Arc::new));
+        let read = entry.or_insert_with(|| read::node(self.git, path, blob, id).map(Arc::new));
         read.clone().map_err(|fault| faults.push(fault)).ok()
-    }
-
-    /// A node as a commit wrote it: on the way back in time it is not met again, or else read again.
-    fn take(
-        &mut self,
-        path: &str,
-        blob: Option<BlobId>,
-        id: &NodeId,
-        faults: &mut Vec<Fault>,
-    ) -> Option<Arc<Node>> {
-        let key = (blob?, id.clone());
-        let read = self.read.remove(&key);
-        let read = read.unwrap_or_else(|| read::read_node(self.reader, path, key.0, id).map(Arc::new));
-        read.map_err(|fault| faults.push(fault)).ok()
     }
 }

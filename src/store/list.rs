@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::git::{self, CommitId, Configuration, FileKind, Git, GitError, Head, TreeFile};
+use super::git::{self, CommitId, FileKind, Git, GitError, Head, Options, TreeFile};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
@@ -184,7 +184,7 @@ fn look_at(
     if let Some(found) = git::head_at_a_glance(path).and_then(known) {
         return Some(found);
     }
-    let git = match Git::open_with(Configuration::Isolated, path) {
+    let git = match Git::open(path, Options::ISOLATED) {
         // Any folder may lie in the root; one that is named by an id should be an investigation.
         Err(GitError::NotARepository { source: None, .. }) if named.is_none() => return None,
         Err(error) => return damaged(error.with_hint()),
@@ -205,7 +205,7 @@ fn look_at(
         Err(error) => return damaged(error.with_hint()),
     };
     let meta = match files.iter().find(|file| layout::place(&file.path) == Place::Meta) {
-        Some(file) => read::meta_of(&file.path, git.reader().read(file.blob, read::FILE_MAX)),
+        Some(file) => read::meta(&git, file),
         None if named.is_none() => return None,
         None => return damaged(format!("{} is missing", layout::META)),
     };

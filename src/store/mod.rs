@@ -21,13 +21,13 @@ mod read;
 pub mod snapshot;
 mod sweep;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability};
-use git::{Git, GitError, Writer};
+use git::{Git, GitError, Options, Writer};
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
 
@@ -49,7 +49,8 @@ pub struct Store {
     durability: Durability,
     read_only: bool,
     catalog: catalog::Catalog,
-    held: Mutex<Held>,
+    /// What was loaded, the last one first.
+    held: Mutex<Vec<Snapshot>>,
     seen: list::Seen,
     /// The repositories whose old leftovers are swept away.
     swept: Mutex<HashSet<PathBuf>>,
@@ -196,7 +197,7 @@ impl Store {
         ];
         let id = meta.id.to_string();
         let path = self.root.join(&id);
-        let (git, head) = Git::init(self.durability, &path, &id, &files, message, meta.started_at.seconds())?;
+        let (git, head) = Git::init(self.options(), &path, &id, &files, message, meta.started_at.seconds())?;
         self.catalog.forget();
         let snapshot = Snapshot {
             path: path.clone(),
@@ -206,7 +207,7 @@ impl Store {
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
         };
-        self.held().keep(Arc::new(git), snapshot.clone());
+        self.hold(&snapshot);
         Ok(snapshot)
     }
 
@@ -246,24 +247,21 @@ impl Store {
     ///
     /// No repository, no commit yet, or no readable `investigation.yaml`. Other faults are part of the snapshot.
     pub fn load(&self, path: &Path) -> Result<Snapshot, StoreError> {
-        let held = self.held().get(path);
-        if let Some((git, snapshot)) = &held
-            && let Ok(head) = git.head()
-            && head.commit == Some(snapshot.head)
-            && head.branch == snapshot.branch
-        {
-            return Ok(snapshot.clone());
-        }
-        // The folder may be another one by now: a handle from before is not trusted with a new head.
-        let git = Arc::new(self.open(path)?);
+        self.load_from(&self.open(path)?, path)
+    }
+
+    fn load_from(&self, git: &Git, path: &Path) -> Result<Snapshot, StoreError> {
         let head = git.head()?;
         let commit = head.commit.ok_or_else(|| StoreError::NotAnInvestigation {
             path: path.to_owned(),
             reason: "it has no commit yet".into(),
         })?;
-        let before = held.map(|(_, snapshot)| snapshot);
-        let snapshot = read::snapshot(&git, path, commit, head.branch, before.as_ref())?;
-        self.held().keep(git, snapshot.clone());
+        let held = self.held().iter().find(|held| held.path == path).cloned();
+        let snapshot = match held {
+            Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
+            before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
+        };
+        self.hold(&snapshot);
         Ok(snapshot)
     }
 
@@ -282,20 +280,20 @@ impl Store {
         decide: impl Fn(&Snapshot) -> Result<(Option<Draft>, T), E>,
     ) -> Result<Transacted<T>, E> {
         self.refuse_read_only()?;
-        let git = self.git(path)?;
+        let git = self.open(path).map_err(StoreError::from)?;
         if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
             sweep::objects(git.path());
         }
         for _ in 0..TRIES {
             let writer = git.writer().map_err(StoreError::from)?;
-            let before = self.load(path)?;
+            let before = self.load_from(&git, path)?;
             let (draft, decided) = decide(&before)?;
             // Before it is reopened: nobody would write the tag afterwards.
             let mut tag = tag_end(&writer, &before)?;
             let Some(draft) = draft else {
                 return Ok(Transacted { after: before.clone(), before, tag, decided });
             };
-            let after = match self.publish(&git, &writer, &before, draft) {
+            let after = match self.publish(&writer, &before, draft) {
                 Err(StoreError::Git(GitError::HeadMoved { .. })) => continue,
                 published => published?,
             };
@@ -308,27 +306,24 @@ impl Store {
     /// Puts right what a killed writer left behind, such as a lock file that git would stumble over, unless somebody
     /// else is at work there. [`Store::transact`] does it by itself; this is for calls that write nothing.
     pub fn recover(&self, path: &Path) {
-        if let Ok(git) = self.git(path)
-            && !self.read_only
+        if !self.read_only
+            && let Ok(git) = self.open(path)
         {
             // What fails here fails again, and is told, where somebody writes.
             let _ = git.recover();
         }
     }
 
-    /// The state of the investigation in that folder at any commit: an id, its beginning, a branch, a tag or `HEAD`,
-    /// and first parents of these (`HEAD~2`, `main^`).
+    /// The state of the investigation in that folder at any commit, in git's own words for a revision: an id, its
+    /// beginning, a branch, a tag, `HEAD~2`.
     ///
     /// # Errors
     ///
     /// As [`Store::load`], and where no commit goes by that name.
     pub fn load_at(&self, path: &Path, rev: &str) -> Result<Snapshot, StoreError> {
-        let git = Git::open(path)?;
+        let git = self.open(path)?;
         let unknown = || StoreError::UnknownRevision { path: path.to_owned(), rev: rev.to_owned() };
-        let (base, back) = ancestor(rev).ok_or_else(unknown)?;
-        let base = if base == "HEAD" { git.head()?.commit } else { git.resolve(base)? };
-        let commits = git.log(base.ok_or_else(unknown)?, back.checked_add(1))?;
-        let commit = commits.get(back).ok_or_else(unknown)?.id;
+        let commit = git.resolve(rev)?.ok_or_else(unknown)?;
         read::snapshot(&git, path, commit, None, None)
     }
 
@@ -338,7 +333,7 @@ impl Store {
     ///
     /// Whatever git says. A file that can't be read is a fault of its commit.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&*self.git(&snapshot.path)?, snapshot)
+        history::history(&self.open(&snapshot.path)?, snapshot)
     }
 
     /// How the commit of one snapshot stands to that of another of the same repository.
@@ -350,7 +345,7 @@ impl Store {
         if before.head == after.head {
             return Ok(Relation::Same);
         }
-        let git = self.git(&after.path)?;
+        let git = self.open(&after.path)?;
         Ok(if git.leads_to(before.head, after.head)? {
             Relation::Forward
         } else if git.leads_to(after.head, before.head)? {
@@ -367,8 +362,7 @@ impl Store {
     ///
     /// No repository, or whatever git says.
     pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
-        // The folder may be another repository by now, so no handle from before is used.
-        Ok(Git::open(path)?.head()?.commit)
+        Ok(self.open(path)?.head()?.commit)
     }
 
     /// The files of the snapshot as they are committed, for who must see their very bytes or lines.
@@ -377,16 +371,10 @@ impl Store {
     ///
     /// Whatever git says. A file that can't be read is left out: it is a fault of the snapshot.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
-        read::sources(&*self.git(&snapshot.path)?, snapshot.head)
+        read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
 
-    fn publish(
-        &self,
-        git: &Arc<Git>,
-        writer: &Writer<'_>,
-        before: &Snapshot,
-        draft: Draft,
-    ) -> Result<Snapshot, StoreError> {
+    fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: Draft) -> Result<Snapshot, StoreError> {
         let files: Vec<git::FileChange> = draft
             .files
             .into_iter()
@@ -398,9 +386,9 @@ impl Store {
             Snapshot { head, investigation, ..before.clone() }
         } else {
             // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
-            read::snapshot(git, &before.path, head, before.branch.clone(), Some(before))?
+            read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
-        self.held().keep(Arc::clone(git), after.clone());
+        self.hold(&after);
         Ok(after)
     }
 
@@ -408,19 +396,20 @@ impl Store {
         if self.read_only { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 
-    fn git(&self, path: &Path) -> Result<Arc<Git>, StoreError> {
-        let held = self.held().get(path).map(|(git, _)| git);
-        // Who the user is and what is synced may have been set anew since it was opened.
-        if let Some(git) = held.filter(|git| git.has_current_settings()) {
-            return Ok(git);
-        }
-        let git = Arc::new(self.open(path)?);
-        self.held().replace(path, &git);
-        Ok(git)
+    fn open(&self, path: &Path) -> Result<Git, GitError> {
+        Git::open(path, self.options())
     }
 
-    fn open(&self, path: &Path) -> Result<Git, GitError> {
-        Git::open_with(self.durability, path)
+    fn options(&self) -> Options {
+        Options { durability: self.durability, ..Options::default() }
+    }
+
+    /// Holds the snapshot as the one that was used last.
+    fn hold(&self, snapshot: &Snapshot) {
+        let mut held = self.held();
+        held.retain(|other| other.path != snapshot.path);
+        held.insert(0, snapshot.clone());
+        held.truncate(HELD);
     }
 
     /// Keeps the repositories in the root out of `git status` of a project that the root is part of.
@@ -444,7 +433,7 @@ impl Store {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, Vec<Snapshot>> {
         // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -469,61 +458,4 @@ fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, S
     let message = message::ended(snapshot.investigation.meta(), end.conclusion.as_deref());
     writer.tag(&name, target, &message, end.ended_at.seconds())?;
     Ok(Some(name))
-}
-
-/// `HEAD~2^` as `HEAD` and 3: how many first parents back.
-fn ancestor(rev: &str) -> Option<(&str, usize)> {
-    let (base, mut rest) = rev.split_at(rev.find(['~', '^']).unwrap_or(rev.len()));
-    let mut back: usize = 0;
-    while let Some(step) = rest.chars().next() {
-        rest = &rest[step.len_utf8()..];
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let number = if digits == 0 { 1 } else { rest[..digits].parse().ok()? };
-        match step {
-            '~' => back = back.checked_add(number)?,
-            '^' if digits == 0 || number == 1 => back = back.checked_add(1)?,
-            // Another parent than the first is not part of the story that is told here.
-            _ => return None,
-        }
-        rest = &rest[digits..];
-    }
-    Some((base, back))
-}
-
-/// The investigations that were used last.
-#[derive(Default)]
-struct Held {
-    entries: HashMap<PathBuf, Entry>,
-    clock: u64,
-}
-
-struct Entry {
-    git: Arc<Git>,
-    snapshot: Snapshot,
-    used: u64,
-}
-
-impl Held {
-    fn get(&mut self, path: &Path) -> Option<(Arc<Git>, Snapshot)> {
-        self.clock += 1;
-        let entry = self.entries.get_mut(path)?;
-        entry.used = self.clock;
-        Some((Arc::clone(&entry.git), entry.snapshot.clone()))
-    }
-
-    fn replace(&mut self, path: &Path, git: &Arc<Git>) {
-        if let Some(entry) = self.entries.get_mut(path) {
-            entry.git = Arc::clone(git);
-        }
-    }
-
-    fn keep(&mut self, git: Arc<Git>, snapshot: Snapshot) {
-        self.clock += 1;
-        self.entries.insert(snapshot.path.clone(), Entry { git, snapshot, used: self.clock });
-        if self.entries.len() > HELD {
-            let oldest =
-                self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(path, _)| path.clone());
-            self.entries.retain(|path, _| Some(path) != oldest.as_ref());
-        }
-    }
 }

@@ -3,10 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
-use super::git::{BlobId, CommitId, FileKind, Git, GitError, Reader, TreeFile};
+use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
 use super::{Fault, Snapshot, SourceFile, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
@@ -15,23 +13,10 @@ use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
-pub(super) const FILE_MAX: u64 = 16 << 20;
+const FILE_MAX: u64 = 16 << 20;
 
 /// The most bytes of nodes that are read at once: many times the largest investigation, and less than a machine has.
 const TEXT_MAX: u64 = 512 << 20;
-
-/// Fewer files than this are read by one thread: starting others would take longer.
-const FEW: usize = 64;
-
-/// How many threads read at most. They share the file system's attention.
-const THREADS: usize = 8;
-
-/// A node's file that is to be read.
-struct Unread {
-    id: NodeId,
-    path: String,
-    blob: BlobId,
-}
 
 /// The investigation at a commit. Nodes whose files are the same in `before` are taken from there.
 pub(super) fn snapshot(
@@ -50,9 +35,8 @@ pub(super) fn snapshot(
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
-    let mut unread: Vec<Unread> = Vec::new();
+    let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
-    let reader = git.reader();
     for file in git.files(commit)? {
         let place = layout::place(&file.path);
         if place == Place::Other && file.kind != FileKind::Unsafe {
@@ -73,9 +57,9 @@ pub(super) fn snapshot(
             continue;
         }
         match place {
-            Place::Meta => meta = Some(self::meta(&reader, &file)),
-            Place::Ruleset => ruleset = Some(read_ruleset(&reader, &file)),
-            Place::Conclusion => match read_conclusion(&reader, &file) {
+            Place::Meta => meta = Some(self::meta(git, &file)),
+            Place::Ruleset => ruleset = Some(self::ruleset(git, &file)),
+            Place::Conclusion => match self::conclusion(git, &file.path, file.blob) {
                 Ok(read) => conclusion = Some(read),
                 Err(fault) => faults.push(fault),
             },
@@ -83,16 +67,13 @@ pub(super) fn snapshot(
                 let is_known = known.get(&file.path) == Some(&file.blob);
                 match before.filter(|_| is_known).and_then(|before| before.investigation.node(&id)) {
                     Some(node) => nodes.push(Arc::clone(node)),
-                    None => unread.push(Unread { id, path: file.path, blob: file.blob }),
+                    None => match node_within(&mut room, git, &file, &id) {
+                        Ok(node) => nodes.push(Arc::new(node)),
+                        Err(fault) => faults.push(fault),
+                    },
                 }
             }
             Place::Stray | Place::Other => {}
-        }
-    }
-    for read in read_nodes(git, &unread, TEXT_MAX) {
-        match read {
-            Ok(node) => nodes.push(Arc::new(node)),
-            Err(fault) => faults.push(fault),
         }
     }
     let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
@@ -123,57 +104,9 @@ pub(super) fn snapshot(
     })
 }
 
-/// The nodes in these files, in their order; many of them by several threads. Together they have at most `most` bytes:
-/// those after that are not read.
-fn read_nodes(git: &Git, files: &[Unread], most: u64) -> Vec<Result<Node, Fault>> {
-    let read = |files: &[Unread], bytes: &AtomicU64| -> Vec<Result<Node, Fault>> {
-        let reader = git.reader();
-        let node = |file: &Unread| {
-            let beyond = || {
-                let reason =
-                    format!("the nodes have more than {most} bytes together; from here on they are not read");
-                Fault { path: file.path.clone(), line: None, reason }
-            };
-            if bytes.load(Ordering::Relaxed) > most {
-                return Err(beyond());
-            }
-            let text = text(&reader, &file.path, file.blob)?;
-            let len = text.len() as u64;
-            if bytes.fetch_add(len, Ordering::Relaxed).saturating_add(len) > most {
-                return Err(beyond());
-            }
-            node_in(&text, &file.path, &file.id)
-        };
-        files.iter().map(node).collect()
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    if files.len() < FEW || threads == 1 {
-        return read(files, &AtomicU64::new(0));
-    }
-    let bytes = AtomicU64::new(0);
-    let nodes = thread::scope(|scope| {
-        let parts: Vec<_> = files
-            .chunks(files.len().div_ceil(threads))
-            .map(|files| (files, scope.spawn(|| read(files, &bytes))))
-            .collect();
-        // A thread that panicked has read nothing; what it could not read is read here, and panics here.
-        parts
-            .into_iter()
-            .flat_map(|(files, part)| part.join().unwrap_or_else(|_| read(files, &bytes)))
-            .collect()
-    });
-    if bytes.into_inner() <= most {
-        return nodes;
-    }
-    // Which thread came first must not decide what is left out.
-    drop(nodes);
-    read(files, &AtomicU64::new(0))
-}
-
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
 /// the snapshot names it.
 pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, StoreError> {
-    let reader = git.reader();
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
         let ours = match layout::place(&file.path) {
@@ -186,7 +119,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
         if !ours || !fits || !first {
             continue;
         }
-        if let Ok(text) = text(&reader, &file.path, file.blob) {
+        if let Ok(text) = text(git, &file.path, file.blob) {
             sources.push(SourceFile { path: file.path, text });
         }
     }
@@ -209,26 +142,18 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
     }
 }
 
-fn meta(reader: &Reader<'_>, file: &TreeFile) -> Result<Meta, Fault> {
-    meta_of(&file.path, reader.read(file.blob, FILE_MAX))
-}
-
-/// The same, from the bytes of the file.
-pub(super) fn meta_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<Meta, Fault> {
-    meta_file::read(&text_of(path, bytes)?).map_err(|error| fault(path, error))
-}
-
-fn read_conclusion(reader: &Reader<'_>, file: &TreeFile) -> Result<Conclusion, Fault> {
-    conclusion(reader, &file.path, file.blob)
+/// What the file says of the investigation as a whole.
+pub(super) fn meta(git: &Git, file: &TreeFile) -> Result<Meta, Fault> {
+    meta_file::read(&text(git, &file.path, file.blob)?).map_err(|error| fault(&file.path, error))
 }
 
 /// The conclusion in a blob.
-pub(super) fn conclusion(reader: &Reader<'_>, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
-    conclusion_file::read(&text(reader, path, blob)?).map_err(|error| fault(path, error))
+pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusion, Fault> {
+    conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
 }
 
-fn read_ruleset(reader: &Reader<'_>, file: &TreeFile) -> Result<RulesetFile, Fault> {
-    RulesetFile::parse(&text(reader, &file.path, file.blob)?).map_err(|errors| {
+fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
+    RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
         // The first one's line stands before all of them.
         let line = errors.first().and_then(|error| error.line);
         let first = errors.iter().take(1).map(RulesetError::without_line);
@@ -239,8 +164,22 @@ fn read_ruleset(reader: &Reader<'_>, file: &TreeFile) -> Result<RulesetFile, Fau
 }
 
 /// The node in a blob, which must be the one that its path names.
-pub(super) fn read_node(reader: &Reader<'_>, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
-    node_in(&text(reader, path, blob)?, path, id)
+pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
+    node_in(&text(git, path, blob)?, path, id)
+}
+
+/// The same, while there is room for its bytes. The first node for which there is none ends the room.
+fn node_within(room: &mut Option<u64>, git: &Git, file: &TreeFile, id: &NodeId) -> Result<Node, Fault> {
+    let beyond = || {
+        let reason =
+            format!("the nodes have more than {TEXT_MAX} bytes together; from here on they are not read");
+        Fault { path: file.path.clone(), line: None, reason }
+    };
+    let left = room.ok_or_else(beyond)?;
+    let text = text(git, &file.path, file.blob)?;
+    *room = left.checked_sub(text.len() as u64);
+    room.ok_or_else(beyond)?;
+    node_in(&text, &file.path, id)
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
@@ -255,13 +194,9 @@ fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
     Ok(node)
 }
 
-fn text(reader: &Reader<'_>, path: &str, blob: BlobId) -> Result<String, Fault> {
-    text_of(path, reader.read(blob, FILE_MAX))
-}
-
-fn text_of(path: &str, bytes: Result<Vec<u8>, GitError>) -> Result<String, Fault> {
+fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
     let refused = |reason: String| Fault { path: path.to_owned(), line: None, reason };
-    let bytes = bytes.map_err(|error| refused(error.with_hint()))?;
+    let bytes = git.read(blob, FILE_MAX).map_err(|error| refused(error.with_hint()))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
@@ -275,7 +210,7 @@ fn fault(path: &str, error: YamlError) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::{Configuration, FileChange};
+    use super::super::git::{FileChange, Options};
     use super::*;
 
     #[test]
@@ -290,21 +225,17 @@ mod tests {
         };
         let files: Vec<FileChange> = ids.iter().map(file).collect();
         let dir = folder.path().join("it");
-        let (git, head) =
-            Git::init(Configuration::Isolated, &dir, "x", &files, "Start", 1_767_603_600).unwrap();
-        let unread: Vec<Unread> = git
-            .files(head)
-            .unwrap()
-            .into_iter()
-            .map(|file| {
-                let Place::Node(id) = layout::place(&file.path) else { panic!("{}", file.path) };
-                Unread { id, path: file.path, blob: file.blob }
-            })
-            .collect();
+        let (git, head) = Git::init(Options::ISOLATED, &dir, "x", &files, "Start", 1_767_603_600).unwrap();
         let one = files[0].content.as_ref().unwrap().len() as u64;
-        assert!(read_nodes(&git, &unread, one * 300).iter().all(Result::is_ok));
-        let read = read_nodes(&git, &unread, one * 200);
-        assert!(read[..200].iter().all(Result::is_ok));
-        assert!(read[200..].iter().all(Result::is_err));
+        let read = |most: u64| -> Vec<bool> {
+            let mut room = Some(most);
+            let nodes = git.files(head).unwrap().into_iter().map(|file| {
+                let Place::Node(id) = layout::place(&file.path) else { panic!("{}", file.path) };
+                node_within(&mut room, &git, &file, &id).is_ok()
+            });
+            nodes.collect()
+        };
+        assert_eq!(read(one * 300), [true; 300]);
+        assert_eq!(read(one * 200), [[true; 200].as_slice(), &[false; 100]].concat());
     }
 }

@@ -138,7 +138,7 @@ impl Contest {
         let place = |name: &str| place(folder.path(), name, &seed);
         for name in NAMES {
             fs::create_dir(folder.path().join(name)).unwrap();
-            Git::init(Configuration::Isolated, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
+            Git::init(Options::ISOLATED, &place(name), "seed", &seed.files, "Seed", AT).unwrap();
         }
         // Files as young as the index are looked into again and again, by all of them.
         std::thread::sleep(Duration::from_millis(1_100));
@@ -190,25 +190,26 @@ trait Contestant {
     fn commit(&mut self, round: usize, changes: &[FileChange]) -> Duration;
 }
 
+/// It opens the repository for each commit, as the store does.
 struct Ours {
-    git: Git,
+    dir: PathBuf,
+    options: Options,
     head: CommitId,
 }
 
 impl Ours {
     fn new(dir: &Path, durable: bool) -> Ours {
         let options = Options { configuration: Configuration::Isolated, durability: durability(durable) };
-        let git = Git::open_with(options, dir).unwrap();
-        let head = git.head().unwrap().commit.unwrap();
-        Ours { git, head }
+        let head = Git::open(dir, options).unwrap().head().unwrap().commit.unwrap();
+        Ours { dir: dir.to_owned(), options, head }
     }
 }
 
 impl Contestant for Ours {
     fn commit(&mut self, _: usize, changes: &[FileChange]) -> Duration {
         timed(|| {
-            self.head =
-                self.git.writer().unwrap().commit(self.head, changes, "Commit three nodes", AT).unwrap()
+            let git = Git::open(&self.dir, self.options).unwrap();
+            self.head = git.writer().unwrap().commit(self.head, changes, "Commit three nodes", AT).unwrap()
         })
     }
 }

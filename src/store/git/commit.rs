@@ -16,7 +16,7 @@ use super::error::{Result, io_error};
 use super::journal::Journal;
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
-use super::tree::{Leaf, TREES_KEPT};
+use super::tree::Leaf;
 use super::worktree::optional_metadata;
 use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
 
@@ -27,7 +27,6 @@ pub(super) const RACE_RETRIES: usize = 5;
 #[must_use = "the right to write ends with it"]
 pub struct Writer<'g> {
     git: &'g Git,
-    repository: gix::Repository,
     _lock: WriterLock,
 }
 
@@ -35,10 +34,8 @@ impl Git {
     /// Waits for the other writers, to be the one.
     pub fn writer(&self) -> Result<Writer<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
-        let mut repository = self.local();
-        repository.object_cache_size(TREES_KEPT);
-        self.recover_in(&repository)?;
-        Ok(Writer { git: self, repository, _lock: lock })
+        self.recover_in()?;
+        Ok(Writer { git: self, _lock: lock })
     }
 
     /// Puts right what a killed process left behind: its lock files, the index, work tree files. Says whether there
@@ -49,7 +46,7 @@ impl Git {
             return Ok(false);
         }
         match WriterLock::if_free(&self.git_dir)? {
-            Some(_lock) => self.recover_in(&self.local()),
+            Some(_lock) => self.recover_in(),
             None => Ok(false),
         }
     }
@@ -71,14 +68,14 @@ impl Writer<'_> {
         message: &str,
         at: i64,
     ) -> Result<CommitId> {
-        let (git, repository) = (self.git, &self.repository);
+        let git = self.git;
         check_changes(changes)?;
-        let head = git.head_in(repository)?;
+        let head = git.head()?;
         if head.commit != Some(expected) {
             return Err(GitError::HeadMoved { path: git.shown(), expected, actual: head.commit });
         }
         git.refuse_in_progress()?;
-        let draft = git.draft(repository, Some(expected.0), changes, message, at)?;
+        let draft = git.draft(Some(expected.0), changes, message, at)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
         let lock = git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose();
@@ -90,7 +87,7 @@ impl Writer<'_> {
                 return Err(error);
             }
         };
-        match git.publish(repository, &draft, lock, Some(&mut journal)) {
+        match git.publish(&draft, lock, Some(&mut journal)) {
             Ok(is_complete) => {
                 let touched: Vec<PathBuf> = git.work_dir.iter().flat_map(|dir| draft.files(dir)).collect();
                 let synced = git.sync_names(&references, &touched);
@@ -102,7 +99,7 @@ impl Writer<'_> {
             }
             Err(error) => {
                 // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
-                if git.bring_to_head(repository, draft.paths(), &mut journal).is_ok() {
+                if git.bring_to_head(draft.paths(), &mut journal).is_ok() {
                     journal.finish();
                 }
                 return Err(error);
@@ -113,15 +110,15 @@ impl Writer<'_> {
 
     /// Creates the annotated tag `name` on the commit `target`.
     pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
-        let (git, repository) = (self.git, &self.repository);
+        let git = self.git;
         let invalid = || GitError::InvalidTagName { name: name.to_owned() };
         let full_name = FullName::try_from(format!("refs/tags/{name}")).map_err(|_| invalid())?;
         if name.starts_with('-') {
             return Err(invalid());
         }
-        git.object(repository, target.0, Kind::Commit)?;
+        git.object(target.0, Kind::Commit)?;
         let exists = || GitError::TagExists { path: git.shown(), name: name.to_owned() };
-        if repository.try_find_reference(&full_name).map_err(git.library("look up a tag"))?.is_some() {
+        if git.repository.try_find_reference(&full_name).map_err(git.library("look up a tag"))?.is_some() {
             return Err(exists());
         }
         let time = raw_time(at);
@@ -139,7 +136,7 @@ impl Writer<'_> {
         git.sync_objects(&[id])?;
         let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let outcome = git.edit_reference(repository, edit, tagger, &references[0], &[]);
+        let outcome = git.edit_reference(edit, tagger, &references[0], &[]);
         let failure = match outcome {
             Ok(edited) => edited.err().map(|source| git.reference_error("create a tag", &references, source)),
             Err(error) => Some(error),
@@ -231,14 +228,13 @@ impl Git {
     /// before it takes effect. An outer error is one of the disk: nothing has changed then.
     fn edit_reference(
         &self,
-        repository: &gix::Repository,
         edit: RefEdit,
         committer: gix::actor::SignatureRef<'_>,
         name: &str,
         files: &[PathBuf],
     ) -> Result<std::result::Result<(), gix::Error>> {
         let wait = gix::lock::acquire::Fail::AfterDurationWithBackoff(FOREIGN_LOCK_WAIT);
-        let prepared = match repository.refs.transaction().prepare(Some(edit), wait, wait) {
+        let prepared = match self.repository.refs.transaction().prepare(Some(edit), wait, wait) {
             Ok(prepared) => prepared,
             Err(source) => return Ok(Err(source)),
         };
@@ -257,18 +253,17 @@ impl Git {
     /// Step 4: writes blobs, trees and the commit, to which nothing leads yet, and plans the steps of its paths.
     pub(super) fn draft(
         &self,
-        repository: &gix::Repository,
         parent: Option<ObjectId>,
         changes: &[FileChange],
         message: &str,
         at: i64,
     ) -> Result<Draft> {
         let parent_tree = match parent {
-            Some(parent) => self.tree_of(repository, parent)?,
+            Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         // What can't be committed is refused before the first object is written.
-        let leaves = changes.iter().map(|change| self.leaf(repository, parent_tree, &change.path));
+        let leaves = changes.iter().map(|change| self.leaf(parent_tree, &change.path));
         let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
         let mut objects = Vec::new();
         let mut write = |object: &dyn WriteTo| {
@@ -298,7 +293,7 @@ impl Git {
         let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,
-            changed => self.edit_tree(repository, parent_tree, changed, &mut write)?,
+            changed => self.edit_tree(parent_tree, changed, &mut write)?,
         };
         let message = clean_message(message);
         let time = raw_time(at);
@@ -335,7 +330,6 @@ impl Git {
     /// but the index was not put into place.
     pub(super) fn publish(
         &self,
-        repository: &gix::Repository,
         draft: &Draft,
         lock: Option<IndexLock>,
         mut journal: Option<&mut Journal>,
@@ -348,7 +342,7 @@ impl Git {
         // Files that must be on the disk before the head moves.
         let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {
-            self.prepare_index(repository, work_dir, draft.parent_tree, &draft.steps, lock)?;
+            self.prepare_index(work_dir, draft.parent_tree, &draft.steps, lock)?;
             if self.disk.index() {
                 files.push(lock.path.clone());
             }
@@ -360,17 +354,12 @@ impl Git {
             // The journal's time is what tells our empty lock files from those of others.
             journal.add("publish")?;
         }
-        self.move_head(repository, draft, files)?;
+        self.move_head(draft, files)?;
         Ok(lock.is_none_or(|lock| lock.put_into_place().is_ok()))
     }
 
     /// Step 9, once `files` are on the disk.
-    pub(super) fn move_head(
-        &self,
-        repository: &gix::Repository,
-        draft: &Draft,
-        files: Vec<PathBuf>,
-    ) -> Result<()> {
+    pub(super) fn move_head(&self, draft: &Draft, files: Vec<PathBuf>) -> Result<()> {
         let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {
             action: "name the head",
             path: self.shown(),
@@ -387,11 +376,11 @@ impl Git {
         let signature = self.committer.signature(&draft.time);
         let mut attempts = 0;
         loop {
-            let branch = if self.disk.references() { self.head_in(repository)?.branch } else { None };
+            let branch = if self.disk.references() { self.head()?.branch } else { None };
             let name = branch.as_deref().unwrap_or("HEAD");
-            let moved = self.edit_reference(repository, edit.clone(), signature, name, &files)?;
+            let moved = self.edit_reference(edit.clone(), signature, name, &files)?;
             let Err(source) = moved else { return Ok(()) };
-            let head = self.head_in(repository)?;
+            let head = self.head()?;
             let now = head.commit.map(|commit| commit.0);
             if now == Some(draft.commit) {
                 return Ok(());

@@ -25,20 +25,19 @@ impl Git {
     /// Steps 7 and 8: brings the work tree to the steps' end, and writes the new index into the lock file.
     pub(super) fn prepare_index(
         &self,
-        repository: &gix::Repository,
         work_dir: &Path,
         base_tree: ObjectId,
         steps: &[Step],
         lock: &mut IndexLock,
     ) -> Result<()> {
-        let mut index = self.load_index(repository, base_tree)?;
+        let mut index = self.load_index(base_tree)?;
         let staging = self.git_dir.join(STAGING_FILE);
         let mut placed = Vec::with_capacity(steps.len());
         for step in steps {
-            placed.push(self.place(repository, work_dir, &staging, step)?);
+            placed.push(self.place(work_dir, &staging, step)?);
         }
         update(&mut index, steps, &placed);
-        let skip_hash = repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
+        let skip_hash = self.repository.config_snapshot().boolean("index.skipHash").unwrap_or(false);
         let options = gix::index::write::Options { skip_hash, ..Default::default() };
         let mut bytes = Vec::new();
         index.write_to(&mut bytes, options).map_err(self.library("write git's index"))?;
@@ -47,11 +46,11 @@ impl Git {
 
     /// git's index, or one that is in step with `base_tree` where there is none. Its hash is not checked: git doesn't
     /// either.
-    pub(super) fn load_index(&self, repository: &gix::Repository, base_tree: ObjectId) -> Result<File> {
+    pub(super) fn load_index(&self, base_tree: ObjectId) -> Result<File> {
         let path = self.git_dir.join("index");
         refuse_link(&path)?;
         if optional_metadata(&path)?.is_none() {
-            let index = self.index_of_tree(repository, base_tree)?;
+            let index = self.index_of_tree(base_tree)?;
             return Ok(File::from_state(index, path));
         }
         let failed = |source| GitError::Index { path: shown(&path), source: Box::new(source) };
@@ -82,10 +81,10 @@ impl Git {
     }
 
     /// An index in step with `tree`. Not by gix, which trusts a tree's shape.
-    fn index_of_tree(&self, repository: &gix::Repository, tree: ObjectId) -> Result<State> {
+    fn index_of_tree(&self, tree: ObjectId) -> Result<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
-        for file in TreeWalk::files(self, repository, tree)? {
+        for file in TreeWalk::files(self, tree)? {
             let mode = match file.kind {
                 FileKind::File => Mode::FILE,
                 FileKind::Executable => Mode::FILE_EXECUTABLE,

@@ -184,13 +184,13 @@ impl Leftover {
 /// Recovery.
 impl Git {
     /// Recovers what the writer of a journal left. The caller holds the lock, so that writer is dead.
-    pub(super) fn recover_in(&self, repository: &gix::Repository) -> Result<bool> {
+    pub(super) fn recover_in(&self) -> Result<bool> {
         let Some((mut journal, leftover)) = Journal::read(&self.git_dir)? else { return Ok(false) };
         for name in leftover.references.iter().map(String::as_str).chain(["packed-refs", "index"]) {
             leftover.remove_stale(&self.git_dir.join(format!("{name}.lock")))?;
         }
         remove_if_there(&self.git_dir.join(STAGING_FILE))?;
-        self.bring_to_head(repository, leftover.paths, &mut journal)?;
+        self.bring_to_head(leftover.paths, &mut journal)?;
         journal.finish();
         Ok(true)
     }
@@ -199,27 +199,22 @@ impl Git {
     ///
     /// With the head still at the old commit, files that hold the new bytes go back to the old ones; with the head at
     /// the new commit, files and entries that are still the old ones follow it.
-    pub(super) fn bring_to_head(
-        &self,
-        repository: &gix::Repository,
-        paths: Vec<TouchedPath>,
-        journal: &mut Journal,
-    ) -> Result<()> {
+    pub(super) fn bring_to_head(&self, paths: Vec<TouchedPath>, journal: &mut Journal) -> Result<()> {
         let Some(work_dir) = self.work_dir.as_ref().filter(|_| !paths.is_empty()) else { return Ok(()) };
-        let tree = match self.head_in(repository)?.commit {
-            Some(commit) => self.tree_of(repository, commit.0)?,
+        let tree = match self.head()?.commit {
+            Some(commit) => self.tree_of(commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         let mut steps = Vec::with_capacity(paths.len());
         for (path, old, new) in paths {
-            let to = match self.leaf(repository, tree, &path) {
+            let to = match self.leaf(tree, &path) {
                 Ok(to) => to,
                 // Someone has since made a folder of the file. It is theirs.
                 Err(GitError::PathConflict { .. }) => continue,
                 Err(error) => return Err(error),
             };
             let content = match to {
-                Some(leaf) if is_file(leaf.kind) => Some(self.object(repository, leaf.id, Kind::Blob)?),
+                Some(leaf) if is_file(leaf.kind) => Some(self.object(leaf.id, Kind::Blob)?),
                 _ => None,
             };
             // Files are written before the head moves: with the head at the new commit, one that is absent was
@@ -228,7 +223,7 @@ impl Git {
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;
-        self.prepare_index(repository, work_dir, tree, &steps, &mut lock)?;
+        self.prepare_index(work_dir, tree, &steps, &mut lock)?;
         lock.put_into_place()
     }
 }

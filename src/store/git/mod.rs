@@ -4,7 +4,7 @@
 //!
 //! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
 //! `index`, `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `durability`, `paths` (which are
-//! written), `identity`, `settings` (whether they are still the same), `platform` (what is not the same everywhere), `error`.
+//! written), `identity`, `platform` (what is not the same everywhere), `error`.
 //!
 //! # Guarantees
 //!
@@ -66,7 +66,6 @@ mod open;
 mod paths;
 mod platform;
 mod read;
-mod settings;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -84,12 +83,11 @@ pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
 use identity::Identity;
-pub use read::{Reader, head_at_a_glance};
-use settings::Settings;
+pub use read::head_at_a_glance;
 
-/// A git repository, shared by any number of threads.
+/// A git repository, opened for one piece of work: so its settings, such as the name of its user, are those of now.
 pub struct Git {
-    repository: gix::ThreadSafeRepository,
+    repository: gix::Repository,
     git_dir: PathBuf,
     /// Absent in a bare repository.
     work_dir: Option<PathBuf>,
@@ -98,20 +96,20 @@ pub struct Git {
     disk: Disk,
     /// Where new objects are written.
     objects: gix::odb::loose::Store,
-    settings: Settings,
 }
 
 /// Where a repository's settings and the name of its user come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Configuration {
     /// As git itself does: the machine's, the user's and the repository's files, and the environment.
+    #[default]
     User,
     /// The repository's own file alone, so that the outcome depends on nothing else.
     Isolated,
 }
 
 /// How a repository is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Where settings come from.
     pub configuration: Configuration,
@@ -119,16 +117,10 @@ pub struct Options {
     pub durability: Durability,
 }
 
-impl From<Configuration> for Options {
-    fn from(configuration: Configuration) -> Self {
-        Options { configuration, durability: Durability::Configured }
-    }
-}
-
-impl From<Durability> for Options {
-    fn from(durability: Durability) -> Self {
-        Options { configuration: Configuration::User, durability }
-    }
+impl Options {
+    /// Without anybody's settings.
+    pub const ISOLATED: Options =
+        Options { configuration: Configuration::Isolated, durability: Durability::Configured };
 }
 
 /// One file of a commit.
@@ -149,32 +141,21 @@ pub struct Head {
     pub commit: Option<CommitId>,
 }
 
-/// A commit without its files.
+/// A commit without its files. Bytes that are not UTF-8 are replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitInfo {
     /// The commit itself.
     pub id: CommitId,
     /// All parents; [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
-    /// Who made the change.
-    pub author: Signature,
-    /// Who made the commit.
-    pub committer: Signature,
-    /// The whole message. Bytes that are not UTF-8 are replaced.
-    pub message: String,
-}
-
-/// A name and a time in a commit. Bytes that are not UTF-8 are replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// The person's name.
-    pub name: String,
-    /// The person's address.
-    pub email: String,
-    /// Seconds since 1970, or 0 where the commit has no readable time.
+    /// The name of who made the change.
+    pub author_name: String,
+    /// The address of who made the change.
+    pub author_email: String,
+    /// When it was committed, in seconds since 1970; 0 where that can't be read.
     pub seconds: i64,
-    /// The person's distance from UTC in seconds.
-    pub offset: i32,
+    /// The whole message.
+    pub message: String,
 }
 
 /// One file of a commit's tree.
@@ -243,14 +224,6 @@ impl Git {
     /// The root of the work tree; absent in a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.work_dir.as_deref()
-    }
-
-    /// A handle for this thread.
-    fn local(&self) -> gix::Repository {
-        let mut repository = self.repository.to_thread_local();
-        // A namespace from the environment or the configuration would hide the branch that git shows.
-        repository.clear_namespace();
-        repository
     }
 
     fn shown(&self) -> Shown {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::odb::loose;
+use gix::odb::pack::cache::lru::MemoryCappedHashmap;
 use gix::zlib::Compression;
 
 use super::durability::Disk;
@@ -13,12 +14,15 @@ use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
-use super::settings::Settings;
 use super::worktree::{optional_metadata, refuse_link};
 use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
 /// The largest object that is decompressed at all, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;
+/// How many bytes of objects are kept while a repository is open: folders are looked up and edited again and again.
+const OBJECTS_KEPT: usize = 4 << 20;
+/// The same of what was read from packs, where most objects are differences from others.
+const PACKED_KEPT: usize = 16 << 20;
 
 /// Creating and opening.
 impl Git {
@@ -27,14 +31,13 @@ impl Git {
     /// It is built aside, in `.tmp-<suffix>` next to it, and renamed into place, so that it is there whole or not at
     /// all. `at` is the commit's time in seconds since 1970.
     pub fn init(
-        options: impl Into<Options>,
+        options: Options,
         dir: &Path,
         suffix: &str,
         files: &[FileChange],
         message: &str,
         at: i64,
     ) -> Result<(Git, CommitId)> {
-        let options = options.into();
         check_changes(files)?;
         if fs::symlink_metadata(dir).is_ok() {
             return Err(GitError::AlreadyExists { path: shown(dir) });
@@ -53,7 +56,7 @@ impl Git {
             })?;
             Ok(commit)
         });
-        let opened = built.and_then(|commit| Ok((Git::open_with(options, dir)?, CommitId(commit))));
+        let opened = built.and_then(|commit| Ok((Git::open(dir, options)?, CommitId(commit))));
         match opened {
             Ok((git, commit)) => {
                 if git.disk.everything() {
@@ -72,33 +75,30 @@ impl Git {
     /// Opens the repository `dir`, which has a work tree or is bare. Parents of `dir` are not searched.
     ///
     /// Whoever owns it, it can be read; what would lead out of it is refused.
-    pub fn open(dir: &Path) -> Result<Git> {
-        Git::open_with(Durability::Configured, dir)
-    }
-
-    /// Like [`Git::open`], as `options` say.
-    pub fn open_with(options: impl Into<Options>, dir: &Path) -> Result<Git> {
-        let options = options.into();
+    pub fn open(dir: &Path, options: Options) -> Result<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
-        let repository = open_options(options.configuration)
+        let mut repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
-            .map_err(|source| open_error(dir, &git_dir, source))?;
-        let local = repository.to_thread_local();
-        check_where_it_leads(&local, dir, &git_dir, has_work_tree)?;
-        let work_dir = (has_work_tree && local.workdir().is_some()).then(|| dir.to_owned());
-        let author = identity(&local, "author");
-        let committer = identity(&local, "committer");
-        let disk = Disk::new(options.durability, &local.config_snapshot());
-        let compression = compression(&local.config_snapshot());
+            .map_err(|source| open_error(dir, &git_dir, source))?
+            .to_thread_local();
+        check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
+        // A namespace from the environment or the configuration would hide the branch that git shows.
+        repository.clear_namespace();
+        repository.object_cache_size(OBJECTS_KEPT);
+        repository.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(PACKED_KEPT)));
+        let work_dir = (has_work_tree && repository.workdir().is_some()).then(|| dir.to_owned());
+        let author = identity(&repository, "author");
+        let committer = identity(&repository, "committer");
+        let disk = Disk::new(options.durability, &repository.config_snapshot());
+        let compression = compression(&repository.config_snapshot());
         let objects = loose::Store::at_opts(
             git_dir.join("objects"),
             gix::hash::Kind::Sha1,
             loose::Options { compression, ..Default::default() },
         );
-        let settings = Settings::of(&local, &git_dir, options.configuration);
-        Ok(Git { repository, git_dir, work_dir, author, committer, disk, objects, settings })
+        Ok(Git { repository, git_dir, work_dir, author, committer, disk, objects })
     }
 }
 
@@ -125,14 +125,13 @@ pub(super) fn build_aside(
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
     // The folder is synced as a whole at its end.
-    let git = Git::open_with(Options { durability: Durability::Configured, ..options }, aside)?;
-    let repository = git.local();
-    let draft = git.draft(&repository, None, files, message, at)?;
+    let git = Git::open(aside, Options { durability: Durability::Configured, ..options })?;
+    let draft = git.draft(None, files, message, at)?;
     // No journal: a kill leaves a hidden folder that is not a repository yet.
     let lock = IndexLock::take(&git.git_dir)?;
-    match git.publish(&repository, &draft, Some(lock), None)? {
+    match git.publish(&draft, Some(lock), None)? {
         true => {
-            let disk = Disk::new(options.durability, &repository.config_snapshot());
+            let disk = Disk::new(options.durability, &git.repository.config_snapshot());
             if disk.everything() {
                 disk.sync_tree(aside)?;
             }

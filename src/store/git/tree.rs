@@ -24,23 +24,19 @@ pub(super) struct Leaf {
     pub(super) id: ObjectId,
 }
 
-/// How many bytes of trees a writer keeps, which it looks up its paths in and then edits.
-pub(super) const TREES_KEPT: usize = 4 << 20;
-
 impl Git {
     /// The tree `base` with these steps. Each of its folders that a step is in has been read by [`Git::leaf`]: gix's
     /// editor panics where one is out of order.
     pub(super) fn edit_tree(
         &self,
-        repository: &gix::Repository,
         base: ObjectId,
         steps: &[&Step],
         write: &mut dyn FnMut(&dyn WriteTo) -> Result<ObjectId>,
     ) -> Result<ObjectId> {
         let failed = self.library("edit a tree");
-        let root = self.object(repository, base, Kind::Tree)?;
+        let root = self.object(base, Kind::Tree)?;
         let root = TreeRef::from_bytes(&root, gix::hash::Kind::Sha1).map_err(&failed)?.into();
-        let mut editor = Editor::new(root, &repository.objects, gix::hash::Kind::Sha1);
+        let mut editor = Editor::new(root, &self.repository.objects, gix::hash::Kind::Sha1);
         for step in steps {
             let parts = step.path.split('/').map(BStr::new);
             match step.to {
@@ -52,12 +48,7 @@ impl Git {
     }
 
     /// What the tree `root` has at `path`. Every folder on the way is in order.
-    pub(super) fn leaf(
-        &self,
-        repository: &gix::Repository,
-        root: ObjectId,
-        path: &str,
-    ) -> Result<Option<Leaf>> {
+    pub(super) fn leaf(&self, root: ObjectId, path: &str) -> Result<Option<Leaf>> {
         let conflict = |blocker: &str, is| GitError::PathConflict {
             path: path.to_owned(),
             blocker: blocker.to_owned(),
@@ -68,7 +59,7 @@ impl Git {
         for part in path.split('/') {
             end += part.len();
             let is_last = end == path.len();
-            let tree = self.object(repository, folder, Kind::Tree)?;
+            let tree = self.object(folder, Kind::Tree)?;
             check_order(&tree).map_err(|reason| GitError::Damaged {
                 path: self.shown(),
                 id: folder.to_string(),
@@ -91,7 +82,6 @@ impl Git {
 /// The collection of a commit's files, under the caps.
 pub(super) struct TreeWalk<'a> {
     git: &'a Git,
-    repository: &'a gix::Repository,
     what: String,
     entries: usize,
     bytes: usize,
@@ -99,13 +89,9 @@ pub(super) struct TreeWalk<'a> {
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn files(
-        git: &'a Git,
-        repository: &'a gix::Repository,
-        tree: ObjectId,
-    ) -> Result<Vec<TreeFile>> {
+    pub(super) fn files(git: &'a Git, tree: ObjectId) -> Result<Vec<TreeFile>> {
         let what = format!("the tree {tree}");
-        let mut walk = TreeWalk { git, repository, what, entries: 0, bytes: 0, files: Vec::new() };
+        let mut walk = TreeWalk { git, what, entries: 0, bytes: 0, files: Vec::new() };
         walk.folder(tree, "", 0, true)?;
         Ok(walk.files)
     }
@@ -114,7 +100,7 @@ impl<'a> TreeWalk<'a> {
         if depth > MAX_DEPTH {
             return Err(self.too_much(format!("{MAX_DEPTH} levels of folders")));
         }
-        let data = self.git.object(self.repository, tree, Kind::Tree)?;
+        let data = self.git.object(tree, Kind::Tree)?;
         self.bytes += data.len();
         for entry in entries(&data) {
             let entry = entry.map_err(|source| GitError::Damaged {

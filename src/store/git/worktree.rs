@@ -27,21 +27,13 @@ pub(super) enum Placed {
 
 impl Git {
     /// Brings one path of the work tree to the step's end, if it is in one of the states the step starts from.
-    pub(super) fn place(
-        &self,
-        repository: &gix::Repository,
-        work_dir: &Path,
-        staging: &Path,
-        step: &Step,
-    ) -> Result<Placed> {
+    pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &Step) -> Result<Placed> {
         let target = work_dir.join(&step.path);
         let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
         let metadata = if missing_folders.is_empty() { optional_metadata(&target)? } else { None };
         let is_there = match &metadata {
             None => None,
-            Some(metadata) if metadata.is_file() => {
-                Some(self.file_state(repository, &target, metadata, step)?)
-            }
+            Some(metadata) if metadata.is_file() => Some(self.file_state(&target, metadata, step)?),
             Some(_) => return Ok(Placed::Kept),
         };
         // `is_there` is None for no file, and otherwise the known state it is in, if any.
@@ -87,7 +79,6 @@ impl Git {
     /// The id of the file's bytes if they can be those of a state of `step`. A file of another length is not read.
     pub(super) fn file_state(
         &self,
-        repository: &gix::Repository,
         target: &Path,
         metadata: &fs::Metadata,
         step: &Step,
@@ -96,7 +87,7 @@ impl Git {
             step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
         for leaf in step.from.iter().flatten().filter(|leaf| is_file(leaf.kind)) {
             // An object that is not there is the new one of a commit that was killed before it was written.
-            let size = self.blob_size(repository, leaf.id);
+            let size = self.blob_size(leaf.id);
             possible =
                 possible || size.map_or(metadata.len() <= ALLOCATION_LIMIT, |size| size == metadata.len());
         }
