@@ -25,14 +25,14 @@
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
 //! - `format`: `domain`, `ruleset`, `text`, `yaml`.
-//! - `graph`: `domain`, `ruleset`, `text`.
+//! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`.
 //! - `report`: `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`, `markdown`,
-//!   `ruleset`, `store`, `text`.
+//!   `ruleset`, `store`, `text`, `view` (what is stored of a node).
 //! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
-//!   `text`, `world`.
+//!   `text`, `view`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -65,8 +65,8 @@
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `text`, `yaml`: pure. No file, no
-//!   clock, no git, no protocol.
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `text`, `view`,
+//!   `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`
 //!   and `store::git`.
@@ -92,5 +92,6 @@ pub mod service;
 pub mod setup;
 pub mod store;
 pub mod text;
+pub mod view;
 pub mod world;
 pub mod yaml;

@@ -8,12 +8,9 @@
 //! 2. `src/format/node_file.rs`: its key in the node's file, and its place among the others.
 //! 3. `src/mcp/tools/commit.rs` and `src/decide/commit.rs`: who gives it, and what is asked of it.
 //! 4. `src/mcp/tools/reclassify.rs` and `src/decide/reclassify.rs`: whether it can change later.
-//! 5. `src/mcp/tools/read.rs`, `src/mcp/resources.rs` and `src/report/json.rs`: what agents and programs read.
-//! 6. `src/report/texts.rs`: its text as HTML.
-//! 7. `src/report/model/node.rs`, `site-template/node.html`, `site-template/print.html` and `site-template/README.md`: the
-//!    pages.
-//! 8. `src/report/history.rs` and `src/report/compare.rs`: how a change of it is shown.
-//! 9. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
+//! 5. `src/view.rs`: its name in JSON and its heading. `investigation.json`, `tot_read`, resources, pages, search, history
+//!    and comparison have it from there.
+//! 6. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
 
 use super::{Code, NodeId, StateName, Timestamp};
 

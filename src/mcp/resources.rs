@@ -9,11 +9,12 @@ use super::address::Address;
 use super::prompts::quoted;
 use crate::decide::results::results;
 use crate::decide::standing::outlook;
-use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
+use crate::view::{self, Body, NodeView};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -338,51 +339,60 @@ fn node_line(investigation: &Investigation, node: &Node) -> String {
 
 /// A node on one page.
 fn node(investigation: &Investigation, node: &Node) -> String {
-    let mut text = format!("# {} {}\n\n", node.id, one_line(&node.title));
-    let below = match &node.parent {
+    let view = NodeView::new(investigation, None, node);
+    let mut text = format!("# {} {}\n\n", view.id, one_line(&view.title));
+    let below = match view.parent {
         Some(parent) => format!("below {}", link(investigation, parent)),
         None => "a root".to_owned(),
     };
     let session = Address::Overview(investigation.meta().id.to_string());
-    match &node.classification {
-        None => {
-            let _ = write!(text, "Proposed {}, not committed", node.proposed_at);
+    match (view.state, &view.committed_at) {
+        (Some(state), Some(at)) => {
+            let asked = view.requested_state.map(|state| format!(" (asked for as {state})"));
+            let by = view.agent_id.as_deref().map_or("an unnamed agent".to_owned(), one_line);
+            let _ = write!(text, "{state}{}, committed {at} by {by}", asked.unwrap_or_default());
         }
-        Some(it) => {
-            let asked = it
-                .requested_state
-                .as_ref()
-                .map(|state| format!(" (asked for as {state})"))
-                .unwrap_or_default();
-            let by = it.agent_id.as_deref().map_or("an unnamed agent".to_owned(), one_line);
-            let _ = write!(text, "{}{asked}, committed {} by {by}", it.current_state(), it.committed_at);
+        _ => {
+            let _ = write!(text, "Proposed {}, not committed", view.proposed_at);
         }
     }
     let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&one_line(&investigation.meta().title)));
-    section(&mut text, "Planned", &node.planned_action);
-    if let Some(it) = &node.classification {
-        section(&mut text, "Findings", &it.findings);
-        section(&mut text, "Evidence", it.evidence.as_deref().unwrap_or_default());
-        section(&mut text, "How it was verified", it.verification_method.as_deref().unwrap_or_default());
-        let alternatives = it.alternatives_considered.iter().map(|text| one_line(text));
-        listing(&mut text, "What else was considered", alternatives, it.alternatives_considered.len());
-        let warnings =
-            it.all_warnings().map(|warning| format!("{}: {}", warning.code, one_line(&warning.message)));
-        listing(&mut text, "Warnings", warnings, it.all_warnings().count());
-        let changes = it.reclassified.iter().map(|change| {
-            let by = match &change.by {
-                Author::Agent(agent) => format!(" by {}", one_line(agent)),
-                Author::Child(child) => format!(" by its child {}", link(investigation, child)),
-                Author::Unknown => String::new(),
-            };
-            let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
-            let proof = change.evidence.as_deref().map(|proof| format!(" Evidence: {}", one_line(proof)));
-            format!("{} {} → {}{by}{why}{}", change.at, change.from, change.to, proof.unwrap_or_default())
-        });
-        listing(&mut text, "Changes of state", changes, it.reclassified.len());
+    section(&mut text, view::PLANNED, &view.planned_action);
+    section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
+    for backing in view.texts.iter() {
+        match &backing.body {
+            Body::One(body) => section(&mut text, backing.heading, body.as_deref().unwrap_or_default()),
+            Body::List(entries) => {
+                let lines = entries.iter().map(|entry| one_line(entry));
+                listing(&mut text, backing.heading, lines, entries.len());
+            }
+        }
     }
+    let changes = view.reclassified.iter();
+    let later = changes.clone().flat_map(|change| &change.warnings);
+    let warnings: Vec<String> =
+        view.warnings.iter().chain(later).map(|warning| one_line(&warning.line())).collect();
+    let number = warnings.len();
+    listing(&mut text, "Warnings", warnings.into_iter(), number);
+    let changes = changes.map(|change| {
+        let by = match change.by {
+            Some(child) => format!(" by its child {}", link(investigation, child)),
+            None => {
+                change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default()
+            }
+        };
+        let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
+        let mut line = format!("{} {} → {}{by}{why}", change.at, change.from, change.to);
+        for backing in change.texts.iter() {
+            for entry in backing.entries() {
+                let _ = write!(line, " {}: {}", backing.heading, one_line(entry));
+            }
+        }
+        line
+    });
+    listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child));
-    listing(&mut text, "Children", children, investigation.children(&node.id).count());
+    listing(&mut text, "Children", children, view.children.len());
     text
 }
 

@@ -5,8 +5,6 @@
 //!    list that is true of it.
 //! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 
 use super::ReportInput;
@@ -18,6 +16,7 @@ use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::ruleset::EffectiveRules;
 use crate::store::{Relation, Snapshot};
+use crate::view::{self, NodeView};
 
 /// Characters of a value that stands in one line; a longer one is shown as the difference of two texts.
 const SHORT_VALUE: usize = 80;
@@ -192,7 +191,8 @@ impl CompareView {
     fn add(&mut self, card: &Shared<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
         let mut fields = Vec::new();
         if let Some(before) = before {
-            fields.extend(differing(texts::of_proposal(before), texts::of_proposal(after)));
+            let proposal = |node| NodeView::stored(node).proposal();
+            fields.extend(differing(proposal(before), proposal(after)));
         }
         match (before.map(|node| &node.classification), &after.classification) {
             (None, None) => self.proposed.push(card.clone()),
@@ -206,7 +206,12 @@ impl CompareView {
                 fields.extend(before.and_then(|before| text("Proposed", &at(before), &at(after))));
             }
             (Some(Some(old)), Some(new)) => {
-                fields.extend(results(old, new));
+                let result = |node| NodeView::stored(node).result();
+                let mut differing = differing(before.map(result).unwrap_or_default(), result(after));
+                // Changes of state that only were added stand in a list of their own.
+                let only_added = new.reclassified.starts_with(&old.reclassified);
+                differing.retain(|field| !only_added || field.name != view::CHANGES_OF_STATE);
+                fields.extend(differing);
                 self.reclassified.extend(reclassified(card, old, new, cards.changes_of(after), cards));
             }
         }
@@ -321,20 +326,9 @@ fn reclassified(
     })
 }
 
-/// The differences between two results of one node, except for added changes of state.
-fn results(old: &Classification, new: &Classification) -> Vec<Field> {
-    let only_added = new.reclassified.starts_with(&old.reclassified);
-    let mut fields = differing(texts::of_result(old), texts::of_result(new));
-    fields.retain(|field| !only_added || field.name != texts::CHANGES_OF_STATE);
-    fields
-}
-
 /// The fields that differ. Both lists name the same fields.
-fn differing<const N: usize>(
-    old: [(&'static str, Cow<'_, str>); N],
-    new: [(&'static str, Cow<'_, str>); N],
-) -> Vec<Field> {
-    old.iter().zip(&new).filter_map(|((name, old), (_, new))| text(name, old, new)).collect()
+fn differing(old: Vec<view::Field<'_>>, new: Vec<view::Field<'_>>) -> Vec<Field> {
+    old.iter().zip(&new).filter_map(|(old, new)| text(old.name, &old.value, &new.value)).collect()
 }
 
 fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static str>, Vec<Field>) {

@@ -3,7 +3,6 @@
 //! A node is, before a commit, as the commit before that one left it. So the entries are read from the oldest on, and
 //! each file is read once.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::Shared;
-use super::texts;
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
 use crate::store::HistoryEntry;
 use crate::text::counted;
+use crate::view::{Field, NodeView};
 
 /// Digits of a commit's id on a page.
 pub(super) const SHORT: usize = 10;
@@ -262,24 +261,23 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
 }
 
 /// The fields of a node, by name.
-fn fields(node: &Node) -> Vec<(&'static str, Cow<'_, str>)> {
-    let result = node.classification.as_ref().map(texts::of_result);
-    texts::of_proposal(node).into_iter().chain(result.into_iter().flatten()).collect()
+fn fields(node: &Node) -> Vec<Field<'_>> {
+    let view = NodeView::stored(node);
+    view.clone().proposal().into_iter().chain(view.result()).collect()
 }
 
 /// What of a node's texts was changed, and what was written for the first time.
 fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier = before.map(fields).unwrap_or_default();
-    for (field, now) in fields(after) {
-        let then = earlier.iter().find(|(name, _)| *name == field).map_or("", |(_, text)| text.as_ref());
+    for Field { name: field, value: now, is_text } in fields(after) {
+        let then = earlier.iter().find(|earlier| earlier.name == field).map_or("", |earlier| &*earlier.value);
         if then == now {
             continue;
         }
         if !then.trim().is_empty() {
             changes.push(TextChange { field, difference: difference(then, &now) });
-        } else if matches!(field, "Findings" | "Evidence" | "How it was verified" | "Alternatives considered")
-        {
+        } else if is_text {
             wrote.push(format!("{}, {}", field.to_lowercase(), counted(now.lines().count(), "line")));
         }
     }

@@ -7,8 +7,9 @@ use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
-use crate::domain::{Author, Investigation, Node, NodeId};
+use crate::domain::Node;
 use crate::ruleset::{EffectiveRules, Role};
+use crate::view::NodeView;
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -27,7 +28,7 @@ pub(super) fn file(
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+struct Document<'a> {
     version: u32,
     meta: Meta,
     conclusion: Option<Conclusion>,
@@ -37,7 +38,7 @@ struct Document {
     dead_ends: Vec<String>,
     blockers: Vec<Blocker>,
     quality: Option<Quality>,
-    nodes: Vec<NodeData>,
+    nodes: Vec<NodeView<'a>>,
     references: Vec<ReferenceData>,
     commits: Vec<Commit>,
 }
@@ -86,53 +87,6 @@ struct Blocker {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct NodeData {
-    id: String,
-    parent: Option<String>,
-    children: Vec<String>,
-    round: u32,
-    title: String,
-    /// The state in force; `null` while it is pending.
-    state: Option<String>,
-    role: Option<Role>,
-    planned_action: String,
-    proposed_at: String,
-    committed_as: Option<String>,
-    requested_state: Option<String>,
-    agent_id: Option<String>,
-    committed_at: Option<String>,
-    findings: Option<String>,
-    evidence: Option<String>,
-    verification_method: Option<String>,
-    alternatives_considered: Vec<String>,
-    warnings: Vec<WarningData>,
-    reclassified: Vec<Change>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WarningData {
-    code: String,
-    message: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Change {
-    from: String,
-    to: String,
-    at: String,
-    agent_id: Option<String>,
-    by: Option<String>,
-    reason: Option<String>,
-    evidence: Option<String>,
-    verification_method: Option<String>,
-    alternatives_considered: Vec<String>,
-    warnings: Vec<WarningData>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct ReferenceData {
     target: String,
     kind: &'static str,
@@ -166,7 +120,7 @@ struct ChangeOf {
     node: Option<String>,
 }
 
-fn document(input: &ReportInput, references: &[Reference]) -> Document {
+fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let rules =
@@ -224,7 +178,7 @@ fn document(input: &ReportInput, references: &[Reference]) -> Document {
             })
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
-        nodes: investigation.nodes().map(|node| node_data(investigation, rules, node)).collect(),
+        nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         references: references.iter().map(reference).collect(),
         commits: input
             .history
@@ -247,59 +201,6 @@ fn document(input: &ReportInput, references: &[Reference]) -> Document {
             })
             .collect(),
     }
-}
-
-fn node_data(investigation: &Investigation, rules: Option<EffectiveRules<'_>>, node: &Node) -> NodeData {
-    let committed = node.classification.as_ref();
-    NodeData {
-        id: node.id.to_string(),
-        parent: node.parent.as_ref().map(NodeId::to_string),
-        children: investigation.children(&node.id).map(|child| child.id.to_string()).collect(),
-        round: node.round(),
-        title: node.title.clone(),
-        state: node.state().map(ToString::to_string),
-        role: rules.zip(node.state()).and_then(|(rules, state)| Some(rules.ruleset().state(state)?.role)),
-        planned_action: node.planned_action.clone(),
-        proposed_at: node.proposed_at.to_string(),
-        committed_as: committed.map(|c| c.state.to_string()),
-        requested_state: committed.and_then(|c| c.requested_state.as_ref()).map(ToString::to_string),
-        agent_id: committed.and_then(|c| c.agent_id.clone()),
-        committed_at: committed.map(|c| c.committed_at.to_string()),
-        findings: committed.map(|c| c.findings.clone()),
-        evidence: committed.and_then(|c| c.evidence.clone()),
-        verification_method: committed.and_then(|c| c.verification_method.clone()),
-        alternatives_considered: committed.map_or_else(Vec::new, |c| c.alternatives_considered.clone()),
-        warnings: committed.map_or_else(Vec::new, |c| warnings(&c.warnings)),
-        reclassified: committed.into_iter().flat_map(|c| &c.reclassified).map(change).collect(),
-    }
-}
-
-fn change(change: &crate::domain::Reclassification) -> Change {
-    let (agent_id, by) = match &change.by {
-        Author::Agent(agent) => (Some(agent.clone()), None),
-        Author::Child(child) => (None, Some(child.to_string())),
-        Author::Unknown => (None, None),
-    };
-    Change {
-        from: change.from.to_string(),
-        to: change.to.to_string(),
-        at: change.at.to_string(),
-        agent_id,
-        by,
-        reason: change.reason.clone(),
-        evidence: change.evidence.clone(),
-        verification_method: change.verification_method.clone(),
-        alternatives_considered: change.alternatives_considered.clone(),
-        warnings: warnings(&change.warnings),
-    }
-}
-
-fn warnings(warnings: &[crate::domain::Warning]) -> Vec<WarningData> {
-    let data = |warning: &crate::domain::Warning| WarningData {
-        code: warning.code.to_string(),
-        message: warning.message.clone(),
-    };
-    warnings.iter().map(data).collect()
 }
 
 fn reference(reference: &Reference) -> ReferenceData {

@@ -11,6 +11,7 @@ use super::model::{Report, StateView};
 use crate::domain::Node;
 use crate::markdown;
 use crate::text::is_hidden;
+use crate::view::{NodeView, Text};
 
 /// Characters of text in the file.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -66,12 +67,14 @@ pub(super) fn share(nodes: usize) -> usize {
 
 /// What a search finds a node by, beside its id and title: its findings, and what else was said of it.
 pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -> String {
-    let Some(classification) = &node.classification else {
+    if node.is_pending() {
         return markdown::plain_text(&node.planned_action, most);
-    };
+    }
     let mut text = findings.plain_text(most);
-    let reasons = classification.reclassified.iter().filter_map(|change| change.reason.as_deref());
-    for more in classification.evidence.as_deref().into_iter().chain(reasons) {
+    let view = NodeView::stored(node);
+    let backing = view.texts.iter().flat_map(Text::entries);
+    let reasons = view.reclassified.iter().filter_map(|change| change.reason.as_deref());
+    for more in backing.chain(reasons) {
         let room = most.saturating_sub(text.chars().count() + 3);
         if room > 0 && !more.trim().is_empty() {
             text.push_str(" · ");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::compare::{self, CompareView, Comparison};
 use super::feed;
 use super::history::HistoryPage;
-use super::model::{Card, Header, Judged, NodeView, OutlineRow, Overview, References, Report, StateCount};
+use super::model::{Card, Header, Judged, NodePage, OutlineRow, Overview, References, Report, StateCount};
 use super::pictures::{Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView};
 use super::structured::PageHead;
@@ -174,12 +174,12 @@ struct PrintContent<'a> {
 struct PrintNode<'a> {
     card: &'a Shared<Card>,
     /// All of it; absent where its title stands alone.
-    node: Option<&'a NodeView>,
+    node: Option<&'a NodePage>,
 }
 
 #[derive(Serialize)]
 struct NodeContent<'a> {
-    node: &'a NodeView,
+    node: &'a NodePage,
     /// Where its card is on the graph.
     on_graph: &'a str,
 }

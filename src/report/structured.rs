@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::address::BaseUrl;
 use super::feed;
-use super::model::{Card, Header, NodeView, Report};
+use super::model::{Card, Header, NodePage, Report};
 use super::sites::SiteEntry;
 use super::templates::SafeHtml;
 
@@ -51,7 +51,7 @@ impl PageHead {
     }
 
     /// The page of a node.
-    pub(super) fn node(header: &Header, node: &NodeView, base: Option<&BaseUrl>, folder: &str) -> PageHead {
+    pub(super) fn node(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> PageHead {
         let plain = PageHead::plain(header, base, &format!("{folder}{}", node.card.href));
         PageHead {
             data: Some(SafeHtml::data(&node_data(header, node, base, folder))),
@@ -122,7 +122,7 @@ fn investigation(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Value
     in_context(data)
 }
 
-fn node_data(header: &Header, node: &NodeView, base: Option<&BaseUrl>, folder: &str) -> Value {
+fn node_data(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> Value {
     let mut data = object("Article");
     data.insert("headline".into(), node.card.title.clone().into());
     data.insert("identifier".into(), node.card.id.clone().into());

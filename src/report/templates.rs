@@ -5,6 +5,7 @@
 //! - A value that is missing or absent is an error where it is printed, never an empty place on a page.
 //! - Everything is escaped where it is printed, but for [`SafeHtml`]. No template needs the filter `safe`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
@@ -193,7 +194,7 @@ impl SafeHtml {
     }
 
     /// The same of the texts in a list that are not blank.
-    pub(super) fn list(texts: &[String], prefix: &str) -> Vec<SafeHtml> {
+    pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();
         texts.map(|(at, text)| SafeHtml::markdown(text, &format!("{prefix}-{at}"), 4)).collect()
     }

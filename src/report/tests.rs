@@ -395,7 +395,8 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("overview.warnings", "WarningKind", &warning),
     ];
     let node = [
-        "{{ keys('NodeView', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
+        "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
+        each("node.texts", "TextHtml", ""),
         each("node.reclassified", "Change", ""),
         each("node.references", "NodeReference", ""),
         each("node.commits", "CommitLink", ""),

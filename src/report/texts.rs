@@ -1,13 +1,15 @@
 //! What the pages show of the texts of each node. Each text is parsed once, for all of it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::thread;
 
+use serde::Serialize;
+
 use super::search;
 use super::templates::SafeHtml;
-use crate::domain::{Author, Classification, Investigation, Node, NodeId, Reclassification, StateName};
+use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, Mention};
+use crate::view::{Body, NodeView, Text, Texts};
 
 /// Characters of a finding on a card.
 pub(super) const CARD_EXCERPT: usize = 220;
@@ -25,15 +27,38 @@ pub(super) struct NodeTexts {
     pub excerpt: String,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
-    pub evidence: Option<SafeHtml>,
-    pub verification_method: Option<SafeHtml>,
-    pub alternatives: Vec<SafeHtml>,
+    pub texts: Vec<TextHtml>,
     /// What the findings cite.
     pub mentions: Vec<Mention>,
     /// Whether the findings have a list of references of their own.
     pub lists_references: bool,
     /// What a search finds it by, beside its id and title.
     pub search: String,
+}
+
+/// A text that backs findings or a change of state.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct TextHtml {
+    /// Its name in the node's file.
+    pub key: &'static str,
+    pub heading: &'static str,
+    /// The text, or a list of them; never none of both.
+    pub text: Option<SafeHtml>,
+    pub list: Vec<SafeHtml>,
+}
+
+/// The texts that are not blank. `suffix` ends the ids of their headings, and is unique in the site.
+pub(super) fn html(texts: &Texts<'_>, suffix: &str, heading_level: u8) -> Vec<TextHtml> {
+    let html = |text: &Text<'_>| {
+        let prefix = format!("{}-{suffix}", text.key);
+        let (one, list) = match &text.body {
+            Body::One(text) => (SafeHtml::some_markdown(text.as_deref(), &prefix, heading_level), Vec::new()),
+            Body::List(texts) => (None, SafeHtml::list(texts, &prefix)),
+        };
+        let is_blank = one.is_none() && list.is_empty();
+        (!is_blank).then_some(TextHtml { key: text.key, heading: text.heading, text: one, list })
+    };
+    texts.iter().filter_map(html).collect()
 }
 
 /// The texts of all nodes, by several threads where there are many.
@@ -57,59 +82,6 @@ pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> 
     nodes.into_iter().map(|node| node.id.clone()).zip(texts).collect()
 }
 
-/// What a proposal holds, by the names that the pages give its fields.
-pub(super) fn of_proposal(node: &Node) -> [(&'static str, Cow<'_, str>); 3] {
-    [
-        ("Title", Cow::from(&node.title)),
-        ("Parent", or_empty(node.parent.as_ref().map(NodeId::as_str))),
-        ("What was planned", Cow::from(&node.planned_action)),
-    ]
-}
-
-/// The name of the field in [`of_result`] that holds the later changes of state.
-pub(super) const CHANGES_OF_STATE: &str = "Changes of state";
-
-/// What a result holds, by the names that the pages give its fields.
-pub(super) fn of_result(result: &Classification) -> [(&'static str, Cow<'_, str>); 10] {
-    let warnings = result.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message));
-    let changes = result.reclassified.iter().map(change_of_state);
-    [
-        ("State as committed", Cow::from(result.state.as_str())),
-        ("Asked for", or_empty(result.requested_state.as_ref().map(StateName::as_str))),
-        ("Agent", or_empty(result.agent_id.as_deref())),
-        ("Committed", Cow::from(result.committed_at.to_string())),
-        ("Findings", Cow::from(&result.findings)),
-        ("Evidence", or_empty(result.evidence.as_deref())),
-        ("How it was verified", or_empty(result.verification_method.as_deref())),
-        ("Alternatives considered", Cow::from(result.alternatives_considered.join("\n\n"))),
-        ("Warnings", Cow::from(warnings.collect::<Vec<_>>().join("\n"))),
-        (CHANGES_OF_STATE, Cow::from(changes.collect::<Vec<_>>().join("\n"))),
-    ]
-}
-
-/// A later change of state in one line, with every field that a manual edit could have changed.
-fn change_of_state(change: &Reclassification) -> String {
-    let by = match &change.by {
-        Author::Agent(agent) => format!(" by {agent}"),
-        Author::Child(child) => format!(" by its child {child}"),
-        Author::Unknown => String::new(),
-    };
-    let given = [&change.reason, &change.evidence, &change.verification_method];
-    let mut line = format!("{} → {} at {}{by}", change.from, change.to, change.at);
-    for text in given.into_iter().flatten().chain(&change.alternatives_considered) {
-        line.push_str("; ");
-        line.push_str(text);
-    }
-    for warning in &change.warnings {
-        line.push_str(&format!("; {}: {}", warning.code, warning.message));
-    }
-    line
-}
-
-fn or_empty(text: Option<&str>) -> Cow<'_, str> {
-    Cow::from(text.unwrap_or_default())
-}
-
 /// The beginning of a node's findings, or of its plan while it is pending; empty where there is none.
 pub(super) fn excerpt(node: &Node) -> String {
     let text = node.classification.as_ref().map_or(&node.planned_action, |c| &c.findings);
@@ -120,9 +92,6 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
     let classification = node.classification.as_ref();
     // Unique beyond the page: the print has all nodes on one.
     let prefix = |what: &str| format!("{what}-{}", node.id);
-    let text = |text: Option<&String>, what| {
-        SafeHtml::some_markdown(text.map(String::as_str), &prefix(what), HEADING_LEVEL)
-    };
     let source = markdown::Source::new(classification.map_or("", |c| &c.findings));
     let findings = source.parse();
     NodeTexts {
@@ -130,17 +99,11 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
             Some(_) => findings.excerpt(CARD_EXCERPT),
             None => excerpt(node),
         },
-        planned_action: text(Some(&node.planned_action), "plan"),
+        planned_action: SafeHtml::some_markdown(Some(&node.planned_action), &prefix("plan"), HEADING_LEVEL),
         findings: classification
             .filter(|c| !c.findings.trim().is_empty())
             .map(|_| SafeHtml::parsed(&findings, &prefix("findings"), HEADING_LEVEL)),
-        evidence: text(classification.and_then(|c| c.evidence.as_ref()), "evidence"),
-        verification_method: text(
-            classification.and_then(|c| c.verification_method.as_ref()),
-            "verification",
-        ),
-        alternatives: classification
-            .map_or_else(Vec::new, |c| SafeHtml::list(&c.alternatives_considered, &prefix("alternative"))),
+        texts: html(&NodeView::stored(node).texts, node.id.as_str(), HEADING_LEVEL),
         mentions: findings.references(),
         lists_references: findings.lists_references(),
         search: search::text(node, &findings, share),

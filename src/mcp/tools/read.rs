@@ -4,19 +4,23 @@
 //! too long for a reply there is a piece, and where the next begins; other texts of that length are cut, named in `cut`,
 //! and whole in the node's resource.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::super::address::Address;
 use super::super::bounded::LIMIT;
 use super::super::tool::{About, Tool};
-use super::super::wire::{Notice, Object, Shared};
+use super::super::wire::{Object, Shared};
 use super::answer;
-use crate::domain::{Author, Code, Diagnostic, Investigation, Node, NodeId, Reclassification, Warning};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
+use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Service};
-use crate::text::shorten;
+use crate::text::counted;
+use crate::view::NodeView;
 
 const ABOUT: About = About {
     name: "tot_read",
@@ -61,85 +65,10 @@ struct Input {
 struct Body {
     /// The nodes, in the order of the call.
     #[schemars(with = "Vec<Object>", extend("x-keep" = "whole"))]
-    nodes: Vec<Whole>,
+    nodes: Vec<Map<String, Value>>,
     /// Nodes of the call that did not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rest: Vec<String>,
-}
-
-/// A node.
-#[derive(Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct Whole {
-    node_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    children: Vec<String>,
-    /// How many of the children are not named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    more_children: Option<usize>,
-    title: String,
-    planned_action: String,
-    proposed_at: String,
-    /// Absent while it is only proposed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requested_state: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    committed_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    findings: Option<String>,
-    /// How many characters the findings have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    findings_length: Option<usize>,
-    /// Where the next piece of them begins.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_offset: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verification_method: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    alternatives_considered: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Object>")]
-    warnings: Vec<Notice>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Object>")]
-    reclassified: Vec<Change>,
-    /// Fields that are cut here.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    cut: Vec<&'static str>,
-    /// Where a cut node is whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource: Option<String>,
-}
-
-/// A change of state.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct Change {
-    from: String,
-    to: String,
-    at: String,
-    /// The child that brought it about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verification_method: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    alternatives_considered: Vec<String>,
 }
 
 /// The tool.
@@ -173,28 +102,23 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
         Err(unjudged) => Shared::unjudged(unjudged),
     };
     let offset = usize::try_from(input.offset).unwrap_or(usize::MAX);
-    let (read, rest) = read(investigation, &nodes, offset);
-    let more: Vec<String> = rest.iter().map(|node| node.id.to_string()).collect();
-    let next = read.iter().find_map(|node| Some((&node.node_id, node.next_offset?)));
-    shared.message = match (next, more.as_slice()) {
+    let rules = seen.as_ref().ok().map(|standing| standing.rules());
+    let read = read(investigation, rules, &nodes, offset);
+    let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
+    match (read.next, rest.as_slice()) {
         (Some((id, offset)), _) => {
-            format!("The findings of {id} go on: call again with nodeIds [{id}] and offset {offset}.")
+            shared.message =
+                format!("The findings of {id} go on: call again with nodeIds [{id}] and offset {offset}.");
         }
         (None, [first, ..]) => {
-            format!(
-                "Not all fit: call again for the {} in `rest`, from {first} on.",
-                nodes_in_words(more.len())
-            )
+            let number = counted(rest.len(), "node");
+            shared.message = format!("Not all fit: call again for the {number} in `rest`, from {first} on.");
         }
-        (None, []) => shared.message,
-    };
+        (None, []) => {}
+    }
     // What stands around it is for tot_status to tell.
     shared.shorten_blockers(BLOCKERS);
-    Ok((shared, Body { nodes: read, rest: more }))
-}
-
-fn nodes_in_words(number: usize) -> String {
-    if number == 1 { "1 node".to_owned() } else { format!("{number} nodes") }
+    Ok((shared, Body { nodes: read.nodes, rest }))
 }
 
 fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
@@ -207,36 +131,51 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
     Diagnostic::new(Code::NodeNotFound, format!("There is no node `{shown}`.")).about(id).suggest(suggestion)
 }
 
-/// As many of the nodes as fit, and the others.
+/// Some of the nodes, and what is left of them.
+struct Read<'n> {
+    nodes: Vec<Map<String, Value>>,
+    /// The node whose findings go on, and where.
+    next: Option<(&'n NodeId, usize)>,
+    /// The nodes that did not fit.
+    rest: Vec<&'n NodeId>,
+}
+
+/// As many of the nodes as fit.
 fn read<'n>(
-    investigation: &Investigation,
+    investigation: &'n Investigation,
+    rules: Option<EffectiveRules<'_>>,
     nodes: &[&'n Arc<Node>],
     offset: usize,
-) -> (Vec<Whole>, Vec<&'n Arc<Node>>) {
+) -> Read<'n> {
     let mut room = LIMIT - REST;
-    let mut read: Vec<Whole> = Vec::new();
+    let mut read = Read { nodes: Vec::new(), next: None, rest: Vec::new() };
     for (at, node) in nodes.iter().enumerate() {
-        let mut whole = around(investigation, node);
-        let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
+        let view = NodeView::new(investigation, rules, node);
+        let findings = view.findings.clone();
+        let mut whole = around(investigation, view);
         let needs = bytes(&whole);
         let left = room.saturating_sub(needs);
         let from = if at == 0 { offset } else { 0 };
-        let (piece, next) = piece(findings, from, left.max(PIECE));
+        let (piece, next) = piece(findings.as_deref().unwrap_or_default(), from, left.max(PIECE));
         // The first is always begun; another one is not begun that would not be ended.
         if at > 0 && (needs > room || next.is_some() || bytes(&piece) > left) {
-            return (read, nodes[at..].to_vec());
+            read.rest = nodes[at..].iter().map(|node| &node.id).collect();
+            return read;
         }
         room = left.saturating_sub(bytes(&piece));
-        if next.is_some() || from > 0 {
-            whole.findings_length = Some(findings.chars().count());
+        if let Some(findings) = &findings {
+            whole.insert("findings".to_owned(), Value::from(piece));
+            if next.is_some() || from > 0 {
+                whole.insert("findingsLength".to_owned(), Value::from(findings.chars().count()));
+            }
         }
-        if node.classification.is_some() {
-            whole.findings = Some(piece);
+        if let Some(next) = next {
+            whole.insert("nextOffset".to_owned(), Value::from(next));
+            read.next = Some((&node.id, next));
         }
-        whole.next_offset = next;
-        read.push(whole);
+        read.nodes.push(whole);
     }
-    (read, Vec::new())
+    read
 }
 
 /// So many bytes of a text from a character on, as they are written in JSON, and where the next piece begins.
@@ -262,118 +201,54 @@ fn bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
+/// How far the texts of a node are cut, the least first: characters of a text, entries of a list.
+const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
+
 /// Everything of a node but its findings, cut as far as it must be to leave room for these.
-fn around(investigation: &Investigation, node: &Node) -> Whole {
-    let mut tries = CUTS.into_iter().map(|cut| Cutter { cut, fields: Vec::new() }.node(investigation, node));
+fn around(investigation: &Investigation, view: NodeView<'_>) -> Map<String, Value> {
+    let mut tries = CUTS.into_iter().map(|cut| fields(investigation, view.clone(), cut));
     let last = tries.next_back();
     let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= LIMIT - REST);
     fitting.next().or(last).unwrap_or_default()
 }
 
-/// How far the texts of a node are cut, the least first.
-const CUTS: [Cut; 3] =
-    [Cut { text: 1_000, entries: 8 }, Cut { text: 300, entries: 4 }, Cut { text: 60, entries: 2 }];
-
-/// How much is left of what is not a finding.
-#[derive(Clone, Copy)]
-struct Cut {
-    /// Characters of a text.
-    text: usize,
-    /// Entries of a list.
-    entries: usize,
+/// The fields of a node but its findings, those without a value left out, and what is cut.
+fn fields(
+    investigation: &Investigation,
+    mut view: NodeView<'_>,
+    (characters, entries): (usize, usize),
+) -> Map<String, Value> {
+    // For their piece to come.
+    view.findings = view.findings.map(|_| Cow::default());
+    let cut = view.shorten(characters, entries);
+    let more_children = view.children.len().saturating_sub(entries);
+    view.children.truncate(entries);
+    let mut fields = Map::new();
+    // A tool names a node as its calls do.
+    fields.insert("nodeId".to_owned(), Value::from(view.id.as_str()));
+    if let Ok(Value::Object(all)) = serde_json::to_value(&view) {
+        fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
+    }
+    if more_children > 0 {
+        fields.insert("moreChildren".to_owned(), Value::from(more_children));
+    }
+    if !cut.is_empty() {
+        let address = Address::Node(investigation.meta().id.to_string(), view.id.to_string());
+        fields.insert("cut".to_owned(), Value::from(cut));
+        fields.insert("resource".to_owned(), Value::from(address.to_string()));
+    }
+    without_absent(&mut fields);
+    fields
 }
 
-/// Cuts, and keeps account of what was cut.
-struct Cutter {
-    cut: Cut,
-    fields: Vec<&'static str>,
-}
-
-impl Cutter {
-    fn node(mut self, investigation: &Investigation, node: &Node) -> Whole {
-        let children: Vec<String> =
-            investigation.children(&node.id).map(|child| child.id.to_string()).collect();
-        let mut whole = Whole {
-            node_id: node.id.to_string(),
-            parent: node.parent.as_ref().map(ToString::to_string),
-            more_children: children.len().checked_sub(self.cut.entries).filter(|more| *more > 0),
-            children: children.into_iter().take(self.cut.entries).collect(),
-            title: self.text("title", &node.title),
-            planned_action: self.text("plannedAction", &node.planned_action),
-            proposed_at: node.proposed_at.to_string(),
-            ..Whole::default()
-        };
-        if let Some(it) = &node.classification {
-            whole.state = Some(it.current_state().to_string());
-            whole.requested_state = it.requested_state.as_ref().map(ToString::to_string);
-            whole.agent_id = self.optional("agentId", it.agent_id.as_deref());
-            whole.committed_at = Some(it.committed_at.to_string());
-            whole.evidence = self.optional("evidence", it.evidence.as_deref());
-            whole.verification_method =
-                self.optional("verificationMethod", it.verification_method.as_deref());
-            whole.alternatives_considered = self.texts("alternativesConsidered", &it.alternatives_considered);
-            whole.warnings = it.all_warnings().take(self.cut.entries).map(|it| self.warning(it)).collect();
-            self.note("warnings", it.all_warnings().count() > self.cut.entries);
-            // The last ones are those in force.
-            let earlier = it.reclassified.len().saturating_sub(self.cut.entries);
-            self.note("reclassified", earlier > 0);
-            whole.reclassified = it.reclassified[earlier..].iter().map(|it| self.change(it)).collect();
+/// Takes out what has no value: `null` and empty lists, at every depth.
+fn without_absent(fields: &mut Map<String, Value>) {
+    fields.retain(|_, value| match value {
+        Value::Null => false,
+        Value::Array(entries) => {
+            entries.iter_mut().filter_map(Value::as_object_mut).for_each(without_absent);
+            !entries.is_empty()
         }
-        if !self.fields.is_empty() {
-            let session = investigation.meta().id.to_string();
-            whole.resource = Some(Address::Node(session, node.id.to_string()).to_string());
-        }
-        whole.cut = self.fields;
-        whole
-    }
-
-    fn warning(&mut self, warning: &Warning) -> Notice {
-        Notice {
-            code: warning.code.clone(),
-            node_id: None,
-            message: self.text("warnings", &warning.message),
-            suggestion: None,
-        }
-    }
-
-    fn change(&mut self, change: &Reclassification) -> Change {
-        const FIELD: &str = "reclassified";
-        let (by, agent) = match &change.by {
-            Author::Child(child) => (Some(child.to_string()), None),
-            Author::Agent(agent) => (None, Some(agent.as_str())),
-            Author::Unknown => (None, None),
-        };
-        Change {
-            from: change.from.to_string(),
-            to: change.to.to_string(),
-            at: change.at.to_string(),
-            by,
-            agent_id: self.optional(FIELD, agent),
-            reason: self.optional(FIELD, change.reason.as_deref()),
-            evidence: self.optional(FIELD, change.evidence.as_deref()),
-            verification_method: self.optional(FIELD, change.verification_method.as_deref()),
-            alternatives_considered: self.texts(FIELD, &change.alternatives_considered),
-        }
-    }
-
-    fn text(&mut self, field: &'static str, text: &str) -> String {
-        let short = shorten(text, self.cut.text);
-        self.note(field, short != text);
-        short
-    }
-
-    fn optional(&mut self, field: &'static str, text: Option<&str>) -> Option<String> {
-        text.map(|text| self.text(field, text))
-    }
-
-    fn texts(&mut self, field: &'static str, texts: &[String]) -> Vec<String> {
-        self.note(field, texts.len() > self.cut.entries);
-        texts.iter().take(self.cut.entries).map(|text| self.text(field, text)).collect()
-    }
-
-    fn note(&mut self, field: &'static str, is_cut: bool) {
-        if is_cut && !self.fields.contains(&field) {
-            self.fields.push(field);
-        }
-    }
+        _ => true,
+    });
 }

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
-pub(super) use node::{Change, NodeView};
+pub(super) use node::{Change, NodePage};
 pub(super) use overview::Overview;
 pub(super) use references::References;
 pub(super) use tree::OutlineRow;
@@ -41,7 +41,7 @@ pub(super) struct Report {
     /// The first page.
     pub overview: Overview,
     /// Every node, in the order of reading: depth first.
-    pub nodes: Vec<NodeView>,
+    pub nodes: Vec<NodePage>,
     /// The tree, as the rows of a nested list.
     pub outline: Vec<OutlineRow>,
     /// What the findings cite.

@@ -1,5 +1,6 @@
 //! The page of a node.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -7,15 +8,16 @@ use serde::Serialize;
 use super::Reference;
 use super::cards::{Card, Cards, OpenEnd, StateView, Time};
 use super::judged::WarningView;
-use crate::domain::{Author, Node, NodeId, Reclassification};
+use crate::domain::{Node, NodeId, Reclassification};
 use crate::format::layout;
 use crate::report::history::{CommitLink, History};
 use crate::report::templates::{SafeHtml, Shared};
-use crate::report::texts::NodeTexts;
+use crate::report::texts::{NodeTexts, TextHtml, html};
+use crate::view::ChangeView;
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct NodeView {
+pub(in crate::report) struct NodePage {
     pub card: Shared<Card>,
     /// From the root to its parent.
     pub path: Vec<Shared<Card>>,
@@ -32,9 +34,8 @@ pub(in crate::report) struct NodeView {
     pub converted: Option<Conversion>,
     pub planned_action: Option<SafeHtml>,
     pub findings: Option<SafeHtml>,
-    pub evidence: Option<SafeHtml>,
-    pub verification_method: Option<SafeHtml>,
-    pub alternatives: Vec<SafeHtml>,
+    /// What backs the findings.
+    pub texts: Vec<TextHtml>,
     pub warnings: Vec<WarningView>,
     pub reclassified: Vec<Change>,
     pub verified_by: Vec<Shared<Card>>,
@@ -72,9 +73,8 @@ pub(in crate::report) struct Change {
     pub child: Option<Shared<Card>>,
     pub child_id: Option<String>,
     pub reason: Option<SafeHtml>,
-    pub evidence: Option<SafeHtml>,
-    pub verification_method: Option<SafeHtml>,
-    pub alternatives: Vec<SafeHtml>,
+    /// What backs it.
+    pub texts: Vec<TextHtml>,
 }
 
 /// A source on the page of a node that cites it. Not who else does: of 1,000 nodes all may cite one source.
@@ -97,7 +97,7 @@ impl<'a> Cards<'a> {
         references: &[Reference],
         places: &[usize],
         history: &History,
-    ) -> Vec<NodeView> {
+    ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
         order
@@ -109,7 +109,7 @@ impl<'a> Cards<'a> {
                 let texts = texts.remove(&node.id)?;
                 let mut path = self.in_order(self.investigation.path(&node.id).iter().map(|node| &node.id));
                 path.pop();
-                Some(NodeView {
+                Some(NodePage {
                     parent: path.last().cloned(),
                     path,
                     children: self.in_order(self.investigation.children(&node.id).map(|child| &child.id)),
@@ -124,9 +124,7 @@ impl<'a> Cards<'a> {
                     converted: self.conversion(node),
                     planned_action: texts.planned_action,
                     findings: texts.findings,
-                    evidence: texts.evidence,
-                    verification_method: texts.verification_method,
-                    alternatives: texts.alternatives,
+                    texts: texts.texts,
                     search: texts.search,
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
@@ -183,26 +181,18 @@ impl<'a> Cards<'a> {
             return Vec::new();
         };
         let change = |(at, change): (usize, &Reclassification)| {
-            let (agent, child) = match &change.by {
-                Author::Agent(agent) => (Some(agent.clone()), None),
-                Author::Child(child) => (None, Some(child)),
-                Author::Unknown => (None, None),
-            };
-            let prefix = |what| format!("{what}-{at}-{}", node.id);
-            let text =
-                |text: &Option<String>, what| SafeHtml::some_markdown(text.as_deref(), &prefix(what), 4);
+            let suffix = format!("{at}-{}", node.id);
+            let view = ChangeView::new(change);
             Change {
                 card: card.clone(),
-                from: self.state(&change.from),
-                to: self.state(&change.to),
+                from: self.state(view.from),
+                to: self.state(view.to),
                 at: Time::of(change.at),
-                agent,
-                child: child.and_then(|child| self.get(child).cloned()),
-                child_id: child.map(ToString::to_string),
-                reason: text(&change.reason, "reason"),
-                evidence: text(&change.evidence, "change-evidence"),
-                verification_method: text(&change.verification_method, "change-verification"),
-                alternatives: SafeHtml::list(&change.alternatives_considered, &prefix("change-alternative")),
+                child: view.by.and_then(|child| self.get(child).cloned()),
+                child_id: view.by.map(ToString::to_string),
+                reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
+                texts: html(&view.texts, &suffix, 4),
+                agent: view.agent_id.map(Cow::into_owned),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()

@@ -29,10 +29,13 @@ fn a_node_is_read_whole() {
         "children": [
           "R2.A1"
         ],
+        "round": 1,
         "title": "Title of R1.A",
+        "state": "FOUND",
+        "role": "solution",
         "plannedAction": "Look.",
         "proposedAt": "2026-01-05T09:00:00.000Z",
-        "state": "FOUND",
+        "committedAs": "EXPLORE",
         "agentId": "a",
         "committedAt": "2026-01-05T09:01:00.000Z",
         "findings": "# F\n\nIt scatters.\n",
@@ -54,7 +57,7 @@ fn a_node_is_read_whole() {
       {
         "nodeId": "R2.A1",
         "parent": "R1.A",
-        "children": [],
+        "round": 2,
         "title": "Title of R2.A1",
         "plannedAction": "Look.",
         "proposedAt": "2026-01-05T09:01:00.000Z"
@@ -62,6 +65,17 @@ fn a_node_is_read_whole() {
     ]
     "##);
     assert!(reply["rest"].is_null());
+    // Whatever the file stores is there; the state of the commit has a name of its own beside the one in force.
+    let file = session.repository().join("nodes/R1/R1.A.yaml");
+    let file = std::fs::read_to_string(file).unwrap();
+    let fields =
+        file.lines().filter(|line| !line.starts_with([' ', '-'])).filter_map(|line| line.split_once(':'));
+    let fields: Vec<&str> = fields.map(|(field, _)| field).filter(|field| *field != "version").collect();
+    assert!(fields.contains(&"verificationMethod"), "{fields:?}");
+    for field in fields {
+        let name = if field == "id" { "nodeId" } else { field };
+        assert!(!reply["nodes"][0][name].is_null(), "{field} is in the file, not in the reply");
+    }
 }
 
 #[test]

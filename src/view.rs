@@ -1,0 +1,388 @@
+//! The read model of a node: all that is stored of it, by the names under which programs and people read it.
+//!
+//! `investigation.json` and `tot_read` are a [`NodeView`] as JSON; the node's resource and its page take the texts and
+//! their headings from it, and what compares two states takes its [`Field`]s. A field that is stored with a node is
+//! added here and to the file in `format`, and all of them have it.
+//!
+//! Pure. Nothing is left out here: what must be short has [`NodeView::shorten`].
+
+use std::borrow::Cow;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::domain::{Author, Code, Investigation, Node, NodeId, Reclassification, StateName, Warning};
+use crate::ruleset::{EffectiveRules, Role};
+use crate::text;
+
+/// A node, whole. Absent values are `null` in JSON; times are as in the files.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeView<'a> {
+    /// Its id.
+    pub id: &'a NodeId,
+    /// What it extends; none for a root.
+    pub parent: Option<&'a NodeId>,
+    /// What extends it.
+    pub children: Vec<&'a NodeId>,
+    /// The number in its id.
+    pub round: u32,
+    /// One line.
+    pub title: Cow<'a, str>,
+    /// The state in force; none while it is pending.
+    pub state: Option<&'a StateName>,
+    /// What that state means to the ruleset; none without a ruleset that can be read.
+    pub role: Option<Role>,
+    /// What the agent meant to do.
+    pub planned_action: Cow<'a, str>,
+    /// When it was proposed.
+    pub proposed_at: String,
+    /// The state stored by the commit.
+    pub committed_as: Option<&'a StateName>,
+    /// What the agent asked for, where a rule stored another state.
+    pub requested_state: Option<&'a StateName>,
+    /// Who did the research.
+    pub agent_id: Option<Cow<'a, str>>,
+    /// When it was committed.
+    pub committed_at: Option<String>,
+    /// Markdown.
+    pub findings: Option<Cow<'a, str>>,
+    /// What backs the findings.
+    #[serde(flatten)]
+    pub texts: Texts<'a>,
+    /// What the commit was warned of.
+    pub warnings: Vec<WarningView<'a>>,
+    /// Every later change of state, oldest first.
+    pub reclassified: Vec<ChangeView<'a>>,
+}
+
+/// A change of state.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeView<'a> {
+    /// The state before.
+    pub from: &'a StateName,
+    /// The state after.
+    pub to: &'a StateName,
+    /// When.
+    pub at: String,
+    /// The agent that did it.
+    pub agent_id: Option<Cow<'a, str>>,
+    /// The child that brought it about, in place of an agent.
+    pub by: Option<&'a NodeId>,
+    /// Why.
+    pub reason: Option<Cow<'a, str>>,
+    /// What backs it.
+    #[serde(flatten)]
+    pub texts: Texts<'a>,
+    /// What the change was warned of.
+    pub warnings: Vec<WarningView<'a>>,
+}
+
+/// A stored warning.
+#[derive(Clone, Debug, Serialize)]
+pub struct WarningView<'a> {
+    /// What kind.
+    pub code: &'a Code,
+    /// What was wrong, in one sentence.
+    pub message: Cow<'a, str>,
+}
+
+/// The texts that back findings or a change of state. In JSON each is a field of what it backs.
+#[derive(Clone, Debug)]
+pub struct Texts<'a>(Vec<Text<'a>>);
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Text<'a> {
+    /// Its name in JSON and in the file.
+    pub key: &'static str,
+    /// Its heading for people.
+    pub heading: &'static str,
+    /// What was written; Markdown.
+    pub body: Body<'a>,
+}
+
+/// One text, or a list of them.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Body<'a> {
+    /// A text that may be absent.
+    One(Option<Cow<'a, str>>),
+    /// A list, which may be empty.
+    List(Vec<Cow<'a, str>>),
+}
+
+/// A field of a node with its value as text, for what compares two states of it.
+#[derive(Clone, Debug)]
+pub struct Field<'a> {
+    /// Its name for people.
+    pub name: &'static str,
+    /// Its value; empty where it is absent.
+    pub value: Cow<'a, str>,
+    /// Whether the agent wrote it as a text about its work, rather than chose it.
+    pub is_text: bool,
+}
+
+/// The name of the field that holds the later changes of state.
+pub const CHANGES_OF_STATE: &str = "Changes of state";
+
+/// The heading of [`NodeView::planned_action`].
+pub const PLANNED: &str = "What was planned";
+
+/// The heading of [`NodeView::findings`].
+pub const FINDINGS: &str = "Findings";
+
+impl<'a> NodeView<'a> {
+    /// A node of that investigation, and what follows from it by those rules.
+    pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'_>>, node: &'a Node) -> Self {
+        let role = |state| Some(rules?.ruleset().state(state)?.role);
+        NodeView {
+            children: investigation.children(&node.id).map(|child| &child.id).collect(),
+            role: node.state().and_then(role),
+            ..NodeView::stored(node)
+        }
+    }
+
+    /// What is stored of a node: without its children and its role.
+    pub fn stored(node: &'a Node) -> Self {
+        let result = node.classification.as_ref();
+        NodeView {
+            id: &node.id,
+            parent: node.parent.as_ref(),
+            children: Vec::new(),
+            round: node.round(),
+            title: Cow::from(&node.title),
+            state: node.state(),
+            role: None,
+            planned_action: Cow::from(&node.planned_action),
+            proposed_at: node.proposed_at.to_string(),
+            committed_as: result.map(|it| &it.state),
+            requested_state: result.and_then(|it| it.requested_state.as_ref()),
+            agent_id: result.and_then(|it| optional(&it.agent_id)),
+            committed_at: result.map(|it| it.committed_at.to_string()),
+            findings: result.map(|it| Cow::from(&it.findings)),
+            texts: match result {
+                Some(it) => texts(&it.evidence, &it.verification_method, &it.alternatives_considered),
+                None => texts(&None, &None, &[]),
+            },
+            warnings: result.map_or_else(Vec::new, |it| warnings(&it.warnings)),
+            reclassified: result.into_iter().flat_map(|it| &it.reclassified).map(ChangeView::new).collect(),
+        }
+    }
+
+    /// Shortens every text but the findings to so many characters, and every list but the children to so many entries,
+    /// and gives the names of the fields in which something is left out. Of the changes of state the last ones stay.
+    pub fn shorten(&mut self, characters: usize, entries: usize) -> Vec<&'static str> {
+        const CHANGES: &str = "reclassified";
+        let mut shortener = Shortener { characters, entries, shortened: Vec::new() };
+        shortener.text("title", &mut self.title);
+        shortener.text("plannedAction", &mut self.planned_action);
+        shortener.optional("agentId", &mut self.agent_id);
+        shortener.texts(None, &mut self.texts);
+        shortener.warnings("warnings", &mut self.warnings);
+        let earlier = self.reclassified.len().saturating_sub(entries);
+        self.reclassified.drain(..earlier);
+        shortener.note(CHANGES, earlier > 0);
+        for change in &mut self.reclassified {
+            shortener.optional(CHANGES, &mut change.agent_id);
+            shortener.optional(CHANGES, &mut change.reason);
+            shortener.texts(Some(CHANGES), &mut change.texts);
+            shortener.warnings(CHANGES, &mut change.warnings);
+        }
+        shortener.shortened
+    }
+
+    /// What was proposed.
+    pub fn proposal(self) -> Vec<Field<'a>> {
+        vec![
+            Field::fact("Title", self.title),
+            Field::fact("Parent", self.parent.map_or("", NodeId::as_str)),
+            Field::fact(PLANNED, self.planned_action),
+        ]
+    }
+
+    /// What was committed, and changed since. Empty while the node is pending.
+    pub fn result(self) -> Vec<Field<'a>> {
+        let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
+        let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
+        let changes: Vec<String> = self.reclassified.iter().map(ChangeView::line).collect();
+        let mut fields = vec![
+            Field::fact("State as committed", state.as_str()),
+            Field::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
+            Field::fact("Agent", self.agent_id.unwrap_or_default()),
+            Field::fact("Committed", self.committed_at.unwrap_or_default()),
+            Field { name: FINDINGS, value: findings, is_text: true },
+        ];
+        fields.extend(self.texts.0.into_iter().map(|text| Field {
+            name: text.heading,
+            value: match text.body {
+                Body::One(text) => text.unwrap_or_default(),
+                Body::List(texts) => Cow::from(texts.join("\n\n")),
+            },
+            is_text: true,
+        }));
+        fields.push(Field::fact("Warnings", warnings.join("\n")));
+        fields.push(Field::fact(CHANGES_OF_STATE, changes.join("\n")));
+        fields
+    }
+}
+
+impl<'a> ChangeView<'a> {
+    /// A change of state as it is stored.
+    pub fn new(change: &'a Reclassification) -> Self {
+        let (agent_id, by) = match &change.by {
+            Author::Agent(agent) => (Some(Cow::from(agent)), None),
+            Author::Child(child) => (None, Some(child)),
+            Author::Unknown => (None, None),
+        };
+        ChangeView {
+            from: &change.from,
+            to: &change.to,
+            at: change.at.to_string(),
+            agent_id,
+            by,
+            reason: optional(&change.reason),
+            texts: texts(&change.evidence, &change.verification_method, &change.alternatives_considered),
+            warnings: warnings(&change.warnings),
+        }
+    }
+
+    /// Who or what did it, with a space before; empty where nobody gave a name.
+    pub fn author(&self) -> String {
+        match (&self.agent_id, self.by) {
+            (Some(agent), _) => format!(" by {agent}"),
+            (None, Some(child)) => format!(" by its child {child}"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The change in one line, with every field that a manual edit could have changed.
+    fn line(&self) -> String {
+        let mut line = format!("{} → {} at {}{}", self.from, self.to, self.at, self.author());
+        let texts = self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(Text::entries));
+        for text in texts.map(str::to_owned).chain(self.warnings.iter().map(WarningView::line)) {
+            line.push_str("; ");
+            line.push_str(&text);
+        }
+        line
+    }
+}
+
+impl WarningView<'_> {
+    /// The warning as `CODE: message`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.code, self.message)
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// The texts in the order in which they are read.
+    pub fn iter(&self) -> impl Iterator<Item = &Text<'a>> {
+        self.0.iter()
+    }
+}
+
+impl Text<'_> {
+    /// What was written: nothing, one text, or some.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        let (one, list) = match &self.body {
+            Body::One(text) => (text.as_deref(), &[][..]),
+            Body::List(texts) => (None, texts.as_slice()),
+        };
+        one.into_iter().chain(list.iter().map(|text| &**text))
+    }
+}
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for text in &self.0 {
+            map.serialize_entry(text.key, &text.body)?;
+        }
+        map.end()
+    }
+}
+
+impl<'a> Field<'a> {
+    fn fact(name: &'static str, value: impl Into<Cow<'a, str>>) -> Self {
+        Field { name, value: value.into(), is_text: false }
+    }
+}
+
+fn texts<'a>(
+    evidence: &'a Option<String>,
+    method: &'a Option<String>,
+    alternatives: &'a [String],
+) -> Texts<'a> {
+    let one = |key, heading, text| Text { key, heading, body: Body::One(optional(text)) };
+    let list = |key, heading, texts: &'a [String]| {
+        let texts = texts.iter().map(Cow::from).collect();
+        Text { key, heading, body: Body::List(texts) }
+    };
+    Texts(vec![
+        one("evidence", "Evidence", evidence),
+        one("verificationMethod", "How it was verified", method),
+        list("alternativesConsidered", "Alternatives considered", alternatives),
+    ])
+}
+
+fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
+    text.as_ref().map(Cow::from)
+}
+
+fn warnings<'a>(warnings: &'a [Warning]) -> Vec<WarningView<'a>> {
+    let view = |it: &'a Warning| WarningView { code: &it.code, message: Cow::from(&it.message) };
+    warnings.iter().map(view).collect()
+}
+
+/// Shortens, and keeps account of where.
+struct Shortener {
+    characters: usize,
+    entries: usize,
+    shortened: Vec<&'static str>,
+}
+
+impl Shortener {
+    fn text(&mut self, field: &'static str, text: &mut Cow<'_, str>) {
+        let short = text::shorten(text, self.characters);
+        self.note(field, short != **text);
+        *text = Cow::from(short);
+    }
+
+    fn optional(&mut self, field: &'static str, text: &mut Option<Cow<'_, str>>) {
+        if let Some(text) = text {
+            self.text(field, text);
+        }
+    }
+
+    /// The texts are fields of their own, or parts of that field.
+    fn texts(&mut self, field: Option<&'static str>, texts: &mut Texts<'_>) {
+        for text in &mut texts.0 {
+            let field = field.unwrap_or(text.key);
+            match &mut text.body {
+                Body::One(text) => self.optional(field, text),
+                Body::List(texts) => {
+                    self.list(field, texts);
+                    texts.iter_mut().for_each(|text| self.text(field, text));
+                }
+            }
+        }
+    }
+
+    fn warnings(&mut self, field: &'static str, warnings: &mut Vec<WarningView<'_>>) {
+        self.list(field, warnings);
+        warnings.iter_mut().for_each(|warning| self.text(field, &mut warning.message));
+    }
+
+    fn list<T>(&mut self, field: &'static str, list: &mut Vec<T>) {
+        self.note(field, list.len() > self.entries);
+        list.truncate(self.entries);
+    }
+
+    fn note(&mut self, field: &'static str, is_short: bool) {
+        if is_short && !self.shortened.contains(&field) {
+            self.shortened.push(field);
+        }
+    }
+}
