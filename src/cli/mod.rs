@@ -22,7 +22,7 @@ use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server};
-use crate::report::Options;
+use crate::report::SiteOptions;
 use crate::service::Service;
 use crate::store::{Durability, StoreError};
 use crate::text::{causes, one_line, shorten};
@@ -199,7 +199,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     let played = demo::play(&dir, |step| progress.show(step))?;
     progress.show("rendering the site");
     let site = dir.join("site");
-    report::render_one(&played.repository, &Options::default(), &site, &progress)?;
+    report::render_one(&played.repository, &SiteOptions::default(), &site, &progress)?;
     progress.clear();
     let repository = played.repository.display();
     say(&format!(

@@ -8,7 +8,7 @@ use clap::{Args, Parser};
 
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
-use crate::report::{self, BaseUrl, Comparison, Contents, Options, ReportInput, Templates, Unreadable};
+use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Templates, Unreadable};
 use crate::store::Store;
 
 /// Renders investigations as a static site: one page set each, and an index over several.
@@ -80,10 +80,10 @@ impl FromStr for Range {
 
 /// The command.
 pub(super) fn run(arguments: &ReportArguments) -> Outcome {
-    let options = Options {
+    let options = SiteOptions {
         template: arguments.template.clone(),
         base_url: arguments.base_url.clone(),
-        ..Options::default()
+        ..SiteOptions::default()
     };
     if let Some(dir) = &arguments.dump_template {
         report::dump_template(dir)?;
@@ -110,12 +110,17 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
 }
 
 /// Renders one investigation into a folder.
-pub(super) fn render_one(repository: &Path, options: &Options, out: &Path, progress: &Progress) -> Outcome {
+pub(super) fn render_one(
+    repository: &Path,
+    options: &SiteOptions,
+    out: &Path,
+    progress: &Progress,
+) -> Outcome {
     let source = Source { stores: vec![Store::new(repository)], rev: None, range: None };
     render(&source.read(progress)?, options, out, progress)
 }
 
-fn render(contents: &Contents, options: &Options, out: &Path, progress: &Progress) -> Outcome {
+fn render(contents: &Contents, options: &SiteOptions, out: &Path, progress: &Progress) -> Outcome {
     let site = report::build(contents, &Templates::load(options)?, &mut |step| {
         progress.count(|| {
             let pages = format!("page {} of {}", step.nodes_done, step.nodes);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::report::{Source, note_unreadable};
 use super::{Outcome, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
-use crate::report::{self, Options, Templates};
+use crate::report::{self, SiteOptions, Templates};
 
 /// Where it listens when nobody says where.
 const PORT: u16 = 8420;
@@ -45,7 +45,7 @@ impl FromStr for Address {
 /// Serves until Ctrl-C.
 pub(super) fn run(
     source: Source,
-    options: Options,
+    options: SiteOptions,
     address: Option<&Address>,
     allow_remote: bool,
 ) -> Outcome {
@@ -84,7 +84,7 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
 /// What is shown, and in which state it was last read.
 struct Shown {
     source: Source,
-    options: Options,
+    options: SiteOptions,
     state: String,
 }
 
@@ -104,7 +104,7 @@ impl Shown {
         state.clone_into(&mut self.state);
         let contents = self.source.read(progress)?;
         note_unreadable(&contents);
-        let options = Options { live: Some(state.to_owned()), ..self.options.clone() };
+        let options = SiteOptions { live: Some(state.to_owned()), ..self.options.clone() };
         let files = report::build(&contents, &Templates::load(&options)?, &mut |_| {})?;
         Ok(Served::new(files, state))
     }

@@ -12,11 +12,11 @@ use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
 use crate::ruleset::rules::{Committed, KINDS, Verdict, secrets};
-use crate::ruleset::{EffectiveRules, Severity};
+use crate::ruleset::{EffectiveRules, Enforcement};
 
 /// What an agent asks for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finding {
+pub struct NodeResult {
     /// The node, not yet checked.
     pub node_id: String,
     /// The state, not yet checked.
@@ -44,7 +44,7 @@ pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References
 pub fn commit(
     investigation: &Investigation,
     rules: &EffectiveRules,
-    results: Vec<Finding>,
+    results: Vec<NodeResult>,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
@@ -90,7 +90,7 @@ pub fn commit(
 }
 
 /// Which node the name of each agent of the batch already stands on.
-fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<String, NodeId> {
+fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMap<String, NodeId> {
     let asked: Vec<&str> =
         results.iter().filter_map(|result| result.agent_id.as_deref().map(str::trim)).collect();
     let named = investigation.committed().flat_map(|(node, _)| {
@@ -104,7 +104,7 @@ fn known_agents(investigation: &Investigation, results: &[Finding]) -> HashMap<S
 fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
-    result: Finding,
+    result: NodeResult,
     now: Timestamp,
     agents: &mut HashMap<String, NodeId>,
     verdict: &mut Verdict,
@@ -127,9 +127,9 @@ fn judge(
     check_lengths(&about, texts(&result), &mut own.errors);
     secrets::check(rules.secrets(), &about, texts(&result), &mut own);
     // The proposal's own texts were judged then; the node's file is the first that can keep the warning.
-    if rules.secrets() == Severity::Warn {
+    if rules.secrets() == Enforcement::Warn {
         let proposed = [("title", node.title.as_str()), ("plannedAction", node.planned_action.as_str())];
-        secrets::check(Severity::Warn, &about, proposed, &mut own);
+        secrets::check(Enforcement::Warn, &about, proposed, &mut own);
     }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
     let asked = match rules.ruleset().state_meant(&result.state, &about) {
@@ -195,7 +195,7 @@ fn judge(
 }
 
 /// Every text of a result, with the name of its field.
-fn texts(result: &Finding) -> impl Iterator<Item = (&str, &str)> {
+fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
         ("evidence", &result.evidence),
         ("verificationMethod", &result.verification_method),
@@ -211,7 +211,7 @@ fn texts(result: &Finding) -> impl Iterator<Item = (&str, &str)> {
 fn state_in_ratio<'i>(
     investigation: &'i Investigation,
     rules: &EffectiveRules,
-    result: &Finding,
+    result: &NodeResult,
 ) -> Option<(&'i Node, StateName)> {
     let node = investigation.node(&result.node_id.parse().ok()?).filter(|node| node.is_pending())?;
     let asked = rules.ruleset().state_meant(&result.state, &result.node_id).ok()?;

@@ -3,7 +3,7 @@
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::rules::{self, Verdict, early_states, min_rounds, roots};
-use crate::ruleset::{Ruleset, Severity, effective};
+use crate::ruleset::{Enforcement, Ruleset, effective};
 
 /// What an agent asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,12 +91,12 @@ pub fn start(
 }
 
 /// What a start's texts hold that looks like a credential. Beside [`start`], which a replay may do without.
-pub fn secrets(request: &Start, severity: Severity) -> Verdict {
+pub fn secrets(request: &Start, enforcement: Enforcement) -> Verdict {
     let optional = [("title", &request.title), ("context", &request.context)];
     let texts = std::iter::once(("query", request.query.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))));
     let mut verdict = Verdict::default();
-    rules::secrets::check(severity, "", texts, &mut verdict);
+    rules::secrets::check(enforcement, "", texts, &mut verdict);
     verdict
 }
 

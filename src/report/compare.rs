@@ -11,7 +11,7 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView};
-use super::templates::{SafeHtml, Shared};
+use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::ruleset::EffectiveRules;
@@ -44,7 +44,7 @@ pub(super) struct CompareView {
     /// Nodes that became an answer or stopped being one, or whose verification changed.
     pub answers: Vec<AnswerChange>,
     /// Proposed since, and still pending.
-    pub proposed: Vec<Shared<Card>>,
+    pub proposed: Vec<SharedValue<Card>>,
     /// Committed since.
     pub committed: Vec<Committed>,
     pub reclassified: Vec<Reclassified>,
@@ -94,7 +94,7 @@ pub(super) struct AnswerChange {
 /// A node that was committed since.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Committed {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     /// Whether it was a proposal before.
     pub was_proposed: bool,
 }
@@ -102,7 +102,7 @@ pub(super) struct Committed {
 /// A node that changed its state by a later call.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Reclassified {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
     /// Each step, oldest first.
@@ -112,14 +112,14 @@ pub(super) struct Reclassified {
 /// A node with other differences.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Changed {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub fields: Vec<Field>,
 }
 
 /// A node that is no longer there.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Gone {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     /// Whether it had been committed: no call removes such a node.
     pub was_committed: bool,
 }
@@ -127,7 +127,7 @@ pub(super) struct Gone {
 /// A node, with a page only where it still stands.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct NodeRef {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub has_page: bool,
 }
 
@@ -188,7 +188,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
 
 impl CompareView {
     /// Sorts a node that stands now into the lists.
-    fn add(&mut self, card: &Shared<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
+    fn add(&mut self, card: &SharedValue<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
         let mut fields = Vec::new();
         if let Some(before) = before {
             let proposal = |node| NodeView::stored(node).proposal();
@@ -280,7 +280,7 @@ fn answers(
         Some(None) => "no answer",
         None => "not there",
     };
-    let is_answer = |card: Option<&Shared<Card>>| card.is_some_and(|card| card.verified.is_some());
+    let is_answer = |card: Option<&SharedValue<Card>>| card.is_some_and(|card| card.verified.is_some());
     let removed = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
     let nodes = new.preorder().into_iter().chain(removed);
     nodes
@@ -308,7 +308,7 @@ fn gone(node: &Node, new: &Investigation, cards: &Cards<'_>) -> Option<Gone> {
 
 /// A change of state by calls: the earlier changes are still there, and later ones follow them.
 fn reclassified(
-    card: &Shared<Card>,
+    card: &SharedValue<Card>,
     old: &Classification,
     new: &Classification,
     mut steps: Vec<Change>,

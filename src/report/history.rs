@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
-use super::templates::Shared;
+use super::templates::SharedValue;
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
 use crate::store::HistoryEntry;
 use crate::text::counted;
@@ -83,7 +83,7 @@ pub(super) struct HappeningView {
     pub node: Option<String>,
     pub title: Option<String>,
     /// The node as it is now.
-    pub card: Option<Shared<Card>>,
+    pub card: Option<SharedValue<Card>>,
     pub from: Option<StateView>,
     pub to: Option<StateView>,
     /// The state that was asked for in place of `to`.

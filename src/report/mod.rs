@@ -100,7 +100,7 @@ pub struct Progress {
 
 /// How a site is made, beside its investigations.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SiteOptions {
     /// A folder whose files replace those of the built-in template, or join them.
     pub template: Option<PathBuf>,
     /// Where the site will stand, if that is known: for a feed and for links that must be whole.
@@ -112,9 +112,9 @@ pub struct Options {
     pub generator: String,
 }
 
-impl Default for Options {
+impl Default for SiteOptions {
     fn default() -> Self {
-        Options {
+        SiteOptions {
             template: None,
             base_url: None,
             live: None,

@@ -11,7 +11,7 @@ use super::model::{Card, Header, Judged, NodePage, OutlineRow, Overview, Referen
 use super::pictures::{Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView};
 use super::structured::PageHead;
-use super::templates::{Shared, Templates};
+use super::templates::{SharedValue, Templates};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
 use crate::domain::Investigation;
 use crate::graph;
@@ -134,7 +134,7 @@ struct InvestigationPage<'a, T: Serialize> {
     site: Site<'a>,
     page: Page<'a>,
     head: PageHead,
-    investigation: &'a Shared<Header>,
+    investigation: &'a SharedValue<Header>,
     #[serde(flatten)]
     content: T,
 }
@@ -172,7 +172,7 @@ struct PrintContent<'a> {
 /// A node in the print.
 #[derive(Serialize)]
 struct PrintNode<'a> {
-    card: &'a Shared<Card>,
+    card: &'a SharedValue<Card>,
     /// All of it; absent where its title stands alone.
     node: Option<&'a NodePage>,
 }

@@ -18,7 +18,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::{Serialize, Serializer};
 
-use super::{Options, ReportError};
+use super::{ReportError, SiteOptions};
 use crate::markdown;
 use crate::text::{escape, is_hidden};
 
@@ -38,7 +38,7 @@ pub struct Templates {
     environment: Environment<'static>,
     assets: BTreeMap<String, Vec<u8>>,
     replaced: Vec<String>,
-    options: Options,
+    options: SiteOptions,
 }
 
 /// A template that can't be compiled or rendered.
@@ -61,7 +61,7 @@ impl Templates {
     /// # Errors
     ///
     /// A file of the user's that can't be read, or a template that can't be compiled.
-    pub fn load(options: &Options) -> Result<Templates, ReportError> {
+    pub fn load(options: &SiteOptions) -> Result<Templates, ReportError> {
         let mut files: BTreeMap<String, Vec<u8>> =
             Templates::built_in().map(|(path, bytes)| (path, bytes.to_vec())).collect();
         let mut replaced = Vec::new();
@@ -111,7 +111,7 @@ impl Templates {
     }
 
     /// The options that the set was loaded with.
-    pub(super) fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &SiteOptions {
         &self.options
     }
 
@@ -257,25 +257,25 @@ fn raise_headings(html: String, level: u8) -> String {
 
 /// Data that stands in several places, for templates converted once.
 #[derive(Debug)]
-pub(super) struct Shared<T> {
+pub(super) struct SharedValue<T> {
     data: Arc<T>,
     value: Value,
 }
 
-impl<T: Serialize> Shared<T> {
+impl<T: Serialize> SharedValue<T> {
     /// Converts the data.
-    pub(super) fn of(data: T) -> Shared<T> {
-        Shared { value: Value::from(Serde(&data)), data: Arc::new(data) }
+    pub(super) fn of(data: T) -> SharedValue<T> {
+        SharedValue { value: Value::from(Serde(&data)), data: Arc::new(data) }
     }
 }
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedValue<T> {
     fn clone(&self) -> Self {
-        Shared { data: Arc::clone(&self.data), value: self.value.clone() }
+        SharedValue { data: Arc::clone(&self.data), value: self.value.clone() }
     }
 }
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for SharedValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -283,7 +283,7 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-impl<T> Serialize for Shared<T> {
+impl<T> Serialize for SharedValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value.serialize(serializer)
     }

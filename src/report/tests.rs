@@ -192,7 +192,7 @@ fn one_stands_at_the_root_and_several_in_folders() {
     // The newest first.
     assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
     assert!(matches!(
-        site(&[sample(), sample()], &Templates::load(&Options::default()).unwrap()),
+        site(&[sample(), sample()], &Templates::load(&SiteOptions::default()).unwrap()),
         Err(ReportError::Twice(_))
     ));
 }
@@ -353,7 +353,7 @@ fn a_template_error_names_file_line_and_reason() {
     std::fs::write(folder.path().join("macros.html"), broken).unwrap();
     let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
     assert!(error.to_string().contains(&format!("macros.html:{line}: ")), "{error}");
-    let missing = Options { template: Some(PathBuf::from("/nowhere/at/all")), ..Options::default() };
+    let missing = SiteOptions { template: Some(PathBuf::from("/nowhere/at/all")), ..SiteOptions::default() };
     let error = Templates::load(&missing).unwrap_err();
     assert_eq!(error.to_string(), "can't read the template /nowhere/at/all");
 }
@@ -379,7 +379,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let each = |list: &str, name: &str, inner: &str| {
         format!("{{% for item in {list} %}}{{{{ keys('{name}', item) }}}}{inner}{{% endfor %}}")
     };
-    let warning = each("item.warnings", "WarningView", "");
+    let warning = each("item.warnings", "NodeWarning", "");
     let overview = [
         "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}".to_owned(),
         each(
@@ -744,14 +744,14 @@ fn write_the_samples_where_asked() {
 // What the samples are made of
 
 fn render(inputs: &[ReportInput]) -> Files {
-    site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap_or_else(|error| match error {
+    site(inputs, &Templates::load(&SiteOptions::default()).unwrap()).unwrap_or_else(|error| match error {
         ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
         error => panic!("{error}"),
     })
 }
 
 fn with_folder(folder: &tempfile::TempDir) -> Result<Templates, ReportError> {
-    Templates::load(&Options { template: Some(folder.path().to_owned()), ..Options::default() })
+    Templates::load(&SiteOptions { template: Some(folder.path().to_owned()), ..SiteOptions::default() })
 }
 
 fn page(files: &Files, path: &str) -> String {

@@ -1,7 +1,7 @@
 //! The rules in force for one investigation: the ruleset, its mode, and what `tot_start` fixed. What each kind of rule
 //! answers stands with it, under [`rules`](super::rules).
 
-use super::schema::{Mode, Ruleset, Severity};
+use super::schema::{Enforcement, Mode, Ruleset};
 use crate::domain::Meta;
 
 /// The rules in force for one investigation.
@@ -12,7 +12,7 @@ pub struct EffectiveRules<'a> {
     pub(super) min_rounds: u32,
     pub(super) min_roots: u32,
     pub(super) allow_early_terminal: bool,
-    pub(super) secrets: Severity,
+    pub(super) secrets: Enforcement,
 }
 
 impl<'a> EffectiveRules<'a> {

@@ -23,7 +23,7 @@ pub mod validity;
 pub use effective::EffectiveRules;
 pub use library::Library;
 pub use rules::children::Requirement;
-pub use schema::{Mode, Role, Ruleset, Severity, State};
+pub use schema::{Enforcement, Mode, Role, Ruleset, State};
 
 use crate::yaml;
 

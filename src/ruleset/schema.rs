@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use super::rules::agents::{Checks, Severity};
+pub use super::rules::agents::{Checks, Enforcement};
 pub use super::rules::breadth::Breadth;
 pub use super::rules::child_states::ChildStates;
 pub use super::rules::children::Children;

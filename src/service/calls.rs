@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::changes::Changed;
 use super::{Refusal, Service, Standing, Written};
 use crate::decide::Rejection;
-use crate::decide::commit::{Finding, commit};
+use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::propose::{Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
@@ -63,7 +63,7 @@ impl Service {
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn commit(&self, session: &str, results: Vec<Finding>) -> Result<Written, Refusal> {
+    pub fn commit(&self, session: &str, results: Vec<NodeResult>) -> Result<Written, Refusal> {
         self.write(session, |investigation, rules, now| commit(investigation, rules, results.clone(), now))
     }
 

@@ -16,7 +16,7 @@ use crate::decide::{Decision, Rejection};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
-use crate::ruleset::{EffectiveRules, Library, Ruleset, RulesetFile, Severity};
+use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{
     Draft, Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError, Transacted,
@@ -156,8 +156,8 @@ impl Service {
     }
 
     /// What is done about what looks like a credential under a ruleset.
-    fn secrets(&self, ruleset: &Ruleset) -> Severity {
-        if self.reject_secrets { Severity::Reject } else { ruleset.checks.secret_suspected }
+    fn secrets(&self, ruleset: &Ruleset) -> Enforcement {
+        if self.reject_secrets { Enforcement::Reject } else { ruleset.checks.secret_suspected }
     }
 
     /// The store.

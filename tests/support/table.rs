@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tree_of_thoughts::decide::commit::{Finding, commit};
+use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
@@ -39,14 +39,14 @@ pub fn told(diagnostics: &[Diagnostic]) -> String {
 }
 
 /// A result with findings, evidence and an agent of its own.
-pub fn found(id: &str, state: &str) -> Finding {
-    Finding {
+pub fn found(id: &str, state: &str) -> NodeResult {
+    NodeResult {
         node_id: id.into(),
         state: state.into(),
         findings: format!("Findings of {id}."),
         agent_id: Some(format!("agent-{id}")),
         evidence: Some(EVIDENCE.into()),
-        ..Finding::default()
+        ..NodeResult::default()
     }
 }
 
@@ -95,7 +95,7 @@ impl Table {
         Ok(self.apply(decision))
     }
 
-    pub fn try_commit(&mut self, results: Vec<Finding>) -> Result<Decision, Rejection> {
+    pub fn try_commit(&mut self, results: Vec<NodeResult>) -> Result<Decision, Rejection> {
         let decision = commit(&self.investigation, &self.rules(), results, self.now)?;
         Ok(self.apply(decision))
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 
 use super::*;
-use crate::decide::commit::{Finding, commit};
+use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
@@ -67,13 +67,13 @@ impl<'r> Play<'r> {
     fn commit(&mut self, states: &[(NodeId, String)]) -> Result<(), Rejection> {
         let results = states
             .iter()
-            .map(|(node, state)| Finding {
+            .map(|(node, state)| NodeResult {
                 node_id: node.to_string(),
                 state: state.clone(),
                 findings: "Something.".into(),
                 agent_id: Some(format!("agent-{node}")),
                 evidence: Some(EVIDENCE.into()),
-                ..Finding::default()
+                ..NodeResult::default()
             })
             .collect();
         self.take(|investigation, rules, at| commit(investigation, rules, results, at))

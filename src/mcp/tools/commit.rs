@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
-use crate::decide::commit::Finding;
+use crate::decide::commit::NodeResult;
 use crate::domain::{Event, Node};
 use crate::service::{Refusal, Service, Standing, Written};
 
@@ -121,9 +121,9 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     Ok((Shared::written(&written), body))
 }
 
-impl From<ResultEntry> for Finding {
+impl From<ResultEntry> for NodeResult {
     fn from(result: ResultEntry) -> Self {
-        Finding {
+        NodeResult {
             node_id: result.node_id,
             state: result.state,
             findings: result.findings,

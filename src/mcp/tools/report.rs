@@ -23,7 +23,7 @@ use super::super::tool::{About, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, Options, ReportInput, Templates};
+use crate::report::{self, ReportInput, SiteOptions, Templates};
 use crate::service::{Refusal, Service};
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
@@ -157,7 +157,7 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let head = snapshot.head;
     let history = service.store().history(&snapshot)?;
     let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
-    let templates = Templates::load(&Options::default()).map_err(|error| failed(&error))?;
+    let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
     let site = report::site(&[ReportInput { snapshot, history, rev: None }], &templates)
         .map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());

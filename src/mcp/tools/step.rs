@@ -13,7 +13,7 @@ use super::commit::{ResultEntry, Stored};
 use super::next::{NextCallEntry, StrategyName, TaskEntry, next_call, plan, tasks};
 use super::propose::Node;
 use super::refused;
-use crate::decide::commit::Finding;
+use crate::decide::commit::NodeResult;
 use crate::decide::next::{Call, Next, briefs, next, number_of_tasks};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::{Decision, Rejection};
@@ -90,7 +90,7 @@ fn run(service: &Service, input: Input) -> Result<Answer<Body>, Refusal> {
     // Before anything is written.
     number_of_tasks(input.max_tasks)?;
     let plan = plan(input.strategy, input.max_tasks, input.dimensions);
-    let results: Vec<Finding> = input.results.into_iter().map(Into::into).collect();
+    let results: Vec<NodeResult> = input.results.into_iter().map(Into::into).collect();
     let nodes = input.nodes.map(|nodes| nodes.into_iter().map(NewNode::from).collect::<Vec<_>>());
     let first = if results.is_empty() { None } else { Some(service.commit(&input.session_id, results)?) };
     let second = service.write(&input.session_id, |investigation, rules, now| {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::report::templates::Shared;
+use crate::report::templates::SharedValue;
 use crate::ruleset::{EffectiveRules, Role};
 
 /// A node in a few words, as a link to its page.
@@ -79,7 +79,7 @@ fn role_class(role: Option<Role>) -> &'static str {
 pub(in crate::report) struct Cards<'a> {
     pub(super) investigation: &'a Investigation,
     pub(super) rules: Option<EffectiveRules<'a>>,
-    pub(super) cards: HashMap<NodeId, Shared<Card>>,
+    pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Cards<'a> {
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
             let card = cards.make(node, href, excerpt(node));
-            cards.cards.insert(node.id.clone(), Shared::of(card));
+            cards.cards.insert(node.id.clone(), SharedValue::of(card));
         }
         cards
     }
@@ -130,7 +130,7 @@ impl<'a> Cards<'a> {
     }
 
     /// The card of a node that is in the tree.
-    pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&Shared<Card>> {
+    pub(in crate::report) fn get(&self, id: &NodeId) -> Option<&SharedValue<Card>> {
         self.cards.get(id)
     }
 
@@ -146,11 +146,11 @@ impl<'a> Cards<'a> {
         }
     }
 
-    pub(super) fn card(&self, node: &Node) -> Option<Shared<Card>> {
+    pub(super) fn card(&self, node: &Node) -> Option<SharedValue<Card>> {
         self.get(&node.id).cloned()
     }
 
-    pub(super) fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i NodeId>) -> Vec<Shared<Card>> {
+    pub(super) fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i NodeId>) -> Vec<SharedValue<Card>> {
         ids.into_iter().filter_map(|id| self.get(id)).cloned().collect()
     }
 
@@ -181,7 +181,7 @@ impl<'a> Cards<'a> {
 /// A node that still owes children.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OpenEnd {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     /// `2 children`.
     pub needs: String,
     pub has: u32,

@@ -9,7 +9,7 @@ use super::node::{Change, Conversion};
 use super::rules::Rules;
 use crate::decide::quality::Quality;
 use crate::domain::{Node, StateName};
-use crate::report::templates::Shared;
+use crate::report::templates::SharedValue;
 
 /// The rules and what came of them.
 #[derive(Clone, Debug, Serialize)]
@@ -37,16 +37,16 @@ pub(in crate::report) struct StateCount {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct WarningKind {
     pub code: String,
-    pub warnings: Vec<WarningView>,
+    pub warnings: Vec<NodeWarning>,
 }
 
 /// A warning and the node it was given for.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct WarningView {
+pub(in crate::report) struct NodeWarning {
     pub code: String,
     pub message: String,
     pub at: Time,
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
 }
 
 impl<'a> Cards<'a> {
@@ -69,7 +69,7 @@ impl<'a> Cards<'a> {
     }
 
     pub(super) fn warnings(&self) -> Vec<WarningKind> {
-        let mut kinds: BTreeMap<String, Vec<WarningView>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, Vec<NodeWarning>> = BTreeMap::new();
         for (node, _) in self.investigation.committed() {
             for warning in self.warnings_of(node) {
                 kinds.entry(warning.code.clone()).or_default().push(warning);
@@ -78,7 +78,7 @@ impl<'a> Cards<'a> {
         kinds.into_iter().map(|(code, warnings)| WarningKind { code, warnings }).collect()
     }
 
-    pub(super) fn warnings_of(&self, node: &Node) -> Vec<WarningView> {
+    pub(super) fn warnings_of(&self, node: &Node) -> Vec<NodeWarning> {
         let (Some(card), Some(classification)) = (self.card(node), &node.classification) else {
             return Vec::new();
         };
@@ -89,7 +89,7 @@ impl<'a> Cards<'a> {
             .flat_map(|change| change.warnings.iter().map(|warning| (warning, change.at)));
         committed
             .chain(changed)
-            .map(|(warning, at)| WarningView {
+            .map(|(warning, at)| NodeWarning {
                 code: warning.code.to_string(),
                 message: warning.message.clone(),
                 at: Time::of(at),

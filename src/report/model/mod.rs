@@ -28,7 +28,7 @@ pub(super) use tree::OutlineRow;
 use super::ReportInput;
 use super::history::{self, History};
 use super::references::{self as cited, Reference};
-use super::templates::Shared;
+use super::templates::SharedValue;
 use super::texts;
 use crate::decide::quality::quality;
 use crate::domain::{Node, NodeId};
@@ -37,7 +37,7 @@ use crate::ruleset::EffectiveRules;
 /// All pages of one investigation.
 pub(super) struct Report {
     /// On every page.
-    pub header: Shared<Header>,
+    pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
     /// Every node, in the order of reading: depth first.
@@ -73,7 +73,7 @@ impl Report {
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len());
         Report {
-            header: Shared::of(header::header(input, &overview)),
+            header: SharedValue::of(header::header(input, &overview)),
             nodes,
             outline: cards.outline(),
             references: cited_page,

@@ -7,24 +7,24 @@ use serde::Serialize;
 
 use super::Reference;
 use super::cards::{Card, Cards, OpenEnd, StateView, Time};
-use super::judged::WarningView;
+use super::judged::NodeWarning;
 use crate::domain::{Node, NodeId, Reclassification};
 use crate::format::layout;
 use crate::report::history::{CommitLink, History};
-use crate::report::templates::{SafeHtml, Shared};
+use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
 use crate::view::ChangeView;
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct NodePage {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     /// From the root to its parent.
-    pub path: Vec<Shared<Card>>,
-    pub parent: Option<Shared<Card>>,
-    pub children: Vec<Shared<Card>>,
-    pub previous: Option<Shared<Card>>,
-    pub next: Option<Shared<Card>>,
+    pub path: Vec<SharedValue<Card>>,
+    pub parent: Option<SharedValue<Card>>,
+    pub children: Vec<SharedValue<Card>>,
+    pub previous: Option<SharedValue<Card>>,
+    pub next: Option<SharedValue<Card>>,
     pub agent: Option<String>,
     pub proposed_at: Time,
     pub committed_at: Option<Time>,
@@ -36,9 +36,9 @@ pub(in crate::report) struct NodePage {
     pub findings: Option<SafeHtml>,
     /// What backs the findings.
     pub texts: Vec<TextHtml>,
-    pub warnings: Vec<WarningView>,
+    pub warnings: Vec<NodeWarning>,
     pub reclassified: Vec<Change>,
-    pub verified_by: Vec<Shared<Card>>,
+    pub verified_by: Vec<SharedValue<Card>>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
     /// What it cites; where the findings have a list of their own, only what other nodes cite too.
@@ -56,7 +56,7 @@ pub(in crate::report) struct NodePage {
 /// A commit that was stored in another state than was asked for.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Conversion {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub requested: StateView,
     pub stored: StateView,
 }
@@ -64,13 +64,13 @@ pub(in crate::report) struct Conversion {
 /// A later change of a node's state.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Change {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
     pub at: Time,
     pub agent: Option<String>,
     /// The child that brought it about.
-    pub child: Option<Shared<Card>>,
+    pub child: Option<SharedValue<Card>>,
     pub child_id: Option<String>,
     pub reason: Option<SafeHtml>,
     /// What backs it.

@@ -10,7 +10,7 @@ use super::plural;
 use crate::decide::standing;
 use crate::domain::Node;
 use crate::markdown;
-use crate::report::templates::{SafeHtml, Shared};
+use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
 use crate::ruleset::Role;
 
@@ -25,12 +25,12 @@ pub(in crate::report) struct Overview {
     pub solutions: Vec<Solution>,
     /// Whether the method can verify at all.
     pub method_verifies: bool,
-    pub awaiting: Vec<Shared<Card>>,
+    pub awaiting: Vec<SharedValue<Card>>,
     pub theories: Vec<Finding>,
     pub dead_ends: Vec<Finding>,
     pub exhausted: Vec<Finding>,
     pub open_ends: Vec<OpenEnd>,
-    pub pending: Vec<Shared<Card>>,
+    pub pending: Vec<SharedValue<Card>>,
     /// What keeps it from its end.
     pub blockers: Vec<Blocker>,
     pub states: Vec<StateCount>,
@@ -43,9 +43,9 @@ pub(in crate::report) struct Overview {
 /// An answer, and how sure it is.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub verified: bool,
-    pub verified_by: Vec<Shared<Card>>,
+    pub verified_by: Vec<SharedValue<Card>>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     pub reference_count: usize,
@@ -54,7 +54,7 @@ pub(in crate::report) struct Solution {
 /// A result, and on what evidence.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Finding {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub evidence: String,
     pub reference_count: usize,
 }
@@ -64,7 +64,7 @@ pub(in crate::report) struct Finding {
 pub(in crate::report) struct Blocker {
     pub code: String,
     pub message: String,
-    pub card: Option<Shared<Card>>,
+    pub card: Option<SharedValue<Card>>,
 }
 
 /// How many nodes are in a round.

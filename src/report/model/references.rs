@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Reference;
 use super::cards::{Card, Cards};
-use crate::report::templates::Shared;
+use crate::report::templates::SharedValue;
 
 /// What the findings cite: first what a verified answer rests on, the rest in the order of first mention.
 #[derive(Clone, Debug, Serialize)]
@@ -26,14 +26,14 @@ pub(in crate::report) struct ReferenceView {
     pub is_url: bool,
     pub title: Option<String>,
     /// The verified answers that cite it.
-    pub verified: Vec<Shared<Card>>,
+    pub verified: Vec<SharedValue<Card>>,
     pub cited_by: Vec<Citation>,
 }
 
 /// A node that cites a source.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Citation {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub lines: Vec<u32>,
 }
 

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::cards::{Card, Cards};
-use crate::report::templates::Shared;
+use crate::report::templates::SharedValue;
 
 /// One row of the nested list: an item, and the lists that end behind it.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct OutlineRow {
-    pub card: Shared<Card>,
+    pub card: SharedValue<Card>,
     pub has_children: bool,
     /// How many lists end after this item.
     pub closes: usize,

@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn with(options: Options, contents: Contents) -> Files {
+fn with(options: SiteOptions, contents: Contents) -> Files {
     build(&contents, &Templates::load(&options).unwrap(), &mut |_| {}).unwrap()
 }
 
 fn published(inputs: Vec<ReportInput>) -> Files {
     let base_url = Some("https://example.org/reports".parse().unwrap());
-    with(Options { base_url, ..Options::default() }, Contents { inputs, ..Contents::default() })
+    with(SiteOptions { base_url, ..SiteOptions::default() }, Contents { inputs, ..Contents::default() })
 }
 
 /// The data for programs on a page.
@@ -40,7 +40,7 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
 fn one_that_cannot_be_read_costs_only_itself() {
     let unreadable = vec![Unreadable { name: "broken<b>".into(), reason: "it has no commit yet".into() }];
     let contents = Contents { inputs: vec![sample()], unreadable, ..Contents::default() };
-    let files = with(Options::default(), contents);
+    let files = with(SiteOptions::default(), contents);
     let index = page(&files, "index.html");
     assert!(index.contains("1 investigation can’t be read"));
     assert!(index.contains("<code>broken&lt;b&gt;</code>: it has no commit yet"), "{index}");
@@ -159,7 +159,7 @@ fn a_feed_without_entries_is_one_too() {
 
 #[test]
 fn only_served_pages_ask_their_server() {
-    let options = Options { live: Some("state-1".to_owned()), ..Options::default() };
+    let options = SiteOptions { live: Some("state-1".to_owned()), ..SiteOptions::default() };
     let files = with(options, Contents { inputs: vec![sample()], ..Contents::default() });
     assert!(files.contains_key(RELOAD_SCRIPT));
     for (path, page) in pages(&files) {
@@ -179,7 +179,8 @@ fn only_served_pages_ask_their_server() {
 fn progress_counts_up_to_the_last_node_of_the_last_investigation() {
     let contents = Contents { inputs: vec![sample(), unfinished()], ..Contents::default() };
     let mut steps = Vec::new();
-    build(&contents, &Templates::load(&Options::default()).unwrap(), &mut |step| steps.push(step)).unwrap();
+    build(&contents, &Templates::load(&SiteOptions::default()).unwrap(), &mut |step| steps.push(step))
+        .unwrap();
     let (first, last) = (steps[0], steps[steps.len() - 1]);
     assert_eq!((first.investigation, first.nodes_done), (1, 0));
     assert_eq!(last, Progress { investigation: 2, investigations: 2, nodes_done: 3, nodes: 3 });

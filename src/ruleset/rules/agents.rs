@@ -15,23 +15,23 @@ pub struct Checks {
     /// A commit sooner than this after its proposal is suspicious.
     pub min_research_seconds: u32,
     /// `SUSPICIOUS`: committed too soon after it was proposed.
-    pub suspicious: Severity,
+    pub suspicious: Enforcement,
     /// `MISSING_AGENT`: no `agentId`.
-    pub missing_agent: Severity,
+    pub missing_agent: Enforcement,
     /// `REUSED_AGENT`: the `agentId` already stands on another node.
-    pub reused_agent: Severity,
+    pub reused_agent: Enforcement,
     /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
-    pub secret_suspected: Severity,
+    pub secret_suspected: Enforcement,
 }
 
 impl Default for Checks {
     fn default() -> Self {
         Checks {
             min_research_seconds: 10,
-            suspicious: Severity::Warn,
-            missing_agent: Severity::Warn,
-            reused_agent: Severity::Warn,
-            secret_suspected: Severity::Warn,
+            suspicious: Enforcement::Warn,
+            missing_agent: Enforcement::Warn,
+            reused_agent: Enforcement::Warn,
+            secret_suspected: Enforcement::Warn,
         }
     }
 }
@@ -39,7 +39,7 @@ impl Default for Checks {
 /// What a check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Severity {
+pub enum Enforcement {
     /// Nothing.
     Off,
     /// The call goes through and warns.
@@ -48,13 +48,13 @@ pub enum Severity {
     Reject,
 }
 
-impl Severity {
+impl Enforcement {
     /// What comes of it, in a sentence; `None` for nothing.
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         match self {
-            Severity::Off => None,
-            Severity::Warn => Some(format!("{what} draws a warning that stays in the history.")),
-            Severity::Reject => Some(format!("{what} is refused.")),
+            Enforcement::Off => None,
+            Enforcement::Warn => Some(format!("{what} draws a warning that stays in the history.")),
+            Enforcement::Reject => Some(format!("{what} is refused.")),
         }
     }
 }

@@ -37,7 +37,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::effective::EffectiveRules;
-use super::schema::{Ruleset, Severity};
+use super::schema::{Enforcement, Ruleset};
 use super::validity::Fault;
 use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
 use states::State;
@@ -113,11 +113,11 @@ pub struct Verdict {
 
 impl Verdict {
     /// Adds what a ruleset may ignore, warn of or refuse.
-    pub fn add(&mut self, severity: Severity, diagnostic: Diagnostic) {
-        match severity {
-            Severity::Off => {}
-            Severity::Warn => self.warnings.push(diagnostic),
-            Severity::Reject => self.errors.push(diagnostic),
+    pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
+        match enforcement {
+            Enforcement::Off => {}
+            Enforcement::Warn => self.warnings.push(diagnostic),
+            Enforcement::Reject => self.errors.push(diagnostic),
         }
     }
 }

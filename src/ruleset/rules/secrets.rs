@@ -2,7 +2,7 @@
 
 use super::{Kind, Verdict};
 use crate::domain::{Code, Diagnostic};
-use crate::ruleset::Severity;
+use crate::ruleset::Enforcement;
 use crate::ruleset::effective::EffectiveRules;
 use crate::secrets::suspects;
 
@@ -15,11 +15,11 @@ pub(super) const KIND: Kind = Kind { key: "checks.secretSuspected", sentences, .
 impl EffectiveRules<'_> {
     /// The same, but what looks like a credential is refused, whatever the ruleset says: an operator's choice.
     pub fn refusing_secrets(self) -> Self {
-        EffectiveRules { secrets: Severity::Reject, ..self }
+        EffectiveRules { secrets: Enforcement::Reject, ..self }
     }
 
     /// What is done about a text that holds what looks like a credential.
-    pub fn secrets(&self) -> Severity {
+    pub fn secrets(&self) -> Enforcement {
         self.secrets
     }
 }
@@ -31,16 +31,16 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
 /// Looks into the fields of a node (or of the whole, with no name). The message tells kinds and lines and never the
 /// text: it is stored, logged and shown.
 pub fn check<'a>(
-    severity: Severity,
+    enforcement: Enforcement,
     node: &str,
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
     verdict: &mut Verdict,
 ) {
-    if severity == Severity::Off {
+    if enforcement == Enforcement::Off {
         return;
     }
-    let how = match severity {
-        Severity::Reject => "Nothing was written. Leave the credential out, or name where it is kept.",
+    let how = match enforcement {
+        Enforcement::Reject => "Nothing was written. Leave the credential out, or name where it is kept.",
         _ => "If it is real, have it revoked: git keeps what was committed, even after it is edited out.",
     };
     for (field, text) in texts {
@@ -58,6 +58,6 @@ pub fn check<'a>(
         }
         let of = if node.is_empty() { String::new() } else { format!(" of {node}") };
         let message = format!("`{field}`{of} seems to hold {}.", named.join(", "));
-        verdict.add(severity, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
+        verdict.add(enforcement, Diagnostic::new(Code::SecretSuspected, message).about(node).suggest(how));
     }
 }

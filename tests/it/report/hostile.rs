@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tree_of_thoughts::report::{Options, ReportInput, Templates, site};
+use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
 use tree_of_thoughts::store::Store;
 
 use super::judge::faults;
@@ -77,5 +77,5 @@ fn input(path: PathBuf) -> ReportInput {
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {
-    site(inputs, &Templates::load(&Options::default()).unwrap()).unwrap()
+    site(inputs, &Templates::load(&SiteOptions::default()).unwrap()).unwrap()
 }

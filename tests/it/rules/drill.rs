@@ -68,7 +68,7 @@ fn there_is_no_agent_rule() {
     let mut table = two_roots();
     table.propose(&[("R1.A", ""), ("R1.B", "")]);
     // At once, and by the same agent.
-    let results = ["R1.A", "R1.B"].map(|id| tree_of_thoughts::decide::commit::Finding {
+    let results = ["R1.A", "R1.B"].map(|id| tree_of_thoughts::decide::commit::NodeResult {
         node_id: id.into(),
         state: "DEAD".into(),
         findings: "Nothing there.".into(),

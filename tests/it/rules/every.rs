@@ -1,7 +1,7 @@
 //! The rules that hold in every ruleset.
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::commit::Finding;
+use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
@@ -185,7 +185,7 @@ fn texts() {
     assert_eq!(said(table.try_propose(vec![node(&"é".repeat(300), "x".repeat(1 << 20))], &[])), "");
     table.sleep(60);
     let long = || Some("x".repeat((1 << 20) + 1));
-    let results = vec![Finding {
+    let results = vec![NodeResult {
         findings: long().unwrap(),
         evidence: long(),
         verification_method: long(),
@@ -260,7 +260,7 @@ fn an_agent_who_only_changed_a_state_is_known_too() {
     table.try_reclassify(request).unwrap();
     table.propose(&[("R2.A2", "R1.A")]);
     table.sleep(60);
-    let finding = Finding { agent_id: Some(" judge ".into()), ..found("R2.A2", "EXPLORE") };
+    let finding = NodeResult { agent_id: Some(" judge ".into()), ..found("R2.A2", "EXPLORE") };
     assert!(said(table.try_commit(vec![finding])).contains("REUSED_AGENT"));
 }
 
@@ -340,8 +340,8 @@ fn doubts_about_who_did_the_research_and_how_fast() {
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A"), ("R2.A4", "R1.A")]);
     table.sleep(9);
     let results = vec![
-        Finding { agent_id: Some("agent-R2.A1".into()), ..found("R2.A2", "EXPLORE") },
-        Finding { agent_id: Some(" ".into()), ..found("R2.A3", "EXPLORE") },
+        NodeResult { agent_id: Some("agent-R2.A1".into()), ..found("R2.A2", "EXPLORE") },
+        NodeResult { agent_id: Some(" ".into()), ..found("R2.A3", "EXPLORE") },
     ];
     assert_snapshot!(said(table.try_commit(results)), @"
     SUSPICIOUS R2.A2: R2.A2 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit.
@@ -369,7 +369,7 @@ fn findings_that_say_nothing() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A"), ("R2.A4", "R1.A")]);
     table.sleep(60);
-    let blank = |id, findings: &str| Finding { findings: findings.into(), ..found(id, "EXPLORE") };
+    let blank = |id, findings: &str| NodeResult { findings: findings.into(), ..found(id, "EXPLORE") };
     let to_fill_in = tree_of_thoughts::decide::commit::TO_FILL_IN;
     let results = vec![blank("R2.A2", " \n"), blank("R2.A3", to_fill_in), blank("R2.A4", "-")];
     assert_snapshot!(said(table.try_commit(results)), @"
@@ -419,12 +419,12 @@ fn what_looks_like_a_credential() {
     // In pieces, so that no scanner takes this file for a leak.
     let token = ["gh", "p_", "k9Zt3QwL7mVx2Rb8Nc4", "Yd6Hf1Js5PgT0aUe2"].concat();
     let findings = format!("The log shows it:\n\n    token={token}\n");
-    let result = Finding { findings, ..found("R2.A2", "EXPLORE") };
+    let result = NodeResult { findings, ..found("R2.A2", "EXPLORE") };
     assert_snapshot!(said(table.try_commit(vec![result])), @"
     SECRET_SUSPECTED R2.A2: `findings` of R2.A2 seems to hold a GitHub token (line 3). If it is real, have it revoked: git keeps what was committed, even after it is edited out.
     INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
     ");
-    let result = Finding { findings: "ghp_ begins a token.".into(), ..found("R2.A3", "EXPLORE") };
+    let result = NodeResult { findings: "ghp_ begins a token.".into(), ..found("R2.A3", "EXPLORE") };
     assert_eq!(codes(&said(table.try_commit(vec![result]))), ["INCOMPLETE_EXPLORE"]);
 }
 
@@ -440,7 +440,7 @@ fn doubts_can_be_off_or_refuse() {
         table.propose(&nodes);
         let open = file.ruleset.states[0].name.to_string();
         let anonymous =
-            ids[..number].iter().map(|id| Finding { agent_id: None, ..found(id, &open) }).collect();
+            ids[..number].iter().map(|id| NodeResult { agent_id: None, ..found(id, &open) }).collect();
         let all = said(table.try_commit(anonymous));
         let told: Vec<&str> =
             codes(&all).into_iter().filter(|code| !code.starts_with("INCOMPLETE")).collect();
@@ -454,11 +454,11 @@ fn doubts_can_be_off_or_refuse() {
     exhaust: SUSPICIOUS MISSING_AGENT
     ");
     let mut file = builtin::all()[0].clone();
-    file.ruleset.checks.suspicious = tree_of_thoughts::ruleset::Severity::Reject;
-    file.ruleset.checks.missing_agent = tree_of_thoughts::ruleset::Severity::Reject;
+    file.ruleset.checks.suspicious = tree_of_thoughts::ruleset::Enforcement::Reject;
+    file.ruleset.checks.missing_agent = tree_of_thoughts::ruleset::Enforcement::Reject;
     let mut table = Table::of(file, Start::default());
     table.propose(&[("R1.A", "")]);
-    let results = vec![Finding { agent_id: None, ..found("R1.A", "EXPLORE") }];
+    let results = vec![NodeResult { agent_id: None, ..found("R1.A", "EXPLORE") }];
     assert_eq!(codes(&said(table.try_commit(results))), ["SUSPICIOUS", "MISSING_AGENT"]);
     assert!(table.node("R1.A").is_pending());
 }

@@ -1,7 +1,7 @@
 //! `found-verify`: four states, FOUND must be verified.
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::commit::Finding;
+use tree_of_thoughts::decide::commit::NodeResult;
 
 use crate::support::table::{Table, codes, found, said};
 
@@ -52,8 +52,8 @@ fn a_batch_holds_five_and_roots_are_several() {
 fn of_the_agent_rules_only_the_missing_one() {
     let mut table = tree();
     table.propose(&[("R3.A1a", "R2.A1"), ("R3.A1b", "R2.A1")]);
-    let anonymous = Finding { agent_id: None, ..found("R3.A1a", "DEAD") };
-    let reused = Finding { agent_id: Some("agent-R1.A".into()), ..found("R3.A1b", "DEAD") };
+    let anonymous = NodeResult { agent_id: None, ..found("R3.A1a", "DEAD") };
+    let reused = NodeResult { agent_id: Some("agent-R1.A".into()), ..found("R3.A1b", "DEAD") };
     assert_snapshot!(said(table.try_commit(vec![anonymous, reused])), @"MISSING_AGENT R3.A1a: R3.A1a was committed without an agentId. Give the id of the agent that did the research.");
 }
 

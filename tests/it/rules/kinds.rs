@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tree_of_thoughts::decide::commit::Finding;
+use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::Code;
-use tree_of_thoughts::report::{Options, ReportInput, Templates, site};
+use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
@@ -147,7 +147,7 @@ const FIXTURES: [Fixture; 16] = [
         with: ["missingAgent: \"off\"", "missingAgent: reject"],
         play: |table| {
             table.propose(&[("R1.A", "")]);
-            said(table.try_commit(vec![Finding { agent_id: None, ..found("R1.A", "YES") }]))
+            said(table.try_commit(vec![NodeResult { agent_id: None, ..found("R1.A", "YES") }]))
         },
         says: "MISSING_AGENT",
     },
@@ -157,7 +157,7 @@ const FIXTURES: [Fixture; 16] = [
         play: |table| {
             table.propose(&[("R1.A", "")]);
             let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
-            said(table.try_commit(vec![Finding { findings: token, ..found("R1.A", "YES") }]))
+            said(table.try_commit(vec![NodeResult { findings: token, ..found("R1.A", "YES") }]))
         },
         says: "SECRET_SUSPECTED",
     },
@@ -253,7 +253,7 @@ fn each_kind_says_what_it_asks_for() {
 fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the_report() {
     let mut files: Vec<RulesetFile> = FIXTURES.iter().map(|fixture| little(fixture.with)).collect();
     files.extend(builtin::all().iter().cloned());
-    let templates = Templates::load(&Options::default()).unwrap();
+    let templates = Templates::load(&SiteOptions::default()).unwrap();
     let mut told = String::new();
     for file in files {
         let table = Table::of(file.clone(), Start::default());

@@ -1,7 +1,7 @@
 //! `multi-gate`: evidence, locks, terminal ratios, confirmation and a gate at the end.
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::commit::Finding;
+use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::quality::quality;
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::results::results;
@@ -34,7 +34,7 @@ fn evidence() {
     table.propose(&[("R2.A4", "R1.A"), ("R2.A5", "R1.A"), ("R2.A6", "R1.A")]);
     table.sleep(60);
     let with = |evidence: &str| {
-        let dead = Finding { evidence: Some(evidence.into()), ..found("R2.A4", "DEAD") };
+        let dead = NodeResult { evidence: Some(evidence.into()), ..found("R2.A4", "DEAD") };
         vec![dead, found("R2.A5", "DRILL"), found("R2.A6", "VERIFY")]
     };
     assert_snapshot!(said(table.try_commit(with(&"x".repeat(49)))), @"MISSING_EVIDENCE R2.A4: DEAD needs evidence of at least 50 characters; there are 49. Put what was measured or read into `evidence`.");
@@ -48,7 +48,7 @@ fn evidence() {
     };
     let mut other = tree();
     other.propose(&[("R2.A5", "R1.A")]);
-    let bare = Finding { evidence: None, ..found("R2.A5", "DRILL") };
+    let bare = NodeResult { evidence: None, ..found("R2.A5", "DRILL") };
     other.try_commit(vec![bare]).unwrap();
     assert_snapshot!(said(other.try_reclassify(plain(None))), @"MISSING_EVIDENCE R2.A5: R2.A5 became DEAD without the 50 characters of evidence that a commit needs. Give `evidence` with the reclassify.");
     other.reclassify("R2.A5", "DRILL");

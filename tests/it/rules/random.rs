@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use tree_of_thoughts::decide::commit::{Finding, commit};
+use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
@@ -174,18 +174,18 @@ impl Bench {
                 })
             }
             Call::Commit { first, states: chosen, evidence: given, agent } => {
-                let results: Vec<Finding> = chosen
+                let results: Vec<NodeResult> = chosen
                     .iter()
                     .zip(u16::from(*first)..)
                     // Rarely more than there are, so that one stands twice.
                     .take(if agent.is_multiple_of(8) { 5 } else { pending.len().max(1) })
-                    .map(|(state, node)| Finding {
+                    .map(|(state, node)| NodeResult {
                         node_id: pick(&pending, (node % 256) as u8),
                         state: pick(&states, if state.is_multiple_of(3) { 0 } else { *state }),
                         findings: "See https://example.org/a.".into(),
                         agent_id: (agent % 4 > 0).then(|| format!("agent-{agent}")),
                         evidence: evidence(*given),
-                        ..Finding::default()
+                        ..NodeResult::default()
                     })
                     .collect();
                 self.service.write(&self.id, |investigation, rules, now| {
