@@ -1,18 +1,16 @@
 //! Which investigation is in which folder.
 //!
 //! A folder that is named by an id is taken at its word until it is loaded, unless its work tree says otherwise (`cp -r`
-//! under another id's name); then, as one with another name (`git clone … foo`), it is asked once. The list is read again when the root folder has changed, and when an id is not in it.
+//! under another id's name); then, as one with another name (`git clone … foo`), it is asked once.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
-use super::git::{Git, Options};
-use super::read;
+use super::list;
 use crate::domain::SessionId;
-use crate::format::layout::{self, Place};
+use crate::format::layout;
 
 /// The fewest characters of an id that are enough to look for it.
 const SHORTEST: usize = 4;
@@ -46,19 +44,10 @@ pub enum FindError {
     },
 }
 
-/// The list of folders and ids.
+/// What the folders were found to hold, or that their names say it.
 #[derive(Default)]
 pub(super) struct Catalog {
-    listing: Mutex<Listing>,
-}
-
-#[derive(Default)]
-struct Listing {
-    /// When the root folder last changed, as far as it was known when it was read.
-    changed: Option<SystemTime>,
-    folders: Vec<(SessionId, PathBuf)>,
-    /// Folders with other names that were asked, and what they said.
-    asked: HashMap<PathBuf, SessionId>,
+    known: Mutex<HashMap<PathBuf, SessionId>>,
 }
 
 impl Catalog {
@@ -71,15 +60,11 @@ impl Catalog {
         if !plain || !(SHORTEST..=36).contains(&text.len()) {
             return Err(not_found());
         }
-        let mut listing = self.listing();
-        listing.refresh(root, false);
-        let found = match listing.fitting(&text) {
-            found if found.is_empty() => {
-                listing.refresh(root, true);
-                listing.fitting(&text)
-            }
-            found => found,
-        };
+        let mut found = self.folders(root);
+        found.retain(|(id, _)| {
+            let id = id.to_string();
+            id.starts_with(&text) || id.ends_with(&text)
+        });
         let mut ids: Vec<SessionId> = found.iter().map(|(id, _)| *id).collect();
         ids.dedup();
         match (ids.as_slice(), found.as_slice()) {
@@ -93,61 +78,27 @@ impl Catalog {
     }
 
     /// All folders that hold an investigation, by id.
-    pub(super) fn folders(&self, root: &Path) -> Vec<PathBuf> {
-        let mut listing = self.listing();
-        listing.refresh(root, true);
-        listing.folders.iter().map(|(_, path)| path.clone()).collect()
+    pub(super) fn folders(&self, root: &Path) -> Vec<(SessionId, PathBuf)> {
+        let mut known = self.known();
+        let mut folders = Vec::new();
+        for path in entries(root).unwrap_or_default() {
+            // A folder that holds none yet may be a clone under way: it is asked again.
+            if let Some(id) = known.get(&path).copied().or_else(|| identify(&path)) {
+                known.insert(path.clone(), id);
+                folders.push((id, path));
+            }
+        }
+        folders.sort();
+        folders
     }
 
     /// Notes what a folder really holds: its name, or what it said before, was wrong.
     pub(super) fn correct(&self, path: &Path, id: SessionId) {
-        let mut listing = self.listing();
-        listing.asked.insert(path.to_owned(), id);
-        listing.changed = None;
+        self.known().insert(path.to_owned(), id);
     }
 
-    /// Forgets the list: this process has changed the root folder.
-    pub(super) fn forget(&self) {
-        self.listing().changed = None;
-    }
-
-    fn listing(&self) -> MutexGuard<'_, Listing> {
-        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Listing {
-    fn fitting(&self, text: &str) -> Vec<(SessionId, PathBuf)> {
-        let fits = |id: &SessionId| {
-            let id = id.to_string();
-            id.starts_with(text) || id.ends_with(text)
-        };
-        self.folders.iter().filter(|(id, _)| fits(id)).cloned().collect()
-    }
-
-    fn refresh(&mut self, root: &Path, certainly: bool) {
-        let changed = std::fs::metadata(root).and_then(|metadata| metadata.modified()).ok();
-        if !certainly && changed.is_some() && changed == self.changed {
-            return;
-        }
-        self.changed = changed;
-        self.folders.clear();
-        for path in entries(root).unwrap_or_default() {
-            let named: Option<SessionId> =
-                path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
-            let known = self.asked.get(&path).copied();
-            // A copy under another id's name is asked, and it is enough to look at its work tree to know one.
-            let taken = known.or_else(|| named.filter(|id| says(&path).is_none_or(|said| said == *id)));
-            let id = taken.or_else(|| ask(&path)).or(named);
-            // A folder that holds none yet may be a clone under way: it is asked again.
-            if let Some(id) = id.filter(|_| known.is_none()) {
-                self.asked.insert(path.clone(), id);
-            }
-            if let Some(id) = id {
-                self.folders.push((id, path));
-            }
-        }
-        self.folders.sort();
+    fn known(&self) -> MutexGuard<'_, HashMap<PathBuf, SessionId>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,14 +130,12 @@ fn says(path: &Path) -> Option<SessionId> {
     text.lines().find_map(|line| line.strip_prefix("id: "))?.trim().parse().ok()
 }
 
-/// The id of the investigation in a folder, if it holds one.
-fn ask(path: &Path) -> Option<SessionId> {
-    if !path.is_dir() {
-        return None;
-    }
-    let git = Git::open(path, Options::ISOLATED).ok()?;
-    let files = git.files(git.head().ok()?.commit?).ok()?;
-    let file = files.iter().find(|file| layout::place(&file.path) == Place::Meta)?;
-    let meta = read::meta(&git, file).ok()?;
-    Some(meta.id)
+/// The id of the investigation that a folder holds or should hold.
+fn identify(path: &Path) -> Option<SessionId> {
+    let named: Option<SessionId> = path.file_name()?.to_str()?.parse().ok();
+    // A copy under another id's name is asked, and it is enough to look at its work tree to know one.
+    named
+        .filter(|id| says(path).is_none_or(|said| said == *id))
+        .or_else(|| list::look_at(path, None)?.entry.id)
+        .or(named)
 }

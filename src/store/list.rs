@@ -1,28 +1,22 @@
 //! The investigations of a root, newest first, each in a line: what a person or an agent chooses from.
 //!
-//! Of each investigation the names in its tree and one file, `investigation.yaml`, are read, by several threads; of one
-//! that has been read before and whose head is the same, only the head. So nodes are counted and not judged: a pending
-//! proposal is a node, and the round is that of the deepest node of either kind.
+//! Of each investigation the names in its tree and one file, `investigation.yaml`, are read; of one that has been read
+//! before and whose head is the same, only the head. So nodes are counted and not judged: a pending proposal is a node,
+//! and the round is that of the deepest node of either kind.
 //!
 //! Whatever can't be read is in the list with what is wrong with it, and keeps nothing else out.
 
 use std::collections::HashMap;
-use std::mem;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-use super::git::{self, CommitId, FileKind, Git, GitError, Head, Options, TreeFile};
+use super::git::{self, CommitId, Git, GitError, Options};
 use super::{StoreError, read};
 use crate::domain::{SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 
-/// The most characters of a question in a list.
-const QUERY_MAX: usize = 2_000;
-
-/// How many threads read at most.
-const THREADS: usize = 8;
+/// The most characters that are kept for a later search. Who has more is read again.
+const TEXT_MAX: usize = 2_000;
 
 /// What is listed.
 #[derive(Clone, Debug)]
@@ -78,8 +72,6 @@ pub struct ListEntry {
 pub struct ListFacts {
     /// Its title.
     pub title: String,
-    /// Its question, or the beginning of a long one.
-    pub query: String,
     /// The name of its ruleset.
     pub ruleset: String,
     /// The deepest round that has a node; 0 where there is none.
@@ -92,32 +84,33 @@ pub struct ListFacts {
     pub started_at: Timestamp,
 }
 
-/// What was read at which head.
-#[derive(Default)]
-pub(super) struct Seen {
-    entries: Mutex<HashMap<PathBuf, (CommitId, ListEntry)>>,
-}
-
 /// Where an entry stands: by the time of its beginning, then by the name of its folder.
 type Key = (i64, String);
 
-/// An entry, and whether it has the words that are looked for.
-struct Found {
-    entry: ListEntry,
-    has_words: bool,
+/// What was found in each folder at the last look.
+#[derive(Default)]
+pub(super) struct Seen {
+    found: Mutex<HashMap<PathBuf, Found>>,
+}
+
+/// What a folder holds.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub(super) entry: ListEntry,
+    /// At which head; absent where it must be looked at again.
+    head: Option<CommitId>,
+    /// What words are looked for in, in lower case.
+    text: String,
 }
 
 impl Seen {
     /// The page of the investigations in these folders.
     pub(super) fn list(&self, folders: &[PathBuf], filter: &ListFilter) -> Result<Listing, StoreError> {
         let after = filter.after.as_deref().map(parse_cursor).transpose()?;
-        let text = filter.text.as_deref().unwrap_or_default();
-        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let mut found = self.look_at_all(folders, &words);
+        let mut found = self.look_at_all(folders, filter.text.as_deref().unwrap_or_default());
         name_twins(&mut found);
-        let wanted = found.into_iter().filter(|found| found.has_words && is_in(&found.entry, filter.state));
-        let mut entries: Vec<(Key, ListEntry)> =
-            wanted.map(|found| (key(&found.entry), found.entry)).collect();
+        let wanted = found.into_iter().filter(|(entry, has_words)| *has_words && is_in(entry, filter.state));
+        let mut entries: Vec<(Key, ListEntry)> = wanted.map(|(entry, _)| (key(&entry), entry)).collect();
         entries.sort_by(|(a, _), (b, _)| b.cmp(a));
         let total = entries.len();
         let mut rest = match after {
@@ -130,132 +123,83 @@ impl Seen {
         Ok(Listing { entries: rest.into_iter().map(|(_, entry)| entry).collect(), total, next })
     }
 
-    /// What is in each folder that holds an investigation or should.
-    fn look_at_all(&self, folders: &[PathBuf], words: &[String]) -> Vec<Found> {
-        let before = mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner));
-        let next = AtomicUsize::new(0);
-        let look = || {
-            let mut seen = Vec::new();
-            // One by one, since one may be a thousand times as large as another.
-            while let Some(path) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
-                seen.extend(look_at(path, before.get(path), words));
+    /// What the folders hold, each with whether it has all the words.
+    fn look_at_all(&self, folders: &[PathBuf], words: &str) -> Vec<(ListEntry, bool)> {
+        let words = words.to_lowercase();
+        let mut before = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = HashMap::new();
+        let mut entries = Vec::new();
+        for path in folders {
+            let Some(found) = look_at(path, before.get(path)) else { continue };
+            let has_words = words.split_whitespace().all(|word| found.text.contains(word));
+            entries.push((found.entry.clone(), has_words));
+            if found.head.is_some() && found.text.len() <= TEXT_MAX {
+                kept.insert(path.clone(), found);
             }
-            seen
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        let seen: Vec<(Option<CommitId>, Found)> = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads.min(folders.len())).map(|_| scope.spawn(look)).collect();
-            let mut seen = look();
-            for other in others {
-                seen.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            seen
-        });
-        let kept = seen
-            .iter()
-            .filter_map(|(head, Found { entry, .. })| Some((entry.path.clone(), ((*head)?, entry.clone()))));
-        *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = kept.collect();
-        seen.into_iter().map(|(_, found)| found).collect()
+        }
+        *before = kept;
+        entries
     }
 }
 
-/// What is in the folder, and at which head if that can be kept; nothing where there is no sign of an investigation.
-fn look_at(
-    path: &Path,
-    before: Option<&(CommitId, ListEntry)>,
-    words: &[String],
-) -> Option<(Option<CommitId>, Found)> {
+/// What is in a folder, which may be the same as before; nothing where there is no sign of an investigation.
+pub(super) fn look_at(path: &Path, before: Option<&Found>) -> Option<Found> {
     if !path.is_dir() {
         return None;
     }
+    if let Some(before) = before
+        && before.head == git::head_at_a_glance(path)
+    {
+        return Some(before.clone());
+    }
     let named: Option<SessionId> =
         path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
-    let damaged = |reason: String| {
-        let id = named.map(|id| id.to_string()).unwrap_or_default();
-        let has_words = has_words(words, &[&id, &path.to_string_lossy()]);
-        let entry = ListEntry { path: path.to_owned(), id: named, facts: None, fault: Some(reason) };
-        Some((None, Found { entry, has_words }))
-    };
-    let known = |head: CommitId| {
-        let (_, entry) = before.filter(|(seen, _)| *seen == head)?;
-        let has_words = entry_has_words(words, entry, None);
-        Some((Some(head), Found { entry: entry.clone(), has_words }))
-    };
-    if let Some(found) = git::head_at_a_glance(path).and_then(known) {
-        return Some(found);
-    }
-    let git = match Git::open(path, Options::ISOLATED) {
-        // Any folder may lie in the root; one that is named by an id should be an investigation.
-        Err(GitError::NotARepository { source: None, .. }) if named.is_none() => return None,
-        Err(error) => return damaged(error.with_hint()),
-        Ok(git) => git,
-    };
-    let head = match git.head() {
-        Err(error) => return damaged(error.with_hint()),
-        Ok(Head { commit: Some(head), .. }) => head,
-        // A clone under way.
-        Ok(_) if named.is_none() => return None,
-        Ok(_) => return damaged("it has no commit yet".into()),
-    };
-    if let Some(found) = known(head) {
-        return Some(found);
-    }
-    let files = match git.files(head) {
-        Ok(files) => files,
-        Err(error) => return damaged(error.with_hint()),
-    };
-    let meta = match files.iter().find(|file| layout::place(&file.path) == Place::Meta) {
-        Some(file) => read::meta(&git, file),
-        None if named.is_none() => return None,
-        None => return damaged(format!("{} is missing", layout::META)),
-    };
-    let meta = match meta {
-        Ok(meta) => meta,
-        Err(fault) => return damaged(fault.to_string()),
-    };
-    let (nodes, round) = files.iter().filter(|file| is_plain(file)).fold((0, 0), |(nodes, round), file| {
-        match layout::place(&file.path) {
-            Place::Node(id) => (nodes + 1, id.round().max(round)),
-            _ => (nodes, round),
+    match look_into(path, named.is_some()) {
+        Ok(found) => found,
+        Err(reason) => {
+            let id = named.map(|id| id.to_string()).unwrap_or_default();
+            let text = format!("{id}\n{}", path.display()).to_lowercase();
+            let entry = ListEntry { path: path.to_owned(), id: named, facts: None, fault: Some(reason) };
+            Some(Found { entry, head: None, text })
         }
-    });
-    let ended = files.iter().any(|file| file.path == layout::CONCLUSION);
-    let query: String = meta.query.chars().take(QUERY_MAX).collect();
-    let is_whole = query.len() == meta.query.len();
-    let facts = ListFacts {
+    }
+}
+
+/// The investigation in a folder, or why it can't be read. Any folder may lie in the root; one that is named by an id
+/// should be an investigation.
+fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
+    let failed = |error: GitError| error.with_hint();
+    let missing = |reason: String| if is_named { Err(reason) } else { Ok(None) };
+    let git = match Git::open(path, Options::ISOLATED) {
+        Err(GitError::NotARepository { source: None, .. }) if !is_named => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    // A clone under way has none.
+    let Some(head) = git.head().map_err(failed)?.commit else {
+        return missing("it has no commit yet".into());
+    };
+    let files = git.files(head).map_err(failed)?;
+    let Some(meta) = files.iter().find(|file| layout::place(&file.path) == Place::Meta) else {
+        return missing(format!("{} is missing", layout::META));
+    };
+    let meta = read::meta(&git, meta).map_err(|fault| fault.to_string())?;
+    let mut facts = ListFacts {
         title: meta.title,
-        query,
         ruleset: meta.ruleset,
-        round,
-        nodes,
-        ended,
+        round: 0,
+        nodes: 0,
+        ended: files.iter().any(|file| file.path == layout::CONCLUSION),
         started_at: meta.started_at,
     };
+    for file in files.iter().filter(|file| file.is_plain()) {
+        if let Place::Node(id) = layout::place(&file.path) {
+            facts.nodes += 1;
+            facts.round = facts.round.max(id.round());
+        }
+    }
+    let text = format!("{}\n{}\n{}\n{}", meta.id, facts.title, meta.query, facts.ruleset).to_lowercase();
     let entry = ListEntry { path: path.to_owned(), id: Some(meta.id), facts: Some(facts), fault: None };
-    let has_words = entry_has_words(words, &entry, Some(&meta.query));
-    // Who looks for words in the rest of a long question reads it again.
-    Some((is_whole.then_some(head), Found { entry, has_words }))
-}
-
-fn is_plain(file: &TreeFile) -> bool {
-    matches!(file.kind, FileKind::File | FileKind::Executable)
-}
-
-fn entry_has_words(words: &[String], entry: &ListEntry, query: Option<&str>) -> bool {
-    if words.is_empty() {
-        return true;
-    }
-    let id = entry.id.map(|id| id.to_string()).unwrap_or_default();
-    let Some(facts) = &entry.facts else { return has_words(words, &[&id]) };
-    has_words(words, &[&id, &facts.title, query.unwrap_or(&facts.query), &facts.ruleset])
-}
-
-fn has_words(words: &[String], texts: &[&str]) -> bool {
-    if words.is_empty() {
-        return true;
-    }
-    let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
-    words.iter().all(|word| texts.iter().any(|text| text.contains(word)))
+    Ok(Some(Found { entry, head: Some(head), text }))
 }
 
 fn is_in(entry: &ListEntry, state: ListState) -> bool {
@@ -268,22 +212,21 @@ fn is_in(entry: &ListEntry, state: ListState) -> bool {
 }
 
 /// One id in two folders is a fault of both.
-fn name_twins(found: &mut [Found]) {
-    let mut folders: HashMap<SessionId, Vec<usize>> = HashMap::new();
-    for (at, Found { entry, .. }) in found.iter().enumerate() {
+fn name_twins(found: &mut [(ListEntry, bool)]) {
+    let mut folders: HashMap<SessionId, Vec<PathBuf>> = HashMap::new();
+    for (entry, _) in found.iter() {
         if let Some(id) = entry.id {
-            folders.entry(id).or_default().push(at);
+            folders.entry(id).or_default().push(entry.path.clone());
         }
     }
-    for twins in folders.values().filter(|twins| twins.len() > 1) {
-        for at in twins {
-            let other = twins.iter().find(|other| *other != at).and_then(|other| found.get(*other));
-            let Some(other) = other.map(|other| other.entry.path.clone()) else { continue };
-            if let Some(Found { entry, .. }) = found.get_mut(*at) {
-                let twice = format!("the same id stands in {}", other.display());
-                entry.fault =
-                    Some(entry.fault.take().map_or(twice.clone(), |fault| format!("{fault}; {twice}")));
-            }
+    for (entry, _) in found {
+        let folders = entry.id.and_then(|id| folders.get(&id)).into_iter().flatten();
+        if let Some(other) = folders.into_iter().find(|path| **path != entry.path) {
+            let twice = format!("the same id stands in {}", other.display());
+            entry.fault = Some(match entry.fault.take() {
+                None => twice,
+                Some(fault) => format!("{fault}; {twice}"),
+            });
         }
     }
 }

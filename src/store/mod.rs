@@ -85,24 +85,18 @@ pub enum StoreError {
         /// What was given, shortened.
         cursor: String,
     },
-    /// The folder of the investigations can't be looked into.
-    #[error("cannot list {path}")]
-    Unlistable {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
     /// Something with git or the file system.
     #[error(transparent)]
     Git(#[from] GitError),
     /// A value that can't be written as YAML.
     #[error("cannot be written as YAML: {0}")]
     Yaml(#[from] YamlError),
-    /// A file of the store's own.
-    #[error("cannot write {path}")]
+    /// The folder of the investigations, or a file of the store's own in it.
+    #[error("cannot {action} {path}")]
     Io {
-        /// The file.
+        /// What was tried.
+        action: &'static str,
+        /// The folder or file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -120,7 +114,6 @@ impl StoreError {
             StoreError::UnknownCursor { .. } => Some("Begin without a cursor".to_owned()),
             StoreError::NotAnInvestigation { .. }
             | StoreError::ReadOnly
-            | StoreError::Unlistable { .. }
             | StoreError::Yaml(_)
             | StoreError::Io { .. } => None,
         }
@@ -198,7 +191,6 @@ impl Store {
         let id = meta.id.to_string();
         let path = self.root.join(&id);
         let (git, head) = Git::init(self.options(), &path, &id, &files, message, meta.started_at.seconds())?;
-        self.catalog.forget();
         let snapshot = Snapshot {
             path: path.clone(),
             head,
@@ -227,7 +219,7 @@ impl Store {
 
     /// The folders in the root that hold an investigation, by id.
     pub fn folders(&self) -> Vec<PathBuf> {
-        self.catalog.folders(&self.root)
+        self.catalog.folders(&self.root).into_iter().map(|(_, path)| path).collect()
     }
 
     /// The investigations in the root, newest first, a page at a time. Damaged ones are among them, with their fault.
@@ -236,8 +228,8 @@ impl Store {
     ///
     /// An unreadable root, and an invalid cursor. A root that does not exist yet is empty.
     pub fn list(&self, filter: &ListFilter) -> Result<Listing, StoreError> {
-        let folders = catalog::entries(&self.root)
-            .map_err(|source| StoreError::Unlistable { path: self.root.clone(), source })?;
+        let failed = |source| StoreError::Io { action: "list", path: self.root.clone(), source };
+        let folders = catalog::entries(&self.root).map_err(failed)?;
         self.seen.list(&folders, filter)
     }
 
@@ -415,7 +407,7 @@ impl Store {
     /// Keeps the repositories in the root out of `git status` of a project that the root is part of.
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
-        let io = |source| StoreError::Io { path: path.clone(), source };
+        let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
         std::fs::create_dir_all(&self.root).map_err(io)?;
         let is_there = || std::fs::symlink_metadata(&path).is_ok();
         if is_there() {

@@ -114,9 +114,8 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
             Place::Other => file.path == layout::ATTRIBUTES,
             Place::Stray => false,
         };
-        let fits = matches!(file.kind, FileKind::File | FileKind::Executable);
         let first = sources.last().is_none_or(|last| last.path != file.path);
-        if !ours || !fits || !first {
+        if !ours || !file.is_plain() || !first {
             continue;
         }
         if let Ok(text) = text(git, &file.path, file.blob) {

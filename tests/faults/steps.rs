@@ -468,5 +468,6 @@ fn make(server: &mut Server, session: &str, (tool, arguments): &Call) -> Result<
 
 /// Whether a call is refused because it was done already.
 fn is_refusal_of_repetition(reply: &Value) -> bool {
-    codes(&reply["errors"]).iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))
+    let codes = codes(&reply["errors"]);
+    !codes.is_empty() && codes.iter().all(|code| ["NOT_PROPOSED", "UNCHANGED"].contains(&code.as_str()))
 }

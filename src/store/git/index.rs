@@ -54,8 +54,7 @@ impl Git {
             return Ok(File::from_state(index, path));
         }
         let failed = |source| GitError::Index { path: shown(&path), source: Box::new(source) };
-        let options = gix::index::decode::Options { thread_limit: Some(1), ..Default::default() };
-        let mut index = File::at(&path, gix::hash::Kind::Sha1, true, options).map_err(failed)?;
+        let mut index = File::at(&path, gix::hash::Kind::Sha1, true, Default::default()).map_err(failed)?;
         if index.is_sparse() {
             return Err(GitError::Unsupported {
                 path: self.shown(),

@@ -38,10 +38,11 @@ impl WriterLock {
         // A lock can't be waited for with a limit, and who asks again and again is served after all who wait. A thread
         // that comes too late finds nobody to give it to, and drops it.
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || {
+        let wait = move || {
             let locked = file.lock();
             let _ = sender.send(locked.map(|()| WriterLock { _file: file }));
-        });
+        };
+        thread::Builder::new().spawn(wait).map_err(io_error("wait for", &path))?;
         match receiver.recv_timeout(WRITER_WAIT) {
             Ok(locked) => locked.map_err(io_error("lock", &path)),
             Err(_) => Err(GitError::Busy { path: shown(git_dir) }),

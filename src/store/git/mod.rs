@@ -185,6 +185,13 @@ pub enum FileKind {
     Unsafe,
 }
 
+impl TreeFile {
+    /// Whether it is a file with text of its own.
+    pub fn is_plain(&self) -> bool {
+        matches!(self.kind, FileKind::File | FileKind::Executable)
+    }
+}
+
 /// A file that differs between two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathChange {

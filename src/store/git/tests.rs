@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gix::objs::{Kind, Write as _};
 use tempfile::TempDir;
@@ -711,6 +711,13 @@ fn a_journal_cut_short_or_forged_does_no_harm() {
     assert!(outside.exists());
 }
 
+/// Waits until a commit has begun; it takes the lock of git's index next.
+fn wait_for_journal(journal: &Path) {
+    while fs::metadata(journal).map_or(0, |journal| journal.len()) == 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn the_lock_of_a_living_git_is_respected() {
     let bench = Bench::new();
@@ -727,9 +734,11 @@ fn the_lock_of_a_living_git_is_respected() {
     // One that goes away in time is only waited for.
     let lock = bench.git.path().join("index.lock");
     fs::write(&lock, "").unwrap();
+    let journal = bench.file(".git").join(JOURNAL_FILE);
     thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(100));
+            wait_for_journal(&journal);
+            thread::sleep(Duration::from_millis(20));
             fs::remove_file(&lock).unwrap();
         });
         bench.commit(&[change("investigation.yaml", "2\n")]);
@@ -742,9 +751,10 @@ fn a_merge_that_begins_meanwhile_is_not_committed_into() {
     let bench = Bench::new();
     let (lock, merge) = (bench.git.path().join("index.lock"), bench.git.path().join("MERGE_HEAD"));
     fs::write(&lock, "").unwrap();
+    let journal = bench.file(".git").join(JOURNAL_FILE);
     let error = thread::scope(|scope| {
         scope.spawn(|| {
-            thread::sleep(Duration::from_millis(200));
+            wait_for_journal(&journal);
             fs::write(&merge, format!("{}\n", bench.first)).unwrap();
             fs::remove_file(&lock).unwrap();
         });
@@ -793,8 +803,9 @@ fn a_killed_process_leaves_a_sound_repository() {
             .spawn()
             .unwrap();
         // On a busy machine the process first has to get its turn.
-        let (before, since) = (length(), Instant::now());
-        while length() == before && since.elapsed() < Duration::from_secs(10) {
+        let before = length();
+        while length() == before {
+            assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
             thread::sleep(Duration::from_millis(1));
         }
         thread::sleep(Duration::from_micros((kill * 7_919) % 20_000));
@@ -806,9 +817,10 @@ fn a_killed_process_leaves_a_sound_repository() {
     let acknowledged = fs::read_to_string(bench.dir().with_extension("acknowledged")).unwrap();
     let history = bench.git.story(bench.head()).unwrap();
     let history: HashSet<String> = history.iter().map(|commit| commit.id.to_string()).collect();
-    assert!(acknowledged.lines().count() > 0);
     // The last line may be cut off.
-    assert!(acknowledged.lines().filter(|line| line.len() == 40).all(|line| history.contains(line)));
+    let acknowledged: Vec<&str> = acknowledged.lines().filter(|line| line.len() == 40).collect();
+    assert!(!acknowledged.is_empty());
+    assert!(acknowledged.iter().all(|line| history.contains(*line)));
 }
 
 #[test]
@@ -986,11 +998,9 @@ fn tags_are_made_once_and_listed() {
     bench.run(&["tag", "on-a-tree", "HEAD^{tree}"]);
     let error = bench.git.tag_now("ended/1", second, "Again", AT).unwrap_err();
     assert!(matches!(error, GitError::TagExists { .. }));
-    for name in ["", "a b", "a..b", "-x", "x.lock", "a//b", "x/"] {
-        assert!(
-            matches!(bench.git.tag_now(name, second, "x", AT), Err(GitError::InvalidTagName { .. })),
-            "{name:?}"
-        );
+    for name in ["", "a b", "a..b", "x.lock", "a//b", "x/"] {
+        let error = bench.git.tag_now(name, second, "x", AT).unwrap_err();
+        assert!(matches!(error, GitError::Library { action: "name a reference", .. }), "{name:?}: {error}");
     }
     let unknown = CommitId::from_str(&"1".repeat(40)).unwrap();
     assert!(matches!(bench.git.tag_now("x", unknown, "x", AT), Err(GitError::Missing { .. })));
