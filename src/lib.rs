@@ -44,7 +44,8 @@
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
 //! - `gix`: `store::git`.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
-//! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files).
+//! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files), `cli::report` (that of
+//!   memory, for templates of strangers).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
 //! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.

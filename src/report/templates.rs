@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, fs, io};
 
@@ -24,8 +24,14 @@ use crate::text::{escape, is_hidden};
 
 /// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped.
 const FUEL: u64 = 100_000_000;
+/// The longest page: that of 10,000 nodes as one document has a tenth.
+const LARGEST_PAGE: usize = 256 << 20;
 /// The largest file of a user's template.
 const LARGEST: u64 = 16 << 20;
+/// All files of a user's template together.
+const LARGEST_SET: u64 = 64 << 20;
+/// How many files and folders a user's template may have.
+const MOST_ENTRIES: usize = 10_000;
 /// Folders inside of each other in a user's template.
 const DEEPEST: usize = 8;
 /// The guide for people who write templates; it is not part of a site.
@@ -66,8 +72,7 @@ impl Templates {
             Templates::built_in().map(|(path, bytes)| (path, bytes.to_vec())).collect();
         let mut replaced = Vec::new();
         if let Some(folder) = &options.template {
-            let mut own = BTreeMap::new();
-            read_folder(folder, "", DEEPEST, &mut own)?;
+            let own = OwnFiles::read(folder)?;
             replaced.extend(own.keys().cloned());
             files.extend(own);
         }
@@ -122,12 +127,18 @@ impl Templates {
 
     /// One page.
     pub(super) fn render(&self, template: &str, data: &impl Serialize) -> Result<Vec<u8>, TemplateError> {
-        let page = self
-            .environment
+        let mut page = PageBytes(Vec::new());
+        self.environment
             .get_template(template)
-            .and_then(|template| template.render(Value::from(Serde(data))))
-            .map_err(|error| self.explain(&error))?;
-        Ok(page.into_bytes())
+            .and_then(|template| template.render_captured_to(Value::from(Serde(data)), &mut page))
+            .map_err(|error| match error.kind() {
+                ErrorKind::WriteFailure => {
+                    let reason = "the page is longer than 256 MiB: is there a loop without end?".to_owned();
+                    self.error_in(template, None, reason, String::new())
+                }
+                _ => self.explain(&error),
+            })?;
+        Ok(page.0)
     }
 
     fn explain(&self, error: &minijinja::Error) -> TemplateError {
@@ -159,6 +170,23 @@ impl Templates {
             _ => format!("site-template/{name}"),
         };
         TemplateError { file, line, reason, excerpt }
+    }
+}
+
+/// A page while it is rendered: no longer than [`LARGEST_PAGE`].
+struct PageBytes(Vec<u8>);
+
+impl io::Write for PageBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > LARGEST_PAGE {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -367,39 +395,71 @@ fn collect(folder: &'static Dir<'static>, files: &mut Vec<(String, &'static [u8]
     }
 }
 
-fn read_folder(
-    folder: &Path,
-    prefix: &str,
-    levels: usize,
-    files: &mut BTreeMap<String, Vec<u8>>,
-) -> Result<(), ReportError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ReportError::Io { action: "read the template", path, source }
-    };
-    let refuse = |path: &Path, reason: &str| failed(path)(io::Error::other(reason.to_owned()));
-    for entry in fs::read_dir(folder).map_err(failed(folder))? {
-        let entry = entry.map_err(failed(folder))?;
-        let path = entry.path();
-        let Ok(name) = entry.file_name().into_string() else {
-            return Err(refuse(&path, "its name is not UTF-8"));
-        };
-        // Folders of version control and of the desktop do not belong to a template.
-        if name.starts_with('.') {
-            continue;
-        }
-        let about = fs::metadata(&path).map_err(failed(&path))?;
-        let name = format!("{prefix}{name}");
-        if about.is_dir() {
-            let levels = levels.checked_sub(1).ok_or_else(|| refuse(&path, "its folders are too deep"))?;
-            read_folder(&path, &format!("{name}/"), levels, files)?;
-        } else if about.len() > LARGEST {
-            return Err(refuse(&path, "it is larger than 16 MiB"));
-        } else {
-            files.insert(name, fs::read(&path).map_err(failed(&path))?);
-        }
+/// The files of a user's template, while they are read. It may come from a stranger: only plain files in the folder
+/// are taken, and only so many.
+struct OwnFiles {
+    /// The folder without links: no file is read from outside of it.
+    root: PathBuf,
+    files: BTreeMap<String, Vec<u8>>,
+    bytes: u64,
+    entries: usize,
+}
+
+impl OwnFiles {
+    fn read(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+        let root = fs::canonicalize(folder).map_err(|source| unreadable(folder, source))?;
+        let mut own = OwnFiles { root, files: BTreeMap::new(), bytes: 0, entries: 0 };
+        own.folder(folder, "", DEEPEST)?;
+        Ok(own.files)
     }
-    Ok(())
+
+    fn folder(&mut self, folder: &Path, prefix: &str, levels: usize) -> Result<(), ReportError> {
+        for entry in fs::read_dir(folder).map_err(|source| unreadable(folder, source))? {
+            let entry = entry.map_err(|source| unreadable(folder, source))?;
+            let path = entry.path();
+            let Ok(name) = entry.file_name().into_string() else {
+                return Err(refused(&path, "its name is not UTF-8"));
+            };
+            // Folders of version control and of the desktop do not belong to a template.
+            if name.starts_with('.') {
+                continue;
+            }
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return Err(refused(&path, "a template has at most 10,000 files and folders"));
+            }
+            let target = fs::canonicalize(&path).map_err(|source| unreadable(&path, source))?;
+            if !target.starts_with(&self.root) {
+                return Err(refused(&path, "it is a link that leads out of the template's folder"));
+            }
+            let name = format!("{prefix}{name}");
+            let about = fs::metadata(&target).map_err(|source| unreadable(&path, source))?;
+            if about.is_dir() {
+                let levels =
+                    levels.checked_sub(1).ok_or_else(|| refused(&path, "its folders are too deep"))?;
+                self.folder(&path, &format!("{name}/"), levels)?;
+            } else if !about.is_file() {
+                return Err(refused(&path, "it is neither a file nor a folder"));
+            } else if about.len() > LARGEST {
+                return Err(refused(&path, "it is larger than 16 MiB"));
+            } else {
+                self.bytes += about.len();
+                if self.bytes > LARGEST_SET {
+                    return Err(refused(&path, "with it the template is larger than 64 MiB"));
+                }
+                self.files.insert(name, fs::read(&target).map_err(|source| unreadable(&path, source))?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unreadable(path: &Path, source: io::Error) -> ReportError {
+    ReportError::Io { action: "read the template", path: path.to_owned(), source }
+}
+
+fn refused(path: &Path, reason: &str) -> ReportError {
+    unreadable(path, io::Error::other(reason.to_owned()))
 }
 
 #[cfg(test)]

@@ -358,6 +358,63 @@ fn a_template_error_names_file_line_and_reason() {
     assert_eq!(error.to_string(), "can't read the template /nowhere/at/all");
 }
 
+/// A template of a stranger's published what its links led to, and a FIFO in it never ended.
+#[cfg(unix)]
+#[test]
+fn a_template_takes_nothing_from_outside_its_folder() {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "s").unwrap();
+    for (target, inside) in [(outside.path().join("secret"), "x"), (outside.path().to_owned(), "assets")] {
+        let folder = tempfile::tempdir().unwrap();
+        symlink(target, folder.path().join(inside)).unwrap();
+        let error = with_folder(&folder).unwrap_err();
+        assert!(crate::text::causes(&error).contains("leads out of the template's folder"), "{error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let _socket = UnixListener::bind(folder.path().join("x")).unwrap();
+    let error = with_folder(&folder).unwrap_err();
+    assert!(crate::text::causes(&error).contains("neither a file nor a folder"), "{error}");
+    // A link inside the folder is one of its files; a folder that is in itself ends.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.css"), "a").unwrap();
+    symlink("a.css", folder.path().join("b.css")).unwrap();
+    assert_eq!(with_folder(&folder).unwrap().assets()["b.css"], b"a");
+    symlink(".", folder.path().join("loop")).unwrap();
+    let error = with_folder(&folder).unwrap_err();
+    assert!(crate::text::causes(&error).contains("too deep"), "{error}");
+}
+
+#[test]
+fn a_template_has_a_size() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in 0..5 {
+        let file = std::fs::File::create(folder.path().join(name.to_string())).unwrap();
+        file.set_len(15 << 20).unwrap();
+    }
+    let error = with_folder(&folder).unwrap_err();
+    assert!(crate::text::causes(&error).contains("larger than 64 MiB"), "{error}");
+    std::fs::File::create(folder.path().join("0")).unwrap().set_len(17 << 20).unwrap();
+    let error = with_folder(&folder).unwrap_err();
+    assert!(crate::text::causes(&error).contains("MiB"), "{error}");
+}
+
+/// Few steps can print much.
+#[test]
+fn a_page_has_a_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "a".repeat(1 << 20);
+    let page = format!("{{% for _ in range(100000) %}}{text}{{% endfor %}}");
+    std::fs::write(folder.path().join("judged.html"), page).unwrap();
+    let error = site(&[unfinished()], &with_folder(&folder).unwrap()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("judged.html: the page is longer than 256 MiB: is there a loop without end?"),
+        "{error}"
+    );
+}
+
 #[test]
 fn the_data_of_the_templates_is_what_their_guide_says() {
     let guide = Templates::built_in().find(|(path, _)| path == "README.md").unwrap().1;

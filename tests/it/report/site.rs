@@ -81,3 +81,24 @@ fn a_node_that_cannot_be_read_costs_its_own_pages_only() {
     // What it was is in the history still.
     assert!(page("history.html").contains("R2.A1"));
 }
+
+/// A template of a stranger's that doubles a text took 6 GB in a few steps.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_template_that_doubles_a_text_is_ended_before_it_takes_the_machine() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let template = sandbox.path("template");
+    std::fs::create_dir(&template).unwrap();
+    let bomb = "{% set all = namespace(text='ab') %}{% for _ in range(64) %}\
+                {% set all.text = all.text ~ all.text %}{% endfor %}";
+    std::fs::write(template.join("judged.html"), bomb).unwrap();
+    let out = sandbox.path("out");
+    let mut report = sandbox.command(TOT_REPORT);
+    report.arg(session.repository()).arg("--out").arg(&out).arg("--template").arg(&template);
+    let ended = report.output().unwrap();
+    assert!(!ended.status.success());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains("memory allocation of"), "{said}");
+    assert!(!out.exists(), "nothing of the site is written");
+}
