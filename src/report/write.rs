@@ -140,6 +140,11 @@ fn fresh_folder(parent: &Path, name: &str) -> Result<PathBuf, ReportError> {
 /// Whether an earlier run wrote everything in the folder.
 fn check_own(out: &Path) -> Result<(), ReportError> {
     let marker = out.join(MARKER);
+    // Reading another kind of file, such as a named pipe, might never end.
+    let is_file = fs::symlink_metadata(&marker).map(|about| about.is_file()).unwrap_or(true);
+    if !is_file {
+        return Err(ReportError::Foreign { out: out.to_owned(), found: marker });
+    }
     let own: BTreeSet<String> = match fs::read_to_string(&marker) {
         Ok(text) => {
             let mut lines = text.lines().map(str::to_owned);
