@@ -71,7 +71,7 @@ struct Kind {
     is_first: bool,
     /// Whether `git gc` packs objects and references before.
     is_packed: bool,
-    /// Whether git's index is so large that it is written by several threads.
+    /// Whether git's index is large.
     is_large: bool,
     call: Call,
     /// A call that was killed before, and where: what is killed then is its recovery.

@@ -118,7 +118,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Without anybody's settings.
+    /// With nothing but the repository's own settings.
     pub const ISOLATED: Options =
         Options { configuration: Configuration::Isolated, durability: Durability::Configured };
 }
