@@ -48,6 +48,7 @@
 //!   memory, for templates of strangers).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
+//! - `tokio-util`: `mcp`.
 //! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `mcp::http`, `report::serve`.
 //! - `schemars`: `mcp` (schemas of tools), `ruleset` (of ruleset files).

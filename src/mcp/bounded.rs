@@ -8,7 +8,6 @@
 //! must be legal as it stands, the reply's type says at the field: [`KEEP`].
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use crate::text::shorten;
 use serde_json::{Map, Value, json};
@@ -61,55 +60,34 @@ const INNER: usize = 5;
 /// How many characters are kept of a text that is too long.
 const TEXT: usize = 500;
 
-/// About what it takes to say that a list was cut.
-const WORD: usize = 40;
-
-/// The reply within `limit` bytes. The marks are asked for only where it is too long.
-pub fn bounded<'a>(mut reply: Value, marks: impl FnOnce() -> &'a Marks, limit: usize) -> Value {
-    if size(&reply) <= limit {
-        return reply;
-    }
-    let marks = marks();
+/// The reply within `limit` bytes.
+pub fn bounded(mut reply: Value, marks: &Marks, limit: usize) -> Value {
     let asked_for = marks.iter().filter(|(_, keep)| **keep == Keep::AskedFor);
     let lengths = asked_for.filter_map(|(name, _)| Some(reply.get(name)?.as_str()?.len()));
     let limit = limit + lengths.filter(|length| *length > GRAPH).sum::<usize>();
-    let is_whole = |name: &str| matches!(marks.get(name), Some(Keep::Whole | Keep::AskedFor));
     if size(&reply) <= limit {
         return reply;
     }
-    for (_, value) in reply.as_object_mut().into_iter().flatten().filter(|(name, _)| !is_whole(name)) {
+    for (_, value) in cuttable(&mut reply, marks) {
         cut_inner(value, false);
     }
     cut_lists(&mut reply, marks, limit);
     if size(&reply) > limit {
-        for (_, value) in reply.as_object_mut().into_iter().flatten().filter(|(name, _)| !is_whole(name)) {
-            cut_texts(value);
-        }
+        cuttable(&mut reply, marks).for_each(|(_, value)| cut_texts(value));
     }
     reply
 }
 
-/// How long it is as compact JSON. Counted and not written down: a list of thousands is measured entry by entry.
-fn size(value: &Value) -> usize {
-    let mut length = Length(0);
-    match serde_json::to_writer(&mut length, value) {
-        Ok(()) => length.0,
-        // Counting can't fail; if it did, nothing would be known to fit.
-        Err(_) => usize::MAX,
-    }
+/// The fields in which something may be cut.
+fn cuttable<'a>(reply: &'a mut Value, marks: &'a Marks) -> impl Iterator<Item = (&'a String, &'a mut Value)> {
+    let is_whole = |name: &String| matches!(marks.get(name), Some(Keep::Whole | Keep::AskedFor));
+    let fields = reply.as_object_mut().into_iter().flatten();
+    fields.filter(move |(name, _)| !is_whole(name))
 }
 
-struct Length(usize);
-
-impl Write for Length {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// How long it is as compact JSON.
+fn size(value: &Value) -> usize {
+    value.to_string().len()
 }
 
 /// Cuts the lists that stand in entries of a list.
@@ -135,30 +113,59 @@ fn cut_inner(value: &mut Value, in_entry: bool) {
 
 /// Cuts the lists of the reply, as far as it takes.
 fn cut_lists(reply: &mut Value, marks: &Marks, limit: usize) {
-    let mut size = size(reply);
-    let mut lists = lists(reply, marks);
+    let lists = lists(reply, marks);
+    for (path, _) in &lists {
+        // What would not even fit alone goes at once: the rest is measured again and again.
+        let mut room = limit;
+        let fits = |entry: &&Value| {
+            let needs = size(entry);
+            let fits = needs <= room;
+            room = room.saturating_sub(needs);
+            fits
+        };
+        let fitting = reply.pointer(path).and_then(Value::as_array).into_iter().flatten().take_while(fits);
+        let keep = fitting.count();
+        cut(reply, path, keep);
+    }
     for wanted in [false, true] {
-        while size + WORD * (1 + lists.iter().filter(|list| list.is_cut()).count()) > limit {
-            let able = lists.iter_mut().filter(|list| list.is_wanted == wanted && list.keep > KEPT);
-            let Some(list) = able.max_by_key(|list| list.bytes()) else { break };
-            let before = list.bytes();
-            list.keep = (list.keep - list.keep.div_ceil(4)).max(KEPT);
-            size -= before - list.bytes();
+        while size(reply) > limit {
+            let measured =
+                lists.iter().filter(|(_, is_wanted)| *is_wanted == wanted).filter_map(|(path, _)| {
+                    let list = reply.pointer(path)?;
+                    let length = list.as_array()?.len();
+                    (length > KEPT).then(|| (size(list), length, path))
+                });
+            let Some((_, length, path)) = measured.max_by_key(|(size, ..)| *size) else { break };
+            cut(reply, path, length - length.div_ceil(4));
         }
     }
-    let mut omitted: Map<String, Value> = Map::new();
-    for list in lists.iter().filter(|list| list.is_cut()) {
-        if let Some(entries) = reply.pointer_mut(&list.path).and_then(Value::as_array_mut) {
-            let name = list.path.trim_start_matches('/').replace('/', ".");
-            omitted.insert(name, json!(entries.len() - list.keep));
-            entries.truncate(list.keep);
+}
+
+/// The lists that can be cut, those on the first level and one below it: where each is, and whether the call was made
+/// for it.
+fn lists(reply: &mut Value, marks: &Marks) -> Vec<(String, bool)> {
+    let mut lists = Vec::new();
+    for (name, value) in cuttable(reply, marks) {
+        if value.is_array() {
+            lists.push((format!("/{name}"), marks.get(name) == Some(&Keep::Last)));
         }
+        let inner = value.as_object().into_iter().flatten().filter(|(_, inner)| inner.is_array());
+        lists.extend(inner.map(|(key, _)| (format!("/{name}/{key}"), false)));
     }
-    if let Some(fields) = reply.as_object_mut().filter(|_| !omitted.is_empty()) {
+    lists
+}
+
+/// Keeps so many entries of the list, but no fewer than a few, and counts the others.
+fn cut(reply: &mut Value, path: &str, keep: usize) {
+    let Some(entries) = reply.pointer_mut(path).and_then(Value::as_array_mut) else { return };
+    let more = entries.len().saturating_sub(keep.max(KEPT));
+    entries.truncate(entries.len() - more);
+    let Some(fields) = reply.as_object_mut().filter(|_| more > 0) else { return };
+    if let Value::Object(omitted) = fields.entry(OMITTED).or_insert_with(|| json!({})) {
+        let name = path.trim_start_matches('/').replace('/', ".");
         // The tool itself may have left some out.
-        if let Value::Object(before) = fields.entry(OMITTED).or_insert_with(|| json!({})) {
-            before.extend(omitted);
-        }
+        let before = omitted.get(&name).and_then(Value::as_u64).unwrap_or(0);
+        omitted.insert(name, json!(before + more as u64));
     }
 }
 
@@ -172,50 +179,6 @@ fn cut_texts(value: &mut Value) {
     }
 }
 
-/// A list of the reply, and how many of its entries are kept.
-struct List {
-    path: String,
-    is_wanted: bool,
-    /// The bytes of the first so many entries, from none to all.
-    sums: Vec<usize>,
-    keep: usize,
-}
-
-impl List {
-    fn bytes(&self) -> usize {
-        self.sums[self.keep]
-    }
-
-    fn is_cut(&self) -> bool {
-        self.keep + 1 < self.sums.len()
-    }
-}
-
-/// The lists that can be cut: those on the first level, and one below it.
-fn lists(reply: &Value, marks: &Marks) -> Vec<List> {
-    let list = |path: String, is_wanted: bool, value: &Value| {
-        let entries = value.as_array()?;
-        let mut sums = vec![0];
-        for entry in entries {
-            // With the comma behind it.
-            sums.push(sums[sums.len() - 1] + size(entry) + 1);
-        }
-        Some(List { path, is_wanted, keep: entries.len(), sums })
-    };
-    let mut lists = Vec::new();
-    for (name, value) in reply.as_object().into_iter().flatten() {
-        let mark = marks.get(name);
-        if matches!(mark, Some(Keep::Whole | Keep::AskedFor)) {
-            continue;
-        }
-        lists.extend(list(format!("/{name}"), mark == Some(&Keep::Last), value));
-        for (key, inner) in value.as_object().into_iter().flatten() {
-            lists.extend(list(format!("/{name}/{key}"), false, inner));
-        }
-    }
-    lists
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +188,7 @@ mod tests {
             let (name, keep) = mark.split_once(':').unwrap();
             (name.to_owned(), Keep::parse(keep).unwrap())
         });
-        bounded(reply, || Box::leak(Box::new(Marks::from(marks))), LIMIT)
+        bounded(reply, &Marks::from(marks), LIMIT)
     }
 
     #[test]
@@ -243,6 +206,14 @@ mod tests {
         assert_eq!(kept + reply["omitted"]["blockers"].as_u64().unwrap(), 3_000);
         assert!(reply["omitted"]["next.parents"].is_u64());
         assert_eq!(reply["few"], json!([1]));
+    }
+
+    #[test]
+    fn what_the_tool_left_out_itself_is_counted_too() {
+        let list = vec!["x".repeat(100); 300];
+        let reply = within_limit(json!({"blockers": list, "omitted": {"blockers": 700}}));
+        let kept = reply["blockers"].as_array().unwrap().len();
+        assert_eq!(reply["omitted"], json!({"blockers": 1_000 - kept}));
     }
 
     #[test]

@@ -17,11 +17,12 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::{Mutex, watch},
 };
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     framing::{Lines, Refusal},
     log::Log,
-    server::{Busy, Closing, Server},
+    server::Server,
     stdio::{MAX_LINE, PATIENCE},
 };
 
@@ -30,8 +31,8 @@ pub(super) struct Drain<R, W> {
     lines: Lines<R>,
     output: Arc<Mutex<W>>,
     owed: watch::Sender<Owed>,
-    busy: Busy,
-    closing: Closing,
+    busy: TaskTracker,
+    closing: CancellationToken,
     log: Log,
     opened: bool,
 }
@@ -62,9 +63,9 @@ where
             lines: Lines::new(input, MAX_LINE),
             output: Arc::new(Mutex::new(output)),
             owed: watch::Sender::new(Owed::default()),
-            busy: server.busy(),
-            closing: server.closing(),
-            log: server.log().clone(),
+            busy: server.busy.clone(),
+            closing: server.closing.clone(),
+            log: server.log.clone(),
             opened: false,
         }
     }
@@ -105,9 +106,9 @@ where
 }
 
 /// Waits until no answer is owed any more, or nothing works on one.
-async fn settled(owed: &watch::Sender<Owed>, busy: &Busy) {
+async fn settled(owed: &watch::Sender<Owed>, busy: &TaskTracker) {
     let mut owed = owed.subscribe();
-    while tokio::time::timeout(PATIENCE, owed.wait_for(Owed::nothing)).await.is_err() && !busy.is_idle() {}
+    while tokio::time::timeout(PATIENCE, owed.wait_for(Owed::nothing)).await.is_err() && !busy.is_empty() {}
 }
 
 impl<R, W> Transport<RoleServer> for Drain<R, W>
@@ -143,7 +144,7 @@ where
         loop {
             let read = tokio::select! {
                 biased;
-                () = self.closing.begun() => {
+                () = self.closing.cancelled() => {
                     settled(&self.owed, &self.busy).await;
                     return None;
                 }
@@ -156,10 +157,10 @@ where
                     Err(refusal) if refusal.silent => self.log.warn(refusal.message),
                     Err(refusal) => self.refuse(refusal),
                 },
-                Ok(false) => self.closing.begin(),
+                Ok(false) => self.closing.cancel(),
                 Err(fault) => {
                     self.log.warn(format_args!("cannot read from the client: {fault}"));
-                    self.closing.begin();
+                    self.closing.cancel();
                 }
             }
         }

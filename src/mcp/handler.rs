@@ -9,8 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
@@ -20,14 +19,15 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
         PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam,
-        Role, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        ReadResourceResult, Resource, ResourceContents, ResourceListChangedNotification, ResourceTemplate,
+        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Role, ServerCapabilities,
+        ServerConfig, ServerNotification, SubscribeRequestParams, SubscriptionFilter,
         UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::address::Address;
 use super::complete::complete;
@@ -42,36 +42,20 @@ use crate::service::{Refusal, Service};
 const SUBSCRIPTIONS: usize = 1_000;
 
 /// How long a client may keep what never changes while the server runs (the lists of tools, prompts and templates), in
-/// milliseconds; an hour is
-/// little enough for an update of the binary to be noticed.
-const TOOLS_FRESH_MS: u64 = 3_600_000;
+/// milliseconds; an hour is little enough for an update of the binary to be noticed.
+const FRESH_MS: u64 = 3_600_000;
 
 /// What a client of the older protocol has subscribed to.
 #[derive(Default)]
-pub(super) struct Heard {
-    addresses: Mutex<BTreeSet<String>>,
-    followed: AtomicBool,
-    /// Closes with the connection.
-    connected: watch::Sender<()>,
+pub(super) struct Subscriptions {
+    addresses: Arc<Mutex<BTreeSet<String>>>,
+    /// Tells the client of changes. Ends with the connection.
+    teller: OnceLock<AbortOnDropHandle<()>>,
 }
 
-impl Heard {
-    fn add(&self, address: String) -> Result<(), ErrorData> {
-        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
-        if addresses.len() >= SUBSCRIPTIONS && !addresses.contains(&address) {
-            let message = format!("no more than {SUBSCRIPTIONS} resources can be subscribed to");
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        addresses.insert(address);
-        Ok(())
-    }
-
-    fn remove(&self, address: &str) {
-        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).remove(address);
-    }
-
-    fn all(&self) -> Vec<String> {
-        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+impl Subscriptions {
+    fn addresses(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,49 +80,64 @@ impl Server {
     /// Tells a client of the older protocol of changes, for as long as it is connected.
     fn follow(&self, peer: Peer<RoleServer>) {
         let Some(service) = &self.service else { return };
-        if self.heard.followed.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let mut listener = service.listen();
-        // Weak, so that what a connection holds goes with it.
-        let heard = Arc::downgrade(&self.heard);
-        let mut connected = self.heard.connected.subscribe();
-        let closing = self.closing.clone();
-        tokio::spawn(async move {
-            loop {
-                let change = tokio::select! {
-                    () = closing.begun() => return,
-                    _ = connected.changed() => return,
-                    change = listener.next() => change,
-                };
-                let Some(change) = change.filter(|_| !peer.is_transport_closed()) else { return };
-                let Some(addresses) = heard.upgrade().map(|heard| heard.all()) else { return };
-                for address in touched(&addresses, &change) {
-                    let updated = ResourceUpdatedNotificationParam::new(address);
-                    if peer.notify_resource_updated(updated).await.is_err() {
-                        return;
+        self.subscriptions.teller.get_or_init(|| {
+            let mut listener = service.listen();
+            // Not the subscriptions themselves, which end this task when they are dropped.
+            let addresses = Arc::clone(&self.subscriptions.addresses);
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                while let Some(change) = listener.next().await {
+                    let notices = notices(
+                        &change,
+                        addresses.lock().unwrap_or_else(PoisonError::into_inner).iter(),
+                        true,
+                    );
+                    for notice in notices {
+                        if peer.send_notification(notice).await.is_err() {
+                            return;
+                        }
                     }
                 }
-                if is_new(&change) && peer.notify_resource_list_changed().await.is_err() {
-                    return;
-                }
-            }
+            }))
         });
     }
 }
 
-/// Those of the addresses at which something else may stand after the change.
-fn touched(addresses: &[String], change: &Result<Changed, Missed>) -> Vec<String> {
+/// What a client is told of a change that asked for these addresses and, if so, for the list of investigations.
+fn notices<'a>(
+    change: &Result<Changed, Missed>,
+    addresses: impl Iterator<Item = &'a String>,
+    lists: bool,
+) -> Vec<ServerNotification> {
     let is_touched = |address: &&String| match change {
         Ok(change) => Address::parse(address).is_some_and(|address| address.is_touched_by(change)),
         Err(Missed) => true,
     };
-    addresses.iter().filter(is_touched).cloned().collect()
+    let updated = addresses.filter(is_touched).map(|address| {
+        let address = ResourceUpdatedNotificationParam::new(address.as_str());
+        ResourceUpdatedNotification::new(address).into()
+    });
+    let is_new = change.as_ref().map_or(true, |change| change.started);
+    let list_changed = (lists && is_new).then(|| ResourceListChangedNotification::default().into());
+    updated.chain(list_changed).collect()
 }
 
-/// Whether there is an investigation more.
-fn is_new(change: &Result<Changed, Missed>) -> bool {
-    change.as_ref().map_or(true, |change| change.started)
+/// How long a client may keep what is the same for everyone, and nothing of a user's in it. The older protocol has no
+/// word for that.
+fn kept(context: &RequestContext<RoleServer>) -> (Option<u64>, Option<CacheScope>) {
+    is_stateless(context).then_some((FRESH_MS, CacheScope::Public)).unzip()
+}
+
+/// An error of rmcp's for what can't be read; for what is not there, the given one.
+fn unreadable(fault: Unreadable, not_found: impl FnOnce(String) -> ErrorData) -> ErrorData {
+    match fault {
+        Unreadable::NotFound(message) => not_found(message),
+        Unreadable::Broken(message) => ErrorData::internal_error(message, None),
+    }
+}
+
+/// rmcp makes it -32602 for the newest protocol.
+fn no_such_resource(message: String, address: &str) -> ErrorData {
+    ErrorData::resource_not_found(message, Some(json!({"uri": address})))
 }
 
 fn listed_prompt(prompt: &Prompt) -> rmcp::model::Prompt {
@@ -185,7 +184,7 @@ impl ServerHandler for Server {
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(TOOLS_FRESH_MS)
+            .with_ttl_ms(FRESH_MS)
             .with_cache_scope(CacheScope::Public))
     }
 
@@ -198,11 +197,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
         }
         let mut result = ListToolsResult::with_all_items(self.offered().map(Tool::listed).collect());
-        if is_stateless(&context) {
-            // The same for everyone: nothing of a user's is in it.
-            result.ttl_ms = Some(TOOLS_FRESH_MS);
-            result.cache_scope = Some(CacheScope::Public);
-        }
+        (result.ttl_ms, result.cache_scope) = kept(&context);
         Ok(result)
     }
 
@@ -213,10 +208,7 @@ impl ServerHandler for Server {
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts: &[Prompt] = if self.service.is_some() { &PROMPTS } else { &[] };
         let mut result = ListPromptsResult::with_all_items(prompts.iter().map(listed_prompt).collect());
-        if is_stateless(&context) {
-            result.ttl_ms = Some(TOOLS_FRESH_MS);
-            result.cache_scope = Some(CacheScope::Public);
-        }
+        (result.ttl_ms, result.cache_scope) = kept(&context);
         Ok(result)
     }
 
@@ -264,10 +256,8 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|page| page.cursor).filter(|cursor| !cursor.is_empty());
         let page = self.with_service(move |service| resources::list(service, cursor)).await?;
-        let (entries, next) = page.map_err(|fault| match fault {
-            Unreadable::NotFound(message) => ErrorData::invalid_params(message, None),
-            Unreadable::Broken(message) => ErrorData::internal_error(message, None),
-        })?;
+        let (entries, next) =
+            page.map_err(|fault| unreadable(fault, |message| ErrorData::invalid_params(message, None)))?;
         let listed = |entry: Entry| {
             Resource::new(entry.address, entry.name)
                 .with_title(entry.title)
@@ -293,10 +283,7 @@ impl ServerHandler for Server {
         };
         let mut result =
             ListResourceTemplatesResult::with_all_items(templates.into_iter().map(listed).collect());
-        if is_stateless(&context) {
-            result.ttl_ms = Some(TOOLS_FRESH_MS);
-            result.cache_scope = Some(CacheScope::Public);
-        }
+        (result.ttl_ms, result.cache_scope) = kept(&context);
         Ok(result)
     }
 
@@ -307,13 +294,8 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let address = request.uri.clone();
         let content = self.with_service(move |service| resources::read(service, &address)).await?;
-        let content = content.map_err(|fault| match fault {
-            // rmcp makes it -32602 for the newest protocol.
-            Unreadable::NotFound(message) => {
-                ErrorData::resource_not_found(message, Some(json!({"uri": request.uri})))
-            }
-            Unreadable::Broken(message) => ErrorData::internal_error(message, None),
-        })?;
+        let content =
+            content.map_err(|fault| unreadable(fault, |message| no_such_resource(message, &request.uri)))?;
         let content = ResourceContents::text(content.text, request.uri).with_mime_type(content.mime);
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
@@ -328,13 +310,16 @@ impl ServerHandler for Server {
             return Err(no_such_method("resources/subscribe"));
         }
         if Address::parse(&request.uri).is_none() {
-            return Err(ErrorData::resource_not_found(
-                "there is no such resource",
-                Some(json!({"uri": request.uri})),
-            ));
+            return Err(no_such_resource("there is no such resource".to_owned(), &request.uri));
         }
         self.follow(context.peer);
-        self.heard.add(request.uri)
+        let mut addresses = self.subscriptions.addresses();
+        if addresses.len() >= SUBSCRIPTIONS && !addresses.contains(&request.uri) {
+            let message = format!("no more than {SUBSCRIPTIONS} resources can be subscribed to");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        addresses.insert(request.uri);
+        Ok(())
     }
 
     async fn unsubscribe(
@@ -345,7 +330,7 @@ impl ServerHandler for Server {
         if is_stateless(&context) {
             return Err(no_such_method("resources/unsubscribe"));
         }
-        self.heard.remove(&request.uri);
+        self.subscriptions.addresses().remove(&request.uri);
         Ok(())
     }
 
@@ -379,18 +364,14 @@ impl ServerHandler for Server {
         loop {
             let change = tokio::select! {
                 () = context.cancelled() => return Ok(()),
-                () = self.closing.begun() => return Ok(()),
+                () = self.closing.cancelled() => return Ok(()),
                 change = listener.next() => change,
             };
             let Some(change) = change else { return Ok(()) };
-            let sink = context.sink();
-            for address in touched(&addresses, &change) {
-                if sink.notify_resource_updated(address).await.is_err() {
+            for notice in notices(&change, addresses.iter(), lists) {
+                if context.sink().send(notice).await.is_err() {
                     return Ok(());
                 }
-            }
-            if lists && is_new(&change) && sink.notify_resource_list_changed().await.is_err() {
-                return Ok(());
             }
         }
     }
@@ -421,8 +402,7 @@ impl ServerHandler for Server {
             if !is_stateless(&context) {
                 result.result_type = None;
             }
-            let result = serde_json::to_value(result);
-            return result
+            return serde_json::to_value(result)
                 .map(CustomResult::new)
                 .map_err(|fault| ErrorData::internal_error(fault.to_string(), None));
         }

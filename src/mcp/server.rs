@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 
 use rmcp::{ErrorData, model::CallToolResult};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     coercion,
-    handler::Heard,
+    handler::Subscriptions,
     log::{self, Log},
     queues::Queues,
     tool::{Reply, Tool, error, internal_error, rejection},
@@ -36,11 +36,13 @@ pub struct Server {
     pub(super) instructions: Arc<str>,
     tools: Arc<[Tool]>,
     pub(super) service: Option<Arc<Service>>,
-    pub(super) heard: Arc<Heard>,
-    pub(super) closing: Closing,
-    busy: Busy,
+    pub(super) subscriptions: Arc<Subscriptions>,
+    /// Cancelled when the connection ends: subscriptions have no end of their own.
+    pub(super) closing: CancellationToken,
+    /// The calls that haven't ended.
+    pub(super) busy: TaskTracker,
     writers: Queues<()>,
-    log: Log,
+    pub(super) log: Log,
     read_only: bool,
 }
 
@@ -52,9 +54,9 @@ impl Server {
             instructions: instructions.into().into(),
             tools: tools.into(),
             service: None,
-            heard: Arc::default(),
-            closing: Closing::default(),
-            busy: Busy::default(),
+            subscriptions: Arc::default(),
+            closing: CancellationToken::new(),
+            busy: TaskTracker::new(),
             writers: Queues::default(),
             log: Log::default(),
             read_only: false,
@@ -79,22 +81,7 @@ impl Server {
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
     pub(super) fn connected(&self) -> Server {
-        Server { heard: Arc::default(), ..self.clone() }
-    }
-
-    /// Where it tells what it does.
-    pub(super) fn log(&self) -> &Log {
-        &self.log
-    }
-
-    /// The calls that are running, to be waited for.
-    pub(super) fn busy(&self) -> Busy {
-        self.busy.clone()
-    }
-
-    /// Ends the subscriptions, which have no end of their own.
-    pub(super) fn closing(&self) -> Closing {
-        self.closing.clone()
+        Server { subscriptions: Arc::default(), ..self.clone() }
     }
 
     pub(super) async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
@@ -134,18 +121,19 @@ impl Server {
         }
     }
 
+    /// Waits until no call is running.
+    pub(super) async fn idle(&self) {
+        self.busy.close();
+        self.busy.wait().await;
+    }
+
     /// Does work that goes on to its end, whatever becomes of the request.
     pub(super) async fn work<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Unanswered> {
-        let mark = self.busy.mark();
         // A task of its own: it outlives a request that is dropped, and the patience with it.
-        let call = tokio::spawn(async move {
-            let _mark = mark;
-            work.await
-        });
-        match tokio::time::timeout(PATIENCE, call).await {
+        match tokio::time::timeout(PATIENCE, self.busy.spawn(work)).await {
             Ok(outcome) => outcome.map_err(|_| Unanswered::Panicked),
             Err(_) => Err(Unanswered::TimedOut),
         }
@@ -175,7 +163,7 @@ impl Server {
 fn written_to(tool: &Tool, arguments: &Value) -> Option<String> {
     let id = arguments.get("sessionId")?.as_str()?.trim();
     // No id is longer, so an invalid one is answered soon.
-    (tool.queues() && id.len() <= 36).then(|| id.to_ascii_lowercase())
+    (tool.queues && id.len() <= 36).then(|| id.to_ascii_lowercase())
 }
 
 /// Why work has no outcome to answer with.
@@ -211,70 +199,4 @@ fn read_only(name: &str) -> Reply {
         "Nothing was done: this server only reads.",
         vec![error(Code::ReadOnly, &what, Some(suggestion))],
     )
-}
-
-/// Counts the calls that haven't ended.
-#[derive(Clone)]
-pub(super) struct Busy(watch::Sender<usize>);
-
-impl Default for Busy {
-    fn default() -> Busy {
-        Busy(watch::Sender::new(0))
-    }
-}
-
-impl Busy {
-    /// Counts one call, until the mark is dropped.
-    pub(super) fn mark(&self) -> Mark {
-        self.0.send_modify(|running| *running += 1);
-        Mark(self.0.clone())
-    }
-
-    /// Whether no call is running.
-    pub(super) fn is_idle(&self) -> bool {
-        *self.0.borrow() == 0
-    }
-
-    /// Waits until no call is running.
-    pub(super) async fn idle(&self) {
-        // Fails only without a sender, and we hold one.
-        let _ = self.0.subscribe().wait_for(|running| *running == 0).await;
-    }
-}
-
-/// One call that hasn't ended.
-pub(super) struct Mark(watch::Sender<usize>);
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        self.0.send_modify(|running| *running -= 1);
-    }
-}
-
-/// Tells subscriptions that the connection ends.
-#[derive(Clone)]
-pub(super) struct Closing(watch::Sender<bool>);
-
-impl Default for Closing {
-    fn default() -> Closing {
-        Closing(watch::Sender::new(false))
-    }
-}
-
-impl Closing {
-    /// From now on the connection ends.
-    pub(super) fn begin(&self) {
-        self.0.send_replace(true);
-    }
-
-    /// Whether it does.
-    pub(super) fn has_begun(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Waits until it does.
-    pub(super) async fn begun(&self) {
-        // Fails only without a sender, and we hold one.
-        let _ = self.0.subscribe().wait_for(|closing| *closing).await;
-    }
 }

@@ -39,7 +39,7 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // One thread for the protocol starts fastest.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
-    let log = server.log().clone();
+    let log = server.log.clone();
     let outcome = run(runtime, async {
         let (input, output) = rmcp::transport::stdio_pipes();
         let signals = signals(&log);
@@ -71,7 +71,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (busy, closing) = (server.busy(), server.closing());
+    let (whole, closing) = (server.clone(), server.closing.clone());
     let drain = Drain::new(input, output, &server);
     let serving = async {
         match server.serve(drain).await {
@@ -87,12 +87,12 @@ where
     let outcome = tokio::select! {
         outcome = &mut serving => outcome,
         () = stop => {
-            closing.begin();
+            closing.cancel();
             serving.await
         }
     };
     // Calls that the client cancelled are owed no answer, but what they write shall be whole.
-    busy.idle().await;
+    whole.idle().await;
     outcome
 }
 

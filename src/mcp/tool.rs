@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     bounded::{LIMIT, Marks, bounded},
@@ -27,14 +27,9 @@ pub struct Tool {
     // Made when first asked for: a client that only says hello shall not wait for them.
     input: Arc<LazyLock<Value>>,
     output: Arc<LazyLock<schema::Output>>,
-    call: Call,
-}
-
-/// What a tool does with arguments that fit.
-#[derive(Clone)]
-enum Call {
-    Blocking(Arc<dyn Fn(Value) -> Reply + Send + Sync>),
-    Waiting(Arc<dyn Fn(Value) -> BoxFuture<Reply> + Send + Sync>),
+    /// Whether a call of it waits for others that write to the same investigation.
+    pub(super) queues: bool,
+    call: Arc<dyn Fn(Value) -> BoxFuture<Reply> + Send + Sync>,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -43,71 +38,59 @@ impl Tool {
     /// A tool that does `call`. The function may block and do file I/O; it is run beside itself.
     pub fn new<I, B>(about: About, call: impl Fn(I) -> Answer<B> + Send + Sync + 'static) -> Tool
     where
-        I: DeserializeOwned + JsonSchema,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
         B: Serialize + JsonSchema,
     {
-        let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
-        let of_reply = Arc::clone(&output);
-        let typed = move |input: Value| match typed(&about, input) {
-            Ok(input) => Reply::of(&call(input), || &of_reply.marks),
-            Err(misfitting) => *misfitting,
-        };
-        Tool::with::<I>(about, output, Call::Blocking(Arc::new(typed)))
+        let call = Arc::new(call);
+        let tool = Tool::with::<I, B, _>(about, move |input, output| {
+            let call = Arc::clone(&call);
+            blocking(move || Reply::of(&call(input), &output.marks))
+        });
+        Tool { queues: !about.read_only, ..tool }
     }
 
     /// A tool that waits without a thread, and blocks nowhere itself. What it writes is no investigation, so it waits for
     /// no other call that does.
     pub fn waiting<I, B, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
-        I: DeserializeOwned + JsonSchema,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
         B: Serialize + JsonSchema,
         F: Future<Output = Answer<B>> + Send + 'static,
     {
+        Tool::with::<I, B, _>(about, move |input, output| {
+            let answer = call(input);
+            async move { Reply::of(&answer.await, &output.marks) }
+        })
+    }
+
+    fn with<I, B, F>(
+        about: About,
+        call: impl Fn(I, Arc<LazyLock<schema::Output>>) -> F + Send + Sync + 'static,
+    ) -> Tool
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        B: JsonSchema,
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
         let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
-        let of_reply = Arc::clone(&output);
-        let typed = move |input: Value| -> BoxFuture<Reply> {
-            match typed(&about, input) {
-                Ok(input) => {
-                    let (answer, of_reply) = (call(input), Arc::clone(&of_reply));
-                    Box::pin(async move { Reply::of(&answer.await, || &of_reply.marks) })
+        let parts = Arc::new((call, Arc::clone(&input), Arc::clone(&output)));
+        let call = move |arguments: Value| -> BoxFuture<Reply> {
+            let parts = Arc::clone(&parts);
+            Box::pin(async move {
+                let schema = Arc::clone(&parts.1);
+                match blocking(move || understand(&about, &schema, arguments)).await {
+                    Ok(input) => (parts.0)(input, Arc::clone(&parts.2)).await,
+                    Err(misfitting) => *misfitting,
                 }
-                Err(misfitting) => Box::pin(async { *misfitting }),
-            }
+            })
         };
-        Tool::with::<I>(about, output, Call::Waiting(Arc::new(typed)))
+        Tool { about, input, output, queues: false, call: Arc::new(call) }
     }
 
-    fn with<I: JsonSchema>(about: About, output: Arc<LazyLock<schema::Output>>, call: Call) -> Tool {
-        Tool { about, input: Arc::new(LazyLock::new(schema::input::<I>)), output, call }
-    }
-
-    /// Answers a call as an agent sent it, on a thread where it may block. A panic of the tool goes through.
+    /// Answers a call as an agent sent it. A panic of the tool goes through.
     pub async fn answer(&self, arguments: Value) -> Reply {
-        let tool = self.clone();
-        match self.call.clone() {
-            Call::Blocking(call) => {
-                blocking(move || {
-                    tool.understand(arguments).map_or_else(|misfitting| *misfitting, |input| call(input))
-                })
-                .await
-            }
-            Call::Waiting(call) => match blocking(move || tool.understand(arguments)).await {
-                Ok(input) => call(input).await,
-                Err(misfitting) => *misfitting,
-            },
-        }
-    }
-
-    /// Whether a call of it waits for others that write to the same investigation.
-    pub(super) fn queues(&self) -> bool {
-        !self.about.read_only && matches!(self.call, Call::Blocking(_))
-    }
-
-    /// The arguments as the tool's schema means them.
-    fn understand(&self, arguments: Value) -> Result<Value, Box<Reply>> {
-        let sent = coercion::short_fields(&arguments);
-        coercion::understand(self.input_schema(), arguments)
-            .map_err(|misfits| Box::new(self.misfitting(&misfits, &sent)))
+        (self.call)(arguments).await
     }
 
     /// What the tool says of itself.
@@ -125,24 +108,6 @@ impl Tool {
         &self.output.schema
     }
 
-    fn misfitting(&self, misfits: &[Misfit], sent: &Map<String, Value>) -> Reply {
-        let name = self.about.name;
-        let example = coercion::example_like(self.input_schema(), sent).to_string();
-        let mut errors: Vec<Notice> = misfits.iter().take(MAX_ERRORS).map(invalid_argument).collect();
-        if let Some(rest) = misfits.len().checked_sub(MAX_ERRORS).filter(|rest| *rest > 0) {
-            errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
-        }
-        let mut message =
-            format!("Nothing was done. Mend the arguments as the errors say and call `{name}` again");
-        if example.len() <= MAX_EXAMPLE {
-            message.push_str(", like: ");
-            message.push_str(&example);
-        } else {
-            message.push('.');
-        }
-        rejection(&message, errors)
-    }
-
     pub(super) fn listed(&self) -> rmcp::model::Tool {
         let About { name, title, description, read_only, idempotent } = self.about;
         let hints = ToolAnnotations::new()
@@ -157,15 +122,36 @@ impl Tool {
     }
 }
 
-/// The typed input. What the schema let through may still be refused by the type, say by a check in a `Deserialize` of
-/// its own.
-fn typed<I: DeserializeOwned>(about: &About, input: Value) -> Result<I, Box<Reply>> {
-    serde_json::from_value(input).map_err(|misfit| {
-        Box::new(rejection(
-            &format!("Nothing was done. Mend the arguments and call `{}` again.", about.name),
-            vec![error(Code::InvalidArgument, &misfit.to_string(), None)],
-        ))
-    })
+/// The arguments as the tool's schema means them. What the schema let through may still be refused by the type, say by a
+/// check in a `Deserialize` of its own.
+fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Value) -> Result<I, Box<Reply>> {
+    let sent = coercion::short_fields(&arguments);
+    let (errors, example) = match coercion::understand(schema, arguments) {
+        Ok(input) => match serde_json::from_value(input) {
+            Ok(input) => return Ok(input),
+            Err(misfit) => (vec![error(Code::InvalidArgument, &misfit.to_string(), None)], String::new()),
+        },
+        Err(misfits) => (misfitting(&misfits), coercion::example_like(schema, &sent).to_string()),
+    };
+    let name = about.name;
+    let like = match example.len() {
+        1..=MAX_EXAMPLE => format!(", like: {example}"),
+        _ => ".".to_owned(),
+    };
+    let message =
+        format!("Nothing was done. Mend the arguments as the errors say and call `{name}` again{like}");
+    Err(Box::new(rejection(&message, errors)))
+}
+
+fn misfitting(misfits: &[Misfit]) -> Vec<Notice> {
+    let invalid =
+        |misfit: &Misfit| error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref());
+    let mut errors: Vec<Notice> = misfits.iter().take(MAX_ERRORS).map(invalid).collect();
+    if misfits.len() > MAX_ERRORS {
+        let rest = misfits.len() - MAX_ERRORS;
+        errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
+    }
+    errors
 }
 
 /// Runs what blocks on a thread where it may. A panic goes through.
@@ -229,7 +215,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    fn of<'a, B: Serialize>(answer: &Answer<B>, marks: impl FnOnce() -> &'a Marks) -> Reply {
+    fn of<B: Serialize>(answer: &Answer<B>, marks: &Marks) -> Reply {
         #[derive(Serialize)]
         struct Fields<'a, B> {
             #[serde(flatten)]
@@ -263,8 +249,7 @@ impl Outcome {
 /// A rejection of a call that no tool's function has judged. It fits every tool's output schema.
 pub fn rejection(message: &str, errors: Vec<Notice>) -> Reply {
     let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
-    let no_marks = Marks::new();
-    Reply::of::<()>(&Answer::Rejected { shared }, || &no_marks)
+    Reply::of::<()>(&Answer::Rejected { shared }, &Marks::new())
 }
 
 /// One of a rejection's errors.
@@ -277,10 +262,6 @@ const MAX_ERRORS: usize = 20;
 
 /// How long an example may be, in bytes, to be put into a message.
 const MAX_EXAMPLE: usize = 1000;
-
-fn invalid_argument(misfit: &Misfit) -> Notice {
-    error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref())
-}
 
 pub(super) fn internal_error(what: &str) -> Reply {
     let message = "The tool broke down. Nothing is known to be written beyond what tot_status shows: look there \

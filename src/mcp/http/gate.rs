@@ -23,12 +23,13 @@ use axum::routing::{any, get};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::local::LocalSessionManager};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::super::framing::{id_of, parse};
 use super::super::log::{Level, Log};
-use super::super::server::{Busy, Closing, Server};
+use super::super::server::Server;
 use super::rate::{Client, Rates};
 use super::{HEALTH, Options, PATH, PATIENCE};
 
@@ -48,10 +49,10 @@ pub(super) struct Gate {
     options: Options,
     rates: Option<Rates>,
     log: Log,
-    under_way: Busy,
+    under_way: TaskTracker,
     /// The requests under way in sessions.
     ids: Arc<Mutex<HashSet<(String, RequestId)>>>,
-    stopping: Closing,
+    stopping: CancellationToken,
 }
 
 impl Gate {
@@ -67,9 +68,9 @@ impl Gate {
             rates: options.rate.map(Rates::new),
             options,
             log,
-            under_way: Busy::default(),
+            under_way: TaskTracker::new(),
             ids: Arc::default(),
-            stopping: Closing::default(),
+            stopping: CancellationToken::new(),
         }
     }
 
@@ -99,13 +100,14 @@ impl Gate {
 
     /// Takes nothing more in, and waits until what was taken in is answered to the last byte. An answer that no tool is
     /// at work on and that doesn't come all the same, say to a client that reads slowly, is not waited for long.
-    pub(super) async fn stop(&self, tools: &Busy) {
-        self.stopping.begin();
-        while tokio::time::timeout(PATIENCE, self.under_way.idle()).await.is_err() && !tools.is_idle() {}
+    pub(super) async fn stop(&self, tools: &TaskTracker) {
+        self.stopping.cancel();
+        self.under_way.close();
+        while tokio::time::timeout(PATIENCE, self.under_way.wait()).await.is_err() && !tools.is_empty() {}
     }
 
     fn refuse_when_stopping(&self) -> Result<(), Refusal> {
-        if self.stopping.has_begun() {
+        if self.stopping.is_cancelled() {
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
                 .after(Duration::from_secs(1))
                 .closing());
@@ -215,7 +217,7 @@ async fn tell(
 }
 
 async fn health(State(gate): Here) -> impl IntoResponse {
-    let (status, text) = if gate.stopping.has_begun() {
+    let (status, text) = if gate.stopping.is_cancelled() {
         (StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"stopping\"}\n")
     } else {
         (StatusCode::OK, "{\"status\":\"ok\"}\n")
@@ -259,7 +261,7 @@ async fn answer(State(gate): Here, request: Request) -> Result<Response, Refusal
     // A stream that waits for notices is under way for as long as its client likes.
     let listens = parts.method == Method::GET
         || parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen");
-    let mark = (!listens).then(|| gate.under_way.mark());
+    let mark = (!listens).then(|| gate.under_way.token());
     // Between the first look and the mark, the end may have come.
     gate.refuse_when_stopping()?;
     let id = gate.claim(&parts.headers, &body)?;

@@ -139,7 +139,7 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
         .max_blocking_threads(calls_at_once())
         .build()
         .map_err(HttpError::Start)?;
-    let log = server.log().clone();
+    let log = server.log.clone();
     let outcome = run(runtime, async {
         let signals = signals(&log);
         tokio::select! {
@@ -174,7 +174,7 @@ async fn serve_at(
     options: Options,
     stop: impl Future<Output = ()>,
 ) {
-    let (log, busy) = (server.log().clone(), server.busy());
+    let (log, whole) = (server.log.clone(), server.clone());
     let places = Semaphore::new(connections(options.sessions, &log));
 
     let mut sessions = LocalSessionManager::default();
@@ -198,7 +198,6 @@ async fn serve_at(
     // The gate compares origins exactly; rmcp's own check takes one without a port for any.
     config = config.disable_allowed_origins();
     let sessions_end = config.cancellation_token.clone();
-    let closing = server.closing();
     let slow = options.slow;
     let service = StreamableHttpService::new(move || Ok(server.connected()), Arc::clone(&sessions), config);
     let gate = Arc::new(Gate::new(service, sessions, options, log.clone()));
@@ -243,10 +242,10 @@ async fn serve_at(
 
     drop(listener);
     // Subscriptions are requests too, and have no end of their own.
-    closing.begin();
-    gate.stop(&busy).await;
+    whole.closing.cancel();
+    gate.stop(&whole.busy).await;
     // Calls whose client went away are owed no answer, but what they write shall be whole.
-    busy.idle().await;
+    whole.idle().await;
     // Only now: it ends the sessions, and with them the streams that wait for notices.
     sessions_end.cancel();
     let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
