@@ -125,13 +125,12 @@ impl Tool {
 /// The arguments as the tool's schema means them. What the schema let through may still be refused by the type, say by a
 /// check in a `Deserialize` of its own.
 fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Value) -> Result<I, Box<Reply>> {
-    let sent = coercion::short_fields(&arguments);
-    let (errors, example) = match coercion::understand(schema, arguments) {
+    let (errors, example) = match coercion::understand(schema, &arguments) {
         Ok(input) => match serde_json::from_value(input) {
             Ok(input) => return Ok(input),
             Err(misfit) => (vec![error(Code::InvalidArgument, &misfit.to_string(), None)], String::new()),
         },
-        Err(misfits) => (misfitting(&misfits), coercion::example_like(schema, &sent).to_string()),
+        Err(misfits) => (misfitting(&misfits), coercion::example_like(schema, &arguments).to_string()),
     };
     let name = about.name;
     let like = match example.len() {

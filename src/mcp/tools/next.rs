@@ -69,7 +69,7 @@ pub(super) enum StrategyName {
 struct Body {
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-keep" = "whole"))]
+    #[schemars(with = "NextCallEntry", extend("x-keep" = "whole"))]
     next_call: Option<NextCallEntry>,
     /// Nodes to research: the pending ones, then those that tot_step would propose.
     #[schemars(extend("x-keep" = "last"))]

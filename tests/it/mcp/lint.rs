@@ -34,7 +34,7 @@ pub fn faults(instructions: &str, tools: &[Tool]) -> Vec<String> {
         faults.extend(output(tool.output_schema()).into_iter().map(fault));
         faults.extend(misfits(tool.output_schema(), &rejection).into_iter().map(fault));
         let example = coercion::example(tool.input_schema());
-        if coercion::understand(tool.input_schema(), example.clone()) != Ok(example) {
+        if coercion::understand(tool.input_schema(), &example) != Ok(example) {
             faults.push(fault("the example doesn't fit the input schema".to_owned()));
         }
     }
@@ -129,7 +129,7 @@ fn root(schema: &Value, faults: &mut Vec<String>) {
 
 fn at(schema: &Value, place: &str, side: Side, faults: &mut Vec<String>) {
     let Value::Object(schema) = schema else { return };
-    for word in ["$ref", "$defs", "definitions", "$schema", schema::NULLABLE, bounded::KEEP] {
+    for word in ["$ref", "$defs", "definitions", "$schema", bounded::KEEP] {
         if schema.contains_key(word) {
             faults.push(format!("{place} has `{word}`"));
         }
@@ -160,14 +160,12 @@ fn at(schema: &Value, place: &str, side: Side, faults: &mut Vec<String>) {
         (Side::Output, Some(Value::Bool(false))) => faults.push(format!("{place} allows no further fields")),
         _ => {}
     }
-    let required = schema.get("required").and_then(Value::as_array);
     for (name, property) in properties {
         let place = if place == "the root" { format!("`{name}`") } else { format!("{place} `{name}`") };
         let nullable = property.get("type").and_then(Value::as_array).is_some();
-        let listed = required.is_some_and(|names| names.iter().any(|other| other == name));
         if side == Side::Input {
-            if nullable && !listed {
-                faults.push(format!("{place} is optional and nullable; optional says it"));
+            if nullable {
+                faults.push(format!("{place} is of several types, which the coercion reader can't judge"));
             }
             if property.get("description").is_none() {
                 faults.push(format!("{place} has no description"));
