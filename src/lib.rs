@@ -51,7 +51,7 @@
 //! - `tokio-util`: `mcp`.
 //! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `mcp::http`, `report::serve`.
-//! - `schemars`: `mcp` (schemas of tools), `ruleset` (of ruleset files).
+//! - `schemars`: `mcp` (schemas of tools), `decide` (of what agents send), `ruleset` (of ruleset files).
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them).
 //! - `jiff`: `domain::time`.

@@ -3,6 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::{
@@ -14,24 +17,54 @@ use crate::ruleset::rules::early_states::stored_instead;
 use crate::ruleset::rules::{Committed, KINDS, Verdict, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
-/// What an agent asks for one node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an agent asks for one node, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub struct NodeResult {
-    /// The node, not yet checked.
+    /// A pending node.
+    #[schemars(extend("examples" = ["R2.A1"]))]
     pub node_id: String,
-    /// The state, not yet checked.
+    /// A state of the method.
     pub state: String,
     /// What was found, in Markdown.
+    #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
     pub findings: String,
-    /// Who did the research.
+    /// Who did the research: another for each node.
+    #[schemars(extend("examples" = ["agent-7"]))]
     pub agent_id: Option<String>,
-    /// What proves it.
+    /// What proves it: measured, read, reproduced.
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
     /// What else was considered.
+    #[serde(default)]
     pub alternatives_considered: Vec<String>,
 }
+
+/// What a commit may be refused for, beside what any call is.
+pub const CODES: &[Code] = &[
+    Code::NotProposed,
+    Code::UnknownState,
+    Code::StateLocked,
+    Code::InvalidChildState,
+    Code::TerminalParent,
+    Code::MissingEvidence,
+    Code::TerminalRatioExceeded,
+    Code::DuplicateInBatch,
+    Code::EmptyBatch,
+    Code::InvestigationEnded,
+];
+
+/// What it may be warned of.
+pub const WARNINGS: &[Code] = &[
+    Code::DepthEnforced,
+    Code::Suspicious,
+    Code::MissingAgent,
+    Code::ReusedAgent,
+    Code::EmptyFindings,
+    Code::SecretSuspected,
+];
 
 /// What stands for findings in a call that is still to be filled in.
 pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References>";

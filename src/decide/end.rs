@@ -2,20 +2,43 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::standing::blockers;
 use super::{Decision, Rejection, check_lengths, not_blank};
 use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, Timestamp};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{Verdict, secrets};
 
-/// What an agent asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an agent asks for, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct End {
-    /// The answer, in Markdown.
+    /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
     pub conclusion: Option<String>,
     /// Who ends it.
     pub agent_id: Option<String>,
 }
+
+/// What keeps an end away, beside what any call is.
+pub const CODES: &[Code] = &[
+    Code::NoNodes,
+    Code::RecoveryRequired,
+    Code::MinRounds,
+    Code::InsufficientChildren,
+    Code::PendingProposals,
+    Code::DepthTooShallow,
+    Code::QualityTooLow,
+    Code::AwaitingConfirmation,
+    Code::UnreadableNode,
+    Code::UnknownState,
+    Code::TerminalParent,
+    Code::InvalidChildState,
+];
+
+/// What it may be warned of.
+pub const WARNINGS: &[Code] = &[Code::AlreadyEnded, Code::SecretSuspected];
 
 /// Judges an end. One that has already ended stays as it is: a decision without an event.
 ///

@@ -21,10 +21,10 @@ mod tests;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
-use super::Rejection;
-use super::propose::{NewNode, Propose};
+use super::propose::{NewNode, Propose, propose};
 use super::standing::blockers;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
+use super::{Decision, Rejection};
+use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::{EffectiveRules, Role, State};
@@ -190,6 +190,34 @@ pub fn next(
         _ => Vec::new(),
     };
     Ok(Plan { next_call, pending, tasks, coverage })
+}
+
+/// Proposes what is next: the given nodes, or the tasks of a plan on this very state. Where that is nothing, nothing is
+/// written.
+///
+/// # Errors
+///
+/// Those of [`next`] and [`propose`].
+pub fn propose_next(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    nodes: Option<&[NewNode]>,
+    plan: &Next,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let request = match nodes {
+        Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
+        None => {
+            let plan = next(investigation, rules, plan)?;
+            // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
+            let may_end = plan.next_call.as_ref().is_some_and(|next| next.call == Call::End);
+            if may_end { Propose::default() } else { plan.proposal() }
+        }
+    };
+    if request.nodes.is_empty() {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    propose(investigation, rules, request, now)
 }
 
 /// How many tasks there may be.

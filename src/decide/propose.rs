@@ -3,32 +3,67 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, quoted, refuse_if_ended};
 use crate::domain::{Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{KINDS, Proposed, Verdict, secrets, shortened};
 
-/// What an agent asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an agent asks for, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Propose {
-    /// The nodes, in the agent's order.
+    /// The nodes.
+    #[serde(default)]
     pub nodes: Vec<NewNode>,
-    /// Pending proposals to be taken back.
+    /// Pending ids to take back.
+    #[serde(default)]
     pub withdraw: Vec<String>,
 }
 
-/// One node that an agent means to research.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// One node that an agent means to research, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub struct NewNode {
-    /// Its id, not yet checked.
+    /// R<round>.<suffix>
+    #[schemars(extend("examples" = ["R2.A1"]))]
     pub id: String,
-    /// Its parent's id; `None` for a root.
+    /// A committed node; null for a root.
+    #[schemars(extend("examples" = ["R1.A"]))]
     pub parent: Option<String>,
     /// One line.
+    #[schemars(extend("examples" = ["Read the slow query log"]))]
     pub title: String,
-    /// What the agent means to do.
+    /// What is to be done.
+    #[serde(default)]
     pub planned_action: String,
 }
+
+/// What a proposal may be refused for, beside what any call is.
+pub const CODES: &[Code] = &[
+    Code::InvalidIdFormat,
+    Code::DuplicateId,
+    Code::DuplicateInBatch,
+    Code::IdCaseCollision,
+    Code::ParentNotFound,
+    Code::TerminalParent,
+    Code::RoundMismatch,
+    Code::IdParentMismatch,
+    Code::MissingTitle,
+    Code::BatchOverflow,
+    Code::InsufficientRoots,
+    Code::TooManyRoots,
+    Code::InvalidRootId,
+    Code::NotProposed,
+    Code::EmptyBatch,
+    Code::InvestigationEnded,
+];
+
+/// What it may be warned of.
+pub const WARNINGS: &[Code] = &[Code::Breadth(2), Code::SecretSuspected];
 
 /// Judges a proposal.
 ///

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, stored};
 use crate::domain::{
     Author, Change, Code, Diagnostic, Event, Investigation, Node, NodeId, Reclassification, Timestamp,
@@ -11,24 +14,39 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::{KINDS, Reclassified, Verdict, secrets};
 
-/// What an agent asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an agent asks for, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Reclassify {
-    /// The node, not yet checked.
+    /// A committed node.
+    #[schemars(extend("examples" = ["R4.A1a1"]))]
     pub node_id: String,
-    /// The state it shall have, not yet checked.
+    /// The state it shall have.
     pub new_state: String,
     /// Why.
     pub reason: Option<String>,
-    /// Who asks.
+    /// Who asks for it.
     pub agent_id: Option<String>,
     /// What proves it.
     pub evidence: Option<String>,
     /// How it was verified.
     pub verification_method: Option<String>,
     /// What else was considered.
+    #[serde(default)]
     pub alternatives_considered: Vec<String>,
 }
+
+/// What a change of state may be refused for, beside what any call is.
+pub const CODES: &[Code] = &[
+    Code::NodeNotFound,
+    Code::UnknownState,
+    Code::HasChildren,
+    Code::InvalidChildState,
+    Code::InvestigationEnded,
+];
+
+/// What it may be warned of.
+pub const WARNINGS: &[Code] = &[Code::EarlyState, Code::MissingEvidence, Code::SecretSuspected];
 
 /// Judges a change of state. A node that already has the state is left as it is: a decision without an event.
 ///

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, MentionKind};
 use crate::ruleset::{EffectiveRules, Role};
@@ -17,15 +19,18 @@ pub struct Solution {
 }
 
 /// One source, with the nodes that cite it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Reference {
     /// The URL or path.
     pub target: String,
     /// Which of the two.
     pub kind: MentionKind,
     /// The line, for a path with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     /// What it is, in the words of the first node that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The nodes that cite it, by round and suffix.
     pub cited_by: Vec<NodeId>,

@@ -1,5 +1,7 @@
 //! How an investigation stands: what is owed, what blocks the end, what to do next.
 
+use serde::Serialize;
+
 use crate::domain::{Code, Diagnostic, Investigation, Kin, NodeId, StateName};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, effective};
@@ -16,7 +18,8 @@ pub struct Outlook {
 }
 
 /// What is owed in the next round.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NextRound {
     /// The lowest round in which nodes are missing.
     pub round: u32,
@@ -25,13 +28,16 @@ pub struct NextRound {
     /// In how many proposals they fit.
     pub total_batches: u32,
     /// What each parent lacks.
+    #[serde(rename = "parentBreakdown")]
     pub parents: Vec<Owed>,
 }
 
 /// What one parent lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Owed {
     /// The parent.
+    #[serde(rename = "parentId")]
     pub parent: NodeId,
     /// Its state.
     pub state: StateName,

@@ -1,26 +1,33 @@
 //! `tot_start`: what is fixed for the whole investigation.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{Rejection, TEXT_MAX, TITLE_MAX, not_blank};
 use crate::domain::{Code, Diagnostic, Meta, SessionId, Timestamp};
 use crate::ruleset::rules::{self, Verdict, early_states, min_rounds, roots};
 use crate::ruleset::{Enforcement, Ruleset, effective};
 
-/// What an agent asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an agent asks for, not yet checked. It is told in these words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Start {
-    /// The question.
+    /// The question, in as many words as it needs.
+    #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     pub query: String,
-    /// A short title; the query's first line where it is absent.
+    /// For lists and pages; else the first line of the query.
     pub title: Option<String>,
-    /// What the agent was given.
+    /// What is known beforehand: versions, logs, constraints.
     pub context: Option<String>,
-    /// The mode; the ruleset's first where it is absent.
+    /// A mode of the method; else its first.
     pub mode: Option<String>,
-    /// Roots that round 1 must have.
+    /// Roots of the first proposal, where they can be chosen.
+    #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// The end is refused before this round.
+    /// Rounds before the end; may raise the method's number, and lower it where the mode allows.
+    #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
-    /// Whether states that come too early are kept as they are.
+    /// Keep states that come too early.
     pub allow_early_terminal: Option<bool>,
 }
 

@@ -2,20 +2,24 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::Code;
 use super::id::NODE_ID_MAX;
 
 /// One thing that is wrong, doubtful or still owed: a code to act on, the node it concerns, what happened and
 /// what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// What kind.
     pub code: Code,
     /// The node it concerns, as it was written (it need not be a valid id).
+    #[serde(rename = "nodeId", skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// What happened, in one sentence.
     pub message: String,
     /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
 

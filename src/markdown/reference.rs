@@ -3,6 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
+use serde::Serialize;
 
 use super::{
     parse::{self, Definition, Parsed, Source},
@@ -39,7 +40,8 @@ pub struct Mention {
 }
 
 /// What a [`Mention`] points to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum MentionKind {
     /// An `http` or `https` address.
     Url,

@@ -198,7 +198,7 @@ mod tests {
     struct NoInput {}
 
     fn about(name: &'static str) -> About {
-        About { name, title: "A title", description: "A description.", read_only: true, idempotent: true }
+        About { name, title: "A title", description: "A description.", read_only: true, ..About::default() }
     }
 
     fn done(said: &str) -> Answer<EchoOutput> {

@@ -16,9 +16,9 @@ use super::{
     coercion::{self, Misfit},
     log::Outcome,
     schema,
-    wire::{Notice, Shared},
+    wire::Shared,
 };
-use crate::domain::Code;
+use crate::domain::{Code, Diagnostic};
 
 /// One tool: what it says of itself, its schemas, and what it does.
 #[derive(Clone)]
@@ -109,13 +109,13 @@ impl Tool {
     }
 
     pub(super) fn listed(&self) -> rmcp::model::Tool {
-        let About { name, title, description, read_only, idempotent } = self.about;
+        let About { name, title, read_only, idempotent, .. } = self.about;
         let hints = ToolAnnotations::new()
             .read_only(read_only)
             .destructive(false)
             .idempotent(idempotent || read_only)
             .open_world(false);
-        rmcp::model::Tool::new(name, description, object(&schema::listed(self.input_schema())))
+        rmcp::model::Tool::new(name, self.about.described(), object(&schema::listed(self.input_schema())))
             .with_title(title)
             .with_raw_output_schema(object(self.output_schema()).into())
             .with_annotations(hints)
@@ -142,10 +142,10 @@ fn understand<I: DeserializeOwned>(about: &About, schema: &Value, arguments: Val
     Err(Box::new(rejection(&message, errors)))
 }
 
-fn misfitting(misfits: &[Misfit]) -> Vec<Notice> {
+fn misfitting(misfits: &[Misfit]) -> Vec<Diagnostic> {
     let invalid =
         |misfit: &Misfit| error(Code::InvalidArgument, &misfit.message(), misfit.suggestion.as_deref());
-    let mut errors: Vec<Notice> = misfits.iter().take(MAX_ERRORS).map(invalid).collect();
+    let mut errors: Vec<Diagnostic> = misfits.iter().take(MAX_ERRORS).map(invalid).collect();
     if misfits.len() > MAX_ERRORS {
         let rest = misfits.len() - MAX_ERRORS;
         errors.push(error(Code::InvalidArgument, &format!("{rest} more misfits are not shown"), None));
@@ -166,18 +166,44 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// What a tool says of itself. None is destructive, and none reaches beyond its own files.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct About {
     /// Its name, at most 64 letters, digits, `_` and `-`.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it does; describes, doesn't command.
+    /// What it does; describes, doesn't command. The codes are no part of it, but for `INCOMPLETE_<STATE>`.
     pub description: &'static str,
+    /// The codes of its errors, beside those of [any tool](super::tools::CODES).
+    pub codes: &'static [Code],
+    /// The codes of its warnings.
+    pub warnings: &'static [Code],
+    /// Tools whose codes it has, too.
+    pub also: &'static [&'static About],
     /// Whether it writes nothing.
     pub read_only: bool,
     /// Whether the same call again changes nothing more. True of a reader anyway.
     pub idempotent: bool,
+}
+
+impl About {
+    /// The description as an agent reads it, with the codes.
+    fn described(&self) -> String {
+        let also: Vec<&str> = self.also.iter().map(|tool| tool.name).collect();
+        let parts = [
+            ("Codes: ", plain_list(self.codes)),
+            ("Warnings: ", plain_list(self.warnings)),
+            ("Codes of ", also.join(", ")),
+        ];
+        let parts = parts.iter().filter(|(_, list)| !list.is_empty());
+        let parts: String = parts.map(|(what, list)| format!(" {what}{list}.")).collect();
+        format!("{}{parts}", self.description)
+    }
+}
+
+/// The codes with commas between them.
+pub(super) fn plain_list(codes: &[Code]) -> String {
+    codes.iter().map(Code::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// What a tool's function gives back.
@@ -239,21 +265,21 @@ impl Outcome {
         Outcome {
             session: shared.session,
             rejected: shared.is_rejected(),
-            codes: told.iter().map(|notice| notice.code.clone()).collect(),
+            codes: told.iter().map(|told| told.code.clone()).collect(),
             commit: shared.commit.clone(),
         }
     }
 }
 
 /// A rejection of a call that no tool's function has judged. It fits every tool's output schema.
-pub fn rejection(message: &str, errors: Vec<Notice>) -> Reply {
+pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> Reply {
     let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
     Reply::of::<()>(&Answer::Rejected { shared }, &Marks::new())
 }
 
 /// One of a rejection's errors.
-pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Notice {
-    Notice { code, node_id: None, message: message.to_owned(), suggestion: suggestion.map(str::to_owned) }
+pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Diagnostic {
+    Diagnostic { suggestion: suggestion.map(str::to_owned), ..Diagnostic::new(code, message) }
 }
 
 /// How many misfits one reply tells of. An agent that gets twenty wrong has misread the schema, not mistyped.

@@ -1,27 +1,23 @@
-//! The replies as they go over the wire, and how domain values become them. The wire has types of its own, so that the
-//! domain can change without the protocol.
+//! What replies share, and how domain values become parts of them. What is sent whole (a diagnostic, what is owed in the
+//! next round, a reference, the quality figures) says itself how it is written; where a reply shortens, joins or leaves out,
+//! it has a type of its own.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::decide::quality::Quality;
-use crate::decide::results::Reference;
 use crate::decide::standing::{self, NextRound};
-use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
-use crate::markdown::{self, MentionKind};
+use crate::domain::{Diagnostic, Investigation, SessionId, Transition};
+use crate::markdown;
 use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
-use crate::text::shorten;
 
 /// How much of a finding stands in a reply.
 const SUMMARY: usize = 300;
-
-/// How much of a source's address and title.
-const TARGET: usize = 500;
-const TITLE: usize = 120;
 
 /// Whether the call was done: where it was rejected, nothing was written, and the errors say why.
 #[expect(missing_docs, reason = "a schema lists plain variants only of an enum without words on them")]
@@ -32,22 +28,6 @@ pub enum Status {
     Ok,
     #[default]
     Rejected,
-}
-
-/// An error, a warning or a blocker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Notice {
-    /// What kind.
-    pub code: Code,
-    /// The node it concerns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_id: Option<String>,
-    /// What happened.
-    pub message: String,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<String>,
 }
 
 /// In the schema, what every tool's reply has and one place describes: said in full in each, it would be most of the list
@@ -70,10 +50,10 @@ pub struct Shared {
     pub message: String,
     /// Why the call was rejected.
     #[schemars(with = "Vec<Object>")]
-    pub errors: Vec<Notice>,
+    pub errors: Vec<Diagnostic>,
     /// What is doubtful, though the call went through.
     #[schemars(with = "Vec<Object>")]
-    pub warnings: Vec<Notice>,
+    pub warnings: Vec<Diagnostic>,
     /// The git commit that was written; absent when none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -84,41 +64,15 @@ pub struct Shared {
     pub can_end: bool,
     /// Everything that keeps tot_end from being accepted.
     #[schemars(with = "Vec<Object>")]
-    pub blockers: Vec<Notice>,
+    pub blockers: Vec<Diagnostic>,
     /// The children that are owed next.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
-    pub next_round_info: Option<NextRoundInfo>,
+    pub next_round_info: Option<NextRound>,
     /// How many entries of which list were left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub omitted: BTreeMap<&'static str, usize>,
-}
-
-/// The children that are owed in the lowest round that lacks some.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NextRoundInfo {
-    /// The round of these children.
-    pub round: u32,
-    /// How many are owed in that round.
-    pub nodes_required: u32,
-    /// In how many proposals they fit.
-    pub total_batches: u32,
-    /// What each parent lacks.
-    pub parent_breakdown: Vec<ParentBreakdown>,
-}
-
-/// What one parent lacks.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ParentBreakdown {
-    /// The parent.
-    pub parent_id: String,
-    /// Its state.
-    pub state: String,
-    /// How many children it lacks.
-    pub children_needed: u32,
 }
 
 /// A node's change of state.
@@ -151,50 +105,6 @@ pub struct IncompleteNode {
     /// The states in which children count; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<Vec<String>>,
-}
-
-/// The quality figures; each is explained in the method's documentation.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QualityFigures {
-    max_depth: u32,
-    avg_depth: f64,
-    avg_branching_factor: f64,
-    terminal_ratio: f64,
-    valid_to_dead_ratio: f64,
-    depth_score: f64,
-    breadth_score: f64,
-    balance_score: f64,
-    exploration_score: f64,
-    composite_score: f64,
-}
-
-/// What a reference is.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReferenceKind {
-    /// A web address.
-    Url,
-    /// A file.
-    Path,
-}
-
-/// One source, with the nodes that cite it.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ReferenceEntry {
-    /// The address or path.
-    pub target: String,
-    /// Which of the two.
-    pub kind: ReferenceKind,
-    /// The line in the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// What it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The nodes that cite it.
-    pub cited_by: Vec<String>,
 }
 
 /// Which form of the graph a reply shall have: none; `auto`, which is DOT while there are at most 40 nodes and the
@@ -283,9 +193,9 @@ impl Shared {
             session: Some(investigation.meta().id),
             status: Status::Ok,
             message: first_error(error),
-            warnings: notices(error),
+            warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
-            blockers: notices(error),
+            blockers: error.to_vec(),
             ..Shared::default()
         }
     }
@@ -294,7 +204,7 @@ impl Shared {
     pub fn refused(refusal: &Refusal) -> Shared {
         let shared = match &refusal.standing {
             Some(standing) => Shared::of(standing, Status::Rejected, None, &refusal.errors, &[]),
-            None => Shared { errors: notices(&refusal.errors), ..Shared::default() },
+            None => Shared { errors: refusal.errors.clone(), ..Shared::default() },
         };
         Shared { message: format!("Nothing was written. {}", first_error(&refusal.errors)), ..shared }
     }
@@ -326,13 +236,13 @@ impl Shared {
             session: Some(investigation.meta().id),
             status,
             message: outlook.next_action,
-            errors: notices(errors),
-            warnings: notices(warnings),
+            errors: errors.to_vec(),
+            warnings: warnings.to_vec(),
             commit: commit.map(|commit| commit.to_string()),
             current_round: Some(investigation.current_round()),
             can_end: outlook.blockers.is_empty(),
-            blockers: notices(&outlook.blockers),
-            next_round_info: outlook.next_round.map(Into::into),
+            blockers: outlook.blockers,
+            next_round_info: outlook.next_round,
             omitted: BTreeMap::new(),
         }
     }
@@ -350,38 +260,6 @@ pub fn first_error(errors: &[Diagnostic]) -> String {
     format!("{}{suggestion}{more}", first.message)
 }
 
-/// Diagnostics for the wire.
-pub fn notices(diagnostics: &[Diagnostic]) -> Vec<Notice> {
-    diagnostics
-        .iter()
-        .map(|diagnostic| Notice {
-            code: diagnostic.code.clone(),
-            node_id: diagnostic.node.clone(),
-            message: diagnostic.message.clone(),
-            suggestion: diagnostic.suggestion.clone(),
-        })
-        .collect()
-}
-
-impl From<NextRound> for NextRoundInfo {
-    fn from(next: NextRound) -> Self {
-        NextRoundInfo {
-            round: next.round,
-            nodes_required: next.nodes_required,
-            total_batches: next.total_batches,
-            parent_breakdown: next
-                .parents
-                .into_iter()
-                .map(|owed| ParentBreakdown {
-                    parent_id: owed.parent.to_string(),
-                    state: owed.state.to_string(),
-                    children_needed: owed.children_needed,
-                })
-                .collect(),
-        }
-    }
-}
-
 impl From<&Transition> for TransitionEntry {
     fn from(transition: &Transition) -> Self {
         TransitionEntry {
@@ -389,40 +267,6 @@ impl From<&Transition> for TransitionEntry {
             from: transition.from.to_string(),
             state: transition.to.to_string(),
             by: transition.by.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
-impl From<Quality> for QualityFigures {
-    fn from(quality: Quality) -> Self {
-        // Six digits are more than the figures mean, and spare an agent 0.30000000000000004.
-        let round = |value: f64| (value * 1e6).round() / 1e6;
-        QualityFigures {
-            max_depth: quality.max_depth,
-            avg_depth: round(quality.avg_depth),
-            avg_branching_factor: round(quality.avg_branching_factor),
-            terminal_ratio: round(quality.terminal_ratio),
-            valid_to_dead_ratio: round(quality.valid_to_dead_ratio),
-            depth_score: round(quality.depth_score),
-            breadth_score: round(quality.breadth_score),
-            balance_score: round(quality.balance_score),
-            exploration_score: round(quality.exploration_score),
-            composite_score: round(quality.composite_score),
-        }
-    }
-}
-
-impl From<Reference> for ReferenceEntry {
-    fn from(reference: Reference) -> Self {
-        ReferenceEntry {
-            target: shorten(&reference.target, TARGET),
-            kind: match reference.kind {
-                MentionKind::Url => ReferenceKind::Url,
-                MentionKind::Path => ReferenceKind::Path,
-            },
-            line: reference.line,
-            title: reference.title.as_deref().map(|title| shorten(title, TITLE)),
-            cited_by: reference.cited_by.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -442,6 +286,15 @@ pub fn incomplete(investigation: &Investigation, rules: &EffectiveRules) -> Vec<
             })
         })
         .collect()
+}
+
+/// The quality figures. Six digits are more than they mean, and spare an agent 0.30000000000000004.
+pub fn figures(quality: &Quality) -> Value {
+    let mut figures = serde_json::to_value(quality).unwrap_or_default();
+    for (_, figure) in figures.as_object_mut().into_iter().flatten().filter(|(_, figure)| figure.is_f64()) {
+        *figure = figure.as_f64().map_or(Value::Null, |size| Value::from((size * 1e6).round() / 1e6));
+    }
+    figures
 }
 
 /// The ids of the pending proposals.

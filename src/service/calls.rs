@@ -7,7 +7,8 @@ use super::{Refusal, Service, Standing, Written};
 use crate::decide::Rejection;
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
-use crate::decide::propose::{Propose, propose};
+use crate::decide::next::{Next, propose_next};
+use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, secrets, start};
 use crate::domain::{Code, Diagnostic};
@@ -56,6 +57,20 @@ impl Service {
     /// Those of [`Service::write`].
     pub fn propose(&self, session: &str, request: Propose) -> Result<Written, Refusal> {
         self.write(session, |investigation, rules, now| propose(investigation, rules, request.clone(), now))
+    }
+
+    /// Proposes the given nodes, or else the tasks of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn propose_next(
+        &self,
+        session: &str,
+        nodes: Option<&[NewNode]>,
+        plan: &Next,
+    ) -> Result<Written, Refusal> {
+        self.write(session, |investigation, rules, now| propose_next(investigation, rules, nodes, plan, now))
     }
 
     /// Stores what was found.

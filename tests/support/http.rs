@@ -215,7 +215,9 @@ impl Client<'_> {
         if answer.status != 200 {
             return Err(format!("{}, {}", answer.status, answer.text));
         }
-        Ok(stdio::reply(&answer.message()))
+        let reply = stdio::reply(&answer.message());
+        super::assert_codes_are_named(tool, &reply);
+        Ok(reply)
     }
 
     /// Begins an investigation.

@@ -7,9 +7,14 @@ pub mod table;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::mcp::{About, Tool, tools};
+use tree_of_thoughts::service::Service;
+use tree_of_thoughts::world::World;
 
 pub use stdio::Server;
 
@@ -215,4 +220,33 @@ impl<'a> Session<'a> {
     pub fn repository(&self) -> PathBuf {
         self.sandbox.repository(&self.id)
     }
+}
+
+/// Asserts that the tool says in its description, or the server in its instructions, each code of errors and warnings of
+/// a reply, and that each code of a blocker is one of `tot_end`.
+pub fn assert_codes_are_named(tool: &str, reply: &Value) {
+    for (field, tool) in [("errors", tool), ("warnings", tool), ("blockers", "tot_end")] {
+        for diagnostic in reply[field].as_array().into_iter().flatten() {
+            let code = Code::parse(diagnostic["code"].as_str().unwrap());
+            assert!(is_named(tool, &code), "{tool} does not say that it may answer {code}: {diagnostic}");
+        }
+    }
+}
+
+/// Whether the tool says that it may answer that code.
+pub fn is_named(tool: &str, code: &Code) -> bool {
+    static TOOLS: LazyLock<Vec<Tool>> =
+        LazyLock::new(|| tools::all(&Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None))));
+    let tool = TOOLS.iter().find(|known| known.about().name == tool).unwrap();
+    fn is_among(about: &About, code: &Code) -> bool {
+        match code {
+            // A ruleset's own.
+            Code::Other(_) => true,
+            Code::Incomplete(_) => about.description.contains("INCOMPLETE_<STATE>"),
+            Code::Breadth(_) => about.warnings.contains(&Code::Breadth(2)),
+            code => about.codes.contains(code) || about.warnings.contains(code),
+        }
+    }
+    let about = tool.about();
+    tools::CODES.contains(code) || is_among(about, code) || about.also.iter().any(|also| is_among(also, code))
 }

@@ -51,7 +51,9 @@ impl Server {
     /// Calls a tool of a server that may die in it.
     pub fn try_call(&mut self, tool: &str, arguments: Value) -> Result<Value, Gone> {
         let number = self.begin("tools/call", json!({"name": tool, "arguments": arguments}))?;
-        Ok(reply(&self.answer_to(number)?))
+        let reply = reply(&self.answer_to(number)?);
+        super::assert_codes_are_named(tool, &reply);
+        Ok(reply)
     }
 
     /// Calls a tool that must accept.
@@ -143,6 +145,12 @@ impl Server {
     #[cfg(unix)]
     pub fn terminate(&self) {
         super::terminate(self.process());
+    }
+
+    /// Whether it has ended.
+    #[cfg(unix)]
+    pub fn has_ended(&self) -> bool {
+        self.child.lock().unwrap().try_wait().unwrap().is_some()
     }
 
     /// Waits for its end, and gives whether it ended well.

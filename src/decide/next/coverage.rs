@@ -5,6 +5,10 @@
 //! coverage), of which one node can cover many at once. A node, committed or pending, covers a combination if its title
 //! and planned action name all its values: as whole words, in any letter case.
 
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
 use crate::decide::Rejection;
 use crate::domain::{Code, Diagnostic, Investigation};
 
@@ -34,7 +38,7 @@ pub struct Dimension {
 pub type Combination = Vec<(String, String)>;
 
 /// How far the combinations are covered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
     /// Whether pairs of values are counted instead of whole combinations.
     pub pairwise: bool,
@@ -43,7 +47,13 @@ pub struct Coverage {
     /// How many of them some node names.
     pub covered: usize,
     /// The first ones that none names.
+    #[serde(serialize_with = "as_maps")]
     pub missing: Vec<Combination>,
+}
+
+fn as_maps<S: Serializer>(combinations: &[Combination], serializer: S) -> Result<S::Ok, S::Error> {
+    let map = |combination: &Combination| combination.iter().cloned().collect::<BTreeMap<_, _>>();
+    serializer.collect_seq(combinations.iter().map(map))
 }
 
 /// The combinations that are asked for, and which of them no node has yet.

@@ -8,63 +8,41 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
 use super::{answer, graph_of};
-use crate::decide::commit::NodeResult;
+use crate::decide::commit::{self, NodeResult};
 use crate::domain::{Event, Node};
 use crate::service::{Refusal, Service, Standing, Written};
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
     description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
                   (sources as a list under `## References`), the agent's id. A state that comes too early is \
                   stored as another (`requestedState`, and a warning such as DEPTH_ENFORCED) or refused \
                   (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
-                  confirmed or refuted), `pendingExplore` (open nodes that lack children). Codes: NOT_PROPOSED, \
-                  UNKNOWN_STATE, INVALID_CHILD_STATE (under this parent), TERMINAL_PARENT, MISSING_EVIDENCE, \
-                  TERMINAL_RATIO_EXCEEDED (too many closed at once), DUPLICATE_IN_BATCH, EMPTY_BATCH, \
-                  INVESTIGATION_ENDED; warnings SUSPICIOUS (too fast), MISSING_AGENT, REUSED_AGENT, \
-                  EMPTY_FINDINGS, SECRET_SUSPECTED, INCOMPLETE_<STATE>.",
+                  confirmed or refuted), `pendingExplore` (open nodes that lack children). \
+                  INCOMPLETE_<STATE> warns of these.",
+    codes: commit::CODES,
+    warnings: commit::WARNINGS,
+    also: &[],
     read_only: false,
     idempotent: false,
 };
 
 /// A batch of results.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "results": [{
+    "nodeId": "R2.A1", "state": "EXPLORE", "agentId": "agent-7",
+    "findings": "The plan changed.\n\n## References\n- logs/slow.log:120 - the query"
+}]}]))]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
     /// The results.
-    results: Vec<ResultEntry>,
+    results: Vec<NodeResult>,
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-}
-
-/// The result of one node.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
-pub(super) struct ResultEntry {
-    /// A pending node.
-    #[schemars(extend("examples" = ["R2.A1"]))]
-    node_id: String,
-    /// A state of the method.
-    #[schemars(extend("examples" = ["EXPLORE"]))]
-    state: String,
-    /// What was found, in Markdown.
-    #[schemars(extend("examples" = ["The plan changed.\n\n## References\n- logs/slow.log:120 - the query"]))]
-    findings: String,
-    /// Who did the research: another for each node.
-    #[schemars(extend("examples" = ["agent-7"]))]
-    agent_id: Option<String>,
-    /// What proves it: measured, read, reproduced.
-    evidence: Option<String>,
-    /// How it was verified.
-    verification_method: Option<String>,
-    /// What else was considered.
-    #[serde(default)]
-    alternatives_considered: Vec<String>,
 }
 
 /// What was stored.
@@ -112,27 +90,12 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let results = input.results.into_iter().map(Into::into).collect();
-    let written = service.commit(&input.session_id, results)?;
+    let written = service.commit(&input.session_id, input.results)?;
     let body = Body {
         stored: Stored::of(&written, &written.standing),
         graph: graph_of(&written.standing, input.graph),
     };
     Ok((Shared::written(&written), body))
-}
-
-impl From<ResultEntry> for NodeResult {
-    fn from(result: ResultEntry) -> Self {
-        NodeResult {
-            node_id: result.node_id,
-            state: result.state,
-            findings: result.findings,
-            agent_id: result.agent_id,
-            evidence: result.evidence,
-            verification_method: result.verification_method,
-            alternatives_considered: result.alternatives_considered,
-        }
-    }
 }
 
 impl Stored {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, Object, QualityFigures, ReferenceEntry, Shared, summary};
+use super::super::wire::{Graph, GraphForm, Object, Shared, figures, summary};
 use super::{answer, graph_of};
-use crate::decide::end::End;
+use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
-use crate::decide::results::{self, results};
+use crate::decide::results::{self, Reference, results};
 use crate::domain::Node;
 use crate::service::{Refusal, Service};
 use crate::text::shorten;
@@ -21,26 +22,26 @@ const ABOUT: About = About {
     description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion at the top of its \
                   report. Returns `solutions` (`verifiedBy` which nodes), `theories`, `deadEnds` (their number), \
                   `references` cited in the findings, `quality`, and the git `tag`. While something is owed it is \
-                  rejected with every blocker: NO_NODES, RECOVERY_REQUIRED (all closed too early), MIN_ROUNDS, \
-                  INSUFFICIENT_CHILDREN, PENDING_PROPOSALS, DEPTH_TOO_SHALLOW, QUALITY_TOO_LOW, \
-                  AWAITING_CONFIRMATION. An ended one answers as before and writes nothing.",
+                  rejected with every blocker. An ended one answers as before and writes nothing.",
+    codes: end::CODES,
+    warnings: end::WARNINGS,
+    also: &[],
     read_only: false,
     idempotent: true,
 };
 
-/// The most characters of a title in the reply.
+/// The most characters of a title, and of a source's address, in the reply.
 const TITLE: usize = 120;
+const TARGET: usize = 500;
 
 /// The end.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
-    conclusion: Option<String>,
-    /// Who ends it.
-    agent_id: Option<String>,
+    #[serde(flatten)]
+    request: End,
     /// auto: DOT up to 40 nodes, else its resource.
     #[serde(default)]
     graph: GraphForm,
@@ -59,10 +60,10 @@ struct Body {
     dead_ends: usize,
     /// The sources in the findings, in order of first mention.
     #[schemars(with = "Vec<Object>")]
-    references: Vec<ReferenceEntry>,
+    references: Vec<Reference>,
     /// The quality figures.
     #[schemars(with = "Object")]
-    quality: QualityFigures,
+    quality: Value,
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
@@ -108,8 +109,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let request = End { conclusion: input.conclusion, agent_id: input.agent_id };
-    let written = service.end(&input.session_id, request)?;
+    let written = service.end(&input.session_id, input.request)?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);
@@ -118,13 +118,21 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
         solutions: found.solutions.iter().map(Solution::of).collect(),
         theories: found.theories.iter().map(|node| Summary::of(node)).collect(),
         dead_ends: found.dead_ends.len(),
-        references: found.references.into_iter().map(Into::into).collect(),
-        quality: quality(investigation, &rules).into(),
+        references: found.references.into_iter().map(shortened).collect(),
+        quality: figures(&quality(investigation, &rules)),
         tag: written.tag.clone(),
         final_dot: graph.dot.take(),
         graph,
     };
     Ok((Shared::written(&written), body))
+}
+
+fn shortened(reference: Reference) -> Reference {
+    Reference {
+        target: shorten(&reference.target, TARGET),
+        title: reference.title.map(|title| shorten(&title, TITLE)),
+        ..reference
+    }
 }
 
 impl Solution {

@@ -18,7 +18,10 @@ const ABOUT: About = About {
     title: "List investigations",
     description: "Lists the investigations of this server, newest first, without writing: `sessionId`, title, method, \
                   the deepest round, the number of nodes, whether it has ended. For finding one to take up again or to \
-                  read. Comes in pages (`nextCursor`). Code: INVALID_ARGUMENT.",
+                  read. Comes in pages (`nextCursor`).",
+    codes: &[],
+    warnings: &[],
+    also: &[],
     read_only: true,
     idempotent: true,
 };
@@ -31,11 +34,11 @@ const TEXT: usize = 120;
 
 /// Which investigations.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Which ones.
-    #[serde(default)]
-    state: StateName,
+    #[serde(default, with = "StateName")]
+    state: ListState,
     /// Words that are all in the title, the question, the method or the id.
     text: Option<String>,
     /// `nextCursor` of the page before.
@@ -43,13 +46,12 @@ struct Input {
 }
 
 /// Which investigations are listed.
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "ListState", rename_all = "camelCase")]
 #[schemars(inline)]
 enum StateName {
     Open,
     Ended,
-    #[default]
     All,
 }
 
@@ -97,11 +99,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let state = match input.state {
-        StateName::Open => ListState::Open,
-        StateName::Ended => ListState::Ended,
-        StateName::All => ListState::All,
-    };
+    let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
     let listing = service.store().list(&filter).map_err(|error| match error {

@@ -27,9 +27,9 @@ use std::sync::Arc;
 
 use super::address::Address;
 use super::bounded::GRAPH;
-use super::tool::{Answer, Tool};
+use super::tool::{Answer, Tool, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
-use crate::domain::Node;
+use crate::domain::{Code, Node};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::{Refusal, Service, Standing};
@@ -47,14 +47,29 @@ agent, and in `nextCall` the one call that is legal now. tot_step is a whole tur
 
 Every reply says in `message` what to do next, in `blockers` what keeps the end away, in `nextRoundInfo` which children \
 are owed. `errors`, `warnings` and `blockers` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED \
-wrote nothing: its errors say how to mend the call. Codes of any tool: SESSION_NOT_FOUND (names the newest), \
-AMBIGUOUS_SESSION, INVALID_ARGUMENT, TEXT_TOO_LONG, INVALID_RULESET and STORE_ERROR (for a person to mend). Replies are \
+wrote nothing: its errors say how to mend the call, or that a person must. Blockers have the codes of tot_end. Replies are \
 short: `omitted` counts what was left out of a list, and tot_status pages through it.
 
 Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
 whole, tot_reclassify revives, corrects or gives up one, tot_report writes a site for people. Resources: tot://{sessionId}.";
 
-/// The same, with the names of the methods that this server offers.
+/// What any tool may answer.
+pub const CODES: &[Code] = &[
+    Code::SessionNotFound,
+    Code::AmbiguousSession,
+    Code::InvalidArgument,
+    Code::TextTooLong,
+    Code::ReadOnly,
+    Code::OperationInProgress,
+    Code::InvalidRuleset,
+    Code::InvalidInvestigation,
+    Code::StoreError,
+    Code::Busy,
+    Code::TimedOut,
+    Code::InternalError,
+];
+
+/// The same, with the codes of any tool, and the names of the methods that this server offers.
 pub fn instructions(service: &Service) -> String {
     // Clients cut long instructions; UNKNOWN_RULESET lists all names.
     const SHOWN: usize = 12;
@@ -62,7 +77,8 @@ pub fn instructions(service: &Service) -> String {
     let shown = effective::list(names.iter().take(SHOWN));
     let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
     format!(
-        "{INSTRUCTIONS}\n\nMethods for tot_start's `ruleset`, {} by default: {shown}{more}.",
+        "{INSTRUCTIONS}\n\nCodes of any tool: {}.\n\nMethods for tot_start's `ruleset`, {} by default: {shown}{more}.",
+        plain_list(CODES),
         builtin::DEFAULT
     )
 }

@@ -25,7 +25,10 @@ const ABOUT: About = About {
                   research agent and a state that leads to the end; pending nodes first (`pending: true`), then \
                   fresh ones with legal ids. `nextCall`: the one call that is legal now and makes progress; what \
                   stands in < > is to be filled in. `dimensions` asks for tasks that cover all combinations of \
-                  values; a node covers one if title and plannedAction name its values. Code: INVALID_ARGUMENT.",
+                  values; a node covers one if title and plannedAction name its values.",
+    codes: &[],
+    warnings: &[],
+    also: &[],
     read_only: true,
     idempotent: true,
 };
@@ -35,28 +38,41 @@ const ACTION: usize = 300;
 
 /// What is to be planned.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+/// What is asked of the planner.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Asked {
     /// What comes first: the lowest round; that, with 3 children each; unconfirmed answers; the deepest branch.
-    #[serde(default)]
-    strategy: StrategyName,
+    #[serde(default, with = "StrategyName", skip_serializing_if = "is_default")]
+    #[schemars(extend("default" = "balanced"))]
+    strategy: Strategy,
     /// The most tasks; else 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 20))]
     max_tasks: Option<u32>,
     /// What varies, and its values.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
     dimensions: BTreeMap<String, Vec<String>>,
 }
 
+fn is_default(strategy: &Strategy) -> bool {
+    *strategy == Strategy::default()
+}
+
 /// What comes first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(remote = "Strategy", rename_all = "camelCase")]
 #[schemars(inline)]
-pub(super) enum StrategyName {
-    #[default]
+enum StrategyName {
     Balanced,
     Exhaustive,
     Verify,
@@ -77,7 +93,7 @@ struct Body {
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
-    coverage: Option<CoverageEntry>,
+    coverage: Option<Coverage>,
 }
 
 /// A call with its arguments.
@@ -116,21 +132,6 @@ pub(super) struct TaskEntry {
     pending: bool,
 }
 
-/// How far combinations are covered.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
-struct CoverageEntry {
-    /// Whether pairs of values are counted instead of whole combinations.
-    pairwise: bool,
-    /// How many there are.
-    total: usize,
-    /// How many are covered.
-    covered: usize,
-    /// The first ones that are missing, each with a value by dimension.
-    missing: Vec<BTreeMap<String, String>>,
-}
-
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(run(&service, input)))
@@ -138,7 +139,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let standing = service.read(&input.session_id)?;
-    let request = plan(input.strategy, input.max_tasks, input.dimensions);
+    let request = input.asked.plan();
     let plan = match next(standing.investigation(), &standing.rules(), &request) {
         Ok(plan) => plan,
         Err(rejection) => {
@@ -146,7 +147,7 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
         }
     };
     let mut shared = Shared::done(&standing, None, &[]);
-    let next_call = next_call(standing.investigation(), &plan, &request);
+    let next_call = next_call(standing.investigation(), &plan, &input.asked);
     if let Some(call) = &next_call {
         shared.message = call.message();
     }
@@ -155,17 +156,19 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(plan.pending, fresh);
-    Ok((shared, Body { next_call, tasks, coverage: plan.coverage.map(Into::into) }))
+    Ok((shared, Body { next_call, tasks, coverage: plan.coverage }))
 }
 
-/// What is asked of the planner.
-pub(super) fn plan(
-    strategy: StrategyName,
-    max_tasks: Option<u32>,
-    dimensions: BTreeMap<String, Vec<String>>,
-) -> Next {
-    let dimensions = dimensions.into_iter().map(|(name, values)| Dimension { name, values }).collect();
-    Next { strategy: strategy.into(), max_tasks, dimensions }
+impl Asked {
+    /// The same for the planner.
+    pub(super) fn plan(&self) -> Next {
+        let dimension = |(name, values): (&String, &Vec<String>)| Dimension {
+            name: name.clone(),
+            values: values.clone(),
+        };
+        let dimensions = self.dimensions.iter().map(dimension).collect();
+        Next { strategy: self.strategy, max_tasks: self.max_tasks, dimensions }
+    }
 }
 
 /// The tasks of a reply: what is pending, then what is not proposed yet.
@@ -175,12 +178,12 @@ pub(super) fn tasks(pending: Vec<Task>, fresh: Vec<Task>) -> Vec<TaskEntry> {
 }
 
 /// The plan's next call, as arguments for its tool.
-pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Next) -> Option<NextCallEntry> {
+pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Asked) -> Option<NextCallEntry> {
     let NextCall { call, reason } = plan.next_call.as_ref()?;
     let session = investigation.meta().id;
     let (tool, arguments) = match call {
         // The tasks are in the reply already; a turn on this very state proposes them as they are.
-        Call::Propose => ("tot_step", as_asked(asked)),
+        Call::Propose => ("tot_step", json!(asked)),
         Call::Withdraw(ids) => {
             let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
             ("tot_propose", json!({"withdraw": ids}))
@@ -207,22 +210,6 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Next
         arguments: with_session(session, arguments),
         reason: reason.clone(),
     })
-}
-
-/// The arguments that make the same plan again.
-fn as_asked(asked: &Next) -> Value {
-    let mut arguments = Map::new();
-    if asked.strategy != Strategy::default() {
-        arguments.insert("strategy".into(), json!(StrategyName::from(asked.strategy)));
-    }
-    if let Some(most) = asked.max_tasks {
-        arguments.insert("maxTasks".into(), json!(most));
-    }
-    if !asked.dimensions.is_empty() {
-        let dimensions = asked.dimensions.iter().map(|it| (it.name.clone(), json!(it.values)));
-        arguments.insert("dimensions".into(), Value::Object(dimensions.collect()));
-    }
-    Value::Object(arguments)
 }
 
 impl NextCallEntry {
@@ -260,28 +247,6 @@ fn evidence(least: u32) -> Value {
     json!(format!("<{least} characters or more>"))
 }
 
-impl From<StrategyName> for Strategy {
-    fn from(name: StrategyName) -> Self {
-        match name {
-            StrategyName::Balanced => Strategy::Balanced,
-            StrategyName::Exhaustive => Strategy::Exhaustive,
-            StrategyName::Verify => Strategy::Verify,
-            StrategyName::Deepen => Strategy::Deepen,
-        }
-    }
-}
-
-impl From<Strategy> for StrategyName {
-    fn from(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Balanced => StrategyName::Balanced,
-            Strategy::Exhaustive => StrategyName::Exhaustive,
-            Strategy::Verify => StrategyName::Verify,
-            Strategy::Deepen => StrategyName::Deepen,
-        }
-    }
-}
-
 impl From<Task> for TaskEntry {
     fn from(task: Task) -> Self {
         TaskEntry {
@@ -292,17 +257,6 @@ impl From<Task> for TaskEntry {
             pending: false,
             prompt: task.prompt,
             suggested_state: task.suggested_state.to_string(),
-        }
-    }
-}
-
-impl From<Coverage> for CoverageEntry {
-    fn from(coverage: Coverage) -> Self {
-        CoverageEntry {
-            pairwise: coverage.pairwise,
-            total: coverage.total,
-            covered: coverage.covered,
-            missing: coverage.missing.into_iter().map(|missing| missing.into_iter().collect()).collect(),
         }
     }
 }

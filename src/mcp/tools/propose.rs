@@ -8,62 +8,38 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, pending};
 use super::{answer, graph_of};
-use crate::decide::propose::{NewNode, Propose};
+use crate::decide::propose::{self, NewNode, Propose};
 use crate::domain::Event;
 use crate::service::{Refusal, Service};
 
-const ABOUT: About = About {
+pub(super) const ABOUT: About = About {
     name: "tot_propose",
     title: "Propose nodes to research",
     description: "Registers nodes to research next, or takes proposals back. An id is R<round>.<suffix>: R1.A is a \
                   root, R2.A1 its child, R3.A1a a child of that: the suffix extends the parent's. The parent must \
                   be committed and open. Proposing a pending id again replaces it. All or nothing. Returns \
-                  `approvedNodes`, `withdrawn`, `pending`. Codes: INVALID_ID_FORMAT, DUPLICATE_ID (is committed), \
-                  DUPLICATE_IN_BATCH, ID_CASE_COLLISION, PARENT_NOT_FOUND, TERMINAL_PARENT (closed), \
-                  ROUND_MISMATCH, ID_PARENT_MISMATCH, MISSING_TITLE, BATCH_OVERFLOW, INSUFFICIENT_ROOTS, \
-                  TOO_MANY_ROOTS, INVALID_ROOT_ID, NOT_PROPOSED (withdraw), EMPTY_BATCH, INVESTIGATION_ENDED; \
-                  warning R2_BREADTH: round 2 is narrow.",
+                  `approvedNodes`, `withdrawn`, `pending`.",
+    codes: propose::CODES,
+    warnings: propose::WARNINGS,
+    also: &[],
     read_only: false,
     idempotent: false,
 };
 
 /// A batch of proposals.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodes": [{
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// The nodes.
-    #[serde(default)]
-    nodes: Vec<Node>,
-    /// Pending ids to take back.
-    #[serde(default)]
-    withdraw: Vec<String>,
+    #[serde(flatten)]
+    request: Propose,
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-}
-
-/// One node to research.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
-pub(super) struct Node {
-    /// R<round>.<suffix>
-    #[schemars(extend("examples" = ["R2.A1"]))]
-    id: String,
-    /// A committed node; null for a root.
-    #[schemars(extend("examples" = ["R1.A"]))]
-    parent: Option<String>,
-    /// One line.
-    #[schemars(extend("examples" = ["Read the slow query log"]))]
-    title: String,
-    /// What is to be done.
-    #[serde(default)]
-    planned_action: String,
 }
 
 /// What is proposed now.
@@ -86,8 +62,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let request =
-        Propose { nodes: input.nodes.into_iter().map(Into::into).collect(), withdraw: input.withdraw };
+    let request = Propose { nodes: meant(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request)?;
     let (approved, withdrawn) = match &written.decision.event {
         Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
@@ -102,14 +77,10 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
     Ok((Shared::written(&written), body))
 }
 
-impl From<Node> for NewNode {
-    fn from(node: Node) -> Self {
-        NewNode {
-            id: node.id,
-            // An agent that means no parent writes it in one of these ways.
-            parent: node.parent.filter(|parent| !matches!(parent.trim(), "" | "null" | "none" | "None")),
-            title: node.title,
-            planned_action: node.planned_action,
-        }
+/// The nodes as they are meant: an agent that means no parent writes it in one of these ways.
+pub(super) fn meant(mut nodes: Vec<NewNode>) -> Vec<NewNode> {
+    for node in &mut nodes {
+        node.parent.take_if(|parent| matches!(parent.trim(), "" | "null" | "none" | "None"));
     }
+    nodes
 }

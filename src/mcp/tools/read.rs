@@ -28,7 +28,10 @@ const ABOUT: About = About {
     description: "Reads nodes whole, without writing: findings, evidence, what was planned, warnings, every change of \
                   state. For taking up another's work; other tools send only the beginning of a finding. As many as \
                   fit a reply; `rest` names the others. A long finding comes in pieces: call again for that node with \
-                  `offset` set to its `nextOffset`. Codes: NODE_NOT_FOUND, SESSION_NOT_FOUND.",
+                  `offset` set to its `nextOffset`.",
+    codes: &[Code::NodeNotFound],
+    warnings: &[],
+    also: &[],
     read_only: true,
     idempotent: true,
 };
@@ -47,7 +50,7 @@ const NODES: usize = 50;
 
 /// What is to be read.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,

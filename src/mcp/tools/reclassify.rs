@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
 use super::{answer, graph_of};
-use crate::decide::reclassify::Reclassify;
+use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Event, NodeId};
 use crate::service::{Refusal, Service};
 
@@ -17,36 +17,23 @@ const ABOUT: About = About {
     title: "Change a node's state",
     description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The \
                   history keeps the former state and the reason. An open state reopens an ended investigation. \
-                  Returns `previousState`, `newState`, `transitions`. Codes: NODE_NOT_FOUND, UNKNOWN_STATE, \
-                  HAS_CHILDREN (can't be closed), INVALID_CHILD_STATE, INVESTIGATION_ENDED, TEXT_TOO_LONG; \
-                  warnings EARLY_STATE and MISSING_EVIDENCE: a commit could not have done this.",
+                  Returns `previousState`, `newState`, `transitions`. Warns of what a commit could not have done.",
+    codes: reclassify::CODES,
+    warnings: reclassify::WARNINGS,
+    also: &[],
     read_only: false,
     idempotent: true,
 };
 
 /// A change of state.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE"}]))]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
-    /// A committed node.
-    #[schemars(extend("examples" = ["R4.A1a1"]))]
-    node_id: String,
-    /// The state it shall have.
-    #[schemars(extend("examples" = ["EXPLORE"]))]
-    new_state: String,
-    /// Why.
-    reason: Option<String>,
-    /// Who asks for it.
-    agent_id: Option<String>,
-    /// What proves it.
-    evidence: Option<String>,
-    /// How it was verified.
-    verification_method: Option<String>,
-    /// What else was considered.
-    #[serde(default)]
-    alternatives_considered: Vec<String>,
+    #[serde(flatten)]
+    request: Reclassify,
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
@@ -78,17 +65,8 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let request = Reclassify {
-        node_id: input.node_id,
-        new_state: input.new_state,
-        reason: input.reason,
-        agent_id: input.agent_id,
-        evidence: input.evidence,
-        verification_method: input.verification_method,
-        alternatives_considered: input.alternatives_considered,
-    };
-    let id = request.node_id.clone();
-    let written = service.reclassify(&input.session_id, request)?;
+    let id = input.request.node_id.clone();
+    let written = service.reclassify(&input.session_id, input.request)?;
     let mut shared = Shared::written(&written);
     let (previous_state, new_state, transitions) = match &written.decision.event {
         Some(Event::Reclassified { transition, transitions, .. }) => (

@@ -34,7 +34,10 @@ const ABOUT: About = About {
     description: "Writes an investigation, ended or not, as a static site for people: the answer, the graph, a page for \
                   each node, references, history. It goes to the server's folder for reports and replaces the site that \
                   an earlier call wrote. Returns `index`, the path of its first page, and how many `nodes`, `commits` \
-                  and `files` it has. Codes: REPORT_ERROR, SESSION_NOT_FOUND.",
+                  and `files` it has.",
+    codes: &[Code::ReportError],
+    warnings: &[],
+    also: &[],
     read_only: false,
     idempotent: true,
 };
@@ -49,7 +52,7 @@ fn at_once() -> usize {
 
 /// Of which investigation.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,

@@ -9,6 +9,7 @@ use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::decide::start::Start;
+use crate::domain::Code;
 use crate::ruleset::instructions::instructions;
 use crate::service::{Refusal, Service};
 
@@ -18,35 +19,22 @@ const ABOUT: About = About {
     description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
                   `instructions`: the method's states, what each needs, and the loop of propose, research, commit. \
                   Its `repository` is git's: each accepted call that writes is one commit. Settings are fixed for \
-                  good. Codes: INVALID_ARGUMENT, UNKNOWN_RULESET (lists them), TEXT_TOO_LONG; warning \
-                  SECRET_SUSPECTED: a text seems to hold a credential, and git remembers.",
+                  good. What looks like a credential is warned of, since git remembers.",
+    codes: &[Code::UnknownRuleset],
+    warnings: &[Code::SecretSuspected],
+    also: &[],
     read_only: false,
     idempotent: false,
 };
 
 /// What is to be investigated.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
-    /// The question, in as many words as it needs.
-    #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
-    query: String,
-    /// For lists and pages; else the first line of the query.
-    title: Option<String>,
     /// The method; the server's instructions name them.
     ruleset: Option<String>,
-    /// A mode of the method; else its first.
-    mode: Option<String>,
-    /// Roots of the first proposal, where they can be chosen.
-    #[schemars(range(min = 1))]
-    min_roots: Option<u32>,
-    /// Rounds before the end; may raise the method's number, and lower it where the mode allows.
-    #[schemars(range(min = 1, max = 20))]
-    min_rounds: Option<u32>,
-    /// Keep states that come too early.
-    allow_early_terminal: Option<bool>,
-    /// What is known beforehand: versions, logs, constraints.
-    context: Option<String>,
+    #[serde(flatten)]
+    request: Start,
 }
 
 /// The new investigation.
@@ -78,16 +66,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let request = Start {
-        query: input.query,
-        title: input.title,
-        context: input.context,
-        mode: input.mode,
-        min_roots: input.min_roots,
-        min_rounds: input.min_rounds,
-        allow_early_terminal: input.allow_early_terminal,
-    };
-    let (standing, warnings) = service.start(input.ruleset.as_deref(), request)?;
+    let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
     let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());

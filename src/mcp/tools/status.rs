@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{
-    Graph, GraphForm, IncompleteNode, Object, QualityFigures, Shared, incomplete, pending,
-};
+use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, figures, incomplete, pending};
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
 use crate::decide::standing::at_odds;
@@ -37,13 +36,16 @@ const ABOUT: About = About {
                   proposals, `incomplete` nodes (open, lacking children), quality, all that blocks the end, \
                   `nextAction`, the graph while it is small, and `faults` of its files. `detail: full` lists all \
                   nodes with state and title. Long lists come in pages (`nextCursor`).",
+    codes: &[],
+    warnings: &[],
+    also: &[],
     read_only: true,
     idempotent: true,
 };
 
 /// What is to be seen.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 struct Input {
     /// Its id, or a unique beginning or ending.
     session_id: String,
@@ -109,7 +111,7 @@ struct Body {
     /// The quality figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Object")]
-    quality: Option<QualityFigures>,
+    quality: Option<Value>,
     /// The next legal step.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_action: Option<String>,
@@ -181,7 +183,7 @@ fn judged(standing: &Standing, input: &Input, start: usize) -> Body {
         terminal_nodes: Some(terminal),
         incomplete: Some(incomplete),
         next_cursor,
-        quality: Some(quality(investigation, &rules).into()),
+        quality: Some(figures(&quality(investigation, &rules))),
         graph,
         ..facts
     }

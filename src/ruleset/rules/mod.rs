@@ -11,10 +11,12 @@
 //! 2. `src/ruleset/rules/mod.rs`: the module, and its place in [`KINDS`].
 //! 3. `src/ruleset/schema.rs`: its key in the ruleset file.
 //! 4. `src/domain/code.rs`: its codes, each with its meaning.
-//! 5. `src/check/tree.rs`: what `tot check` says of stored facts that break it.
-//! 6. `src/report/site.rs`: its key once more, absent, in the ruleset that stands in for one that cannot be read.
-//! 7. `src/ruleset/builtin/README.md`: its key, for those who write rulesets.
-//! 8. `tests/it/rules/kinds.rs`: a ruleset in which it fires and what it says; the other tests there follow from it.
+//! 5. `src/decide/commit.rs`, `src/decide/reclassify.rs` or their neighbours: its codes among those of the call that
+//!    answers them.
+//! 6. `src/check/tree.rs`: what `tot check` says of stored facts that break it.
+//! 7. `src/report/site.rs`: its key once more, absent, in the ruleset that stands in for one that cannot be read.
+//! 8. `src/ruleset/builtin/README.md`: its key, for those who write rulesets.
+//! 9. `tests/it/rules/kinds.rs`: a ruleset in which it fires and what it says; the other tests there follow from it.
 
 pub mod agents;
 pub mod batch_limit;

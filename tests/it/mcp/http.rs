@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -249,13 +249,12 @@ mod at_work {
         };
         let crowd: Vec<_> = (100..700).map(|id| client.begin(&number(id))).collect();
         std::thread::sleep(Duration::from_millis(300));
-        let begin = Instant::now();
         for _ in 0..5 {
             assert_eq!(client.call("tot_status", json!({"sessionId": quick}))["status"], "OK");
         }
         let answer = client.send(&proposal(&quick, "R1.A"));
         assert_eq!(answer.message()["result"]["structuredContent"]["status"], "OK");
-        assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+        // Had they waited for the crowd, it would have given up before them, and not be accepted below.
         drop(held);
         let accepted =
             crowd.into_iter().filter(|stream| answer_of(stream).contains("\"isError\":false")).count();
@@ -277,7 +276,7 @@ mod at_work {
         let mut server = HttpServer::start(&sandbox, &[]);
         let client = server.client(&[]);
         let id = client.start();
-        let listening = listen(&client, &server);
+        let mut listening = listen(&client, &server);
         let mut kept = server.connect();
         let held = occupy(&sandbox, &id);
         let under_way = client.begin(&proposal(&id, "R1.A"));
@@ -291,11 +290,11 @@ mod at_work {
         assert!(std::net::TcpStream::connect(server.host()).is_err(), "the door is closed");
         drop(held);
         assert!(answer_of(&under_way).contains("\\\"status\\\":\\\"OK\\\""));
-        let begin = Instant::now();
+        let mut noticed = String::new();
+        listening.read_to_string(&mut noticed).unwrap();
+        assert!(noticed.ends_with("0\r\n\r\n"), "an open stream is ended, not waited for: {noticed}");
         let (status, _) = server.end();
         assert!(status.success());
-        assert!(begin.elapsed() < Duration::from_secs(4), "an open stream holds up nothing");
-        drop(listening);
         sandbox.assert_sound(&sandbox.repository(&id));
     }
 

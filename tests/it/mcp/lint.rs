@@ -202,7 +202,8 @@ fn what_cannot_fit_is_reported() {
 
 #[test]
 fn what_clients_stumble_over_is_found() {
-    let about = |name, title| About { name, title, description: "Does.", read_only: true, idempotent: true };
+    let about =
+        |name, title| About { name, title, description: "Does.", read_only: true, ..About::default() };
     let tool = |about| Tool::new(about, |_: NoInput| Answer::Done { shared: Shared::default(), body: () });
     let good = || tool(about("tot_good", "Good"));
     assert_eq!(faults("Read me.", &[good()]), Vec::<String>::new());

@@ -63,6 +63,7 @@ fn each_call_is_one_object_for_machines() {
     assert_eq!((&calls[1]["session"], &calls[1]["outcome"]), (&json!("[id]"), &json!("ok")));
     assert!(calls[1]["ms"].is_f64() && calls[1]["commit"].as_str().unwrap().len() == 10);
     assert_eq!(calls[2]["codes"], json!(["PARENT_NOT_FOUND"]));
+    assert_eq!(lines.len(), 6, "the calls, and the tool that there is not: {said}");
     assert!(lines.iter().all(|line| line["time"].is_string() && line["level"].is_string()));
 }
 

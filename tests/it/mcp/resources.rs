@@ -225,10 +225,9 @@ fn a_client_of_the_newest_protocol_hears_of_what_it_listens_to() {
     assert_eq!(update["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "listen");
     server.request("tools/call", call("tot_start", json!({"query": "Another?"})));
     server.listen_for("notifications/resources/list_changed");
-    // The end of the input ends the subscription with an answer, and at once.
-    let since = std::time::Instant::now();
+    // The end of the input ends the subscription with an answer. Were it not ended, the server would give up waiting, and
+    // end without.
     let last = server.finish_listening();
-    assert!(since.elapsed() < std::time::Duration::from_secs(4));
     assert!(
         last.iter().any(|message| message["id"] == "listen" && message["result"].is_object()),
         "{last:?}"

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::Code;
-use tree_of_thoughts::mcp::tools;
+use tree_of_thoughts::mcp::{About, tools};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
@@ -105,20 +104,27 @@ fn every_reply_fits_its_output_schema() {
 }
 
 #[test]
-fn every_code_that_a_tool_names_exists() {
+fn an_agent_reads_every_code_that_a_tool_may_answer() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server();
+    let listed = server.request("tools/list", json!({}))["result"]["tools"].clone();
+    let description = |name: &str| -> String {
+        let tools = listed.as_array().unwrap();
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        tool["description"].as_str().unwrap().to_owned()
+    };
     let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
-    let tools = tools::all(&service);
-    let texts = tools.iter().map(|tool| tool.about().description).chain([tools::INSTRUCTIONS]);
-    let mut named = 0;
-    for text in texts {
-        let is_of_code = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-        for word in text
-            .split(|c| !is_of_code(c))
-            .filter(|word| word.len() > 3 && word.contains('_') && *word != "INCOMPLETE_")
-        {
-            assert!(!matches!(Code::parse(word), Code::Other(_)), "there is no code {word}");
+    let instructions = tools::instructions(&service);
+    assert!(tools::CODES.iter().all(|code| instructions.contains(&code.to_string())), "{instructions}");
+    let mut named = tools::CODES.len();
+    for tool in tools::all(&service) {
+        let About { name, codes, warnings, also, .. } = tool.about();
+        let text = description(name);
+        for code in codes.iter().chain(*warnings) {
+            assert!(text.contains(&code.to_string()), "{name} does not say {code}: {text}");
             named += 1;
         }
+        assert!(also.iter().all(|other| text.contains(other.name)), "{name}: {text}");
     }
-    assert!(named > 40, "{named}");
+    assert!(named > 50, "{named}");
 }

@@ -20,6 +20,7 @@ use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::{Snapshot, Store};
 use tree_of_thoughts::world::World;
 
+use crate::support::is_named;
 use crate::support::table::EVIDENCE;
 
 /// One call; the numbers choose among what there is.
@@ -207,6 +208,19 @@ impl Bench {
                 .service
                 .write(&self.id, |investigation, rules, now| end(investigation, rules, End::default(), now)),
         };
+        let tool = match call {
+            Call::Propose { .. } => "tot_propose",
+            Call::Commit { .. } => "tot_commit",
+            Call::Reclassify { .. } => "tot_reclassify",
+            Call::End | Call::Sleep(_) => "tot_end",
+        };
+        let said = match &written {
+            Ok(written) => &written.decision.warnings,
+            Err(refusal) => &refusal.errors,
+        };
+        for diagnostic in said {
+            prop_assert!(is_named(tool, &diagnostic.code), "{} does not say {}", tool, diagnostic);
+        }
         let after = self.snapshot();
         match written {
             Ok(written) if written.decision.event.is_some() => {
@@ -234,6 +248,9 @@ impl Bench {
         spellings.dedup();
         prop_assert_eq!(spellings.len(), investigation.nodes().count());
         let blocked = blockers(investigation, &rules);
+        for blocker in &blocked {
+            prop_assert!(is_named("tot_end", &blocker.code), "tot_end does not say {}", blocker);
+        }
         if investigation.conclusion().is_some() {
             prop_assert!(blocked.is_empty());
         }

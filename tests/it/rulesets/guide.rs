@@ -172,10 +172,15 @@ fn every_key_is_explained() {
     let schema = json_schema();
     let mut keys: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
     for definition in schema["definitions"].as_object().unwrap().values() {
-        keys.extend(definition["properties"].as_object().into_iter().flat_map(|keys| keys.keys().cloned()));
-        for variant in definition["oneOf"].as_array().into_iter().flatten() {
-            keys.extend(variant["const"].as_str().map(str::to_owned));
+        let before = keys.len();
+        if let Some(properties) = definition["properties"].as_object() {
+            keys.extend(properties.keys().cloned());
         }
+        if let Some(variants) = definition["oneOf"].as_array() {
+            keys.extend(variants.iter().filter_map(|variant| variant["const"].as_str()).map(str::to_owned));
+        }
+        let is_plain = definition["type"] != "object" && definition["oneOf"].is_null();
+        assert!(keys.len() > before || is_plain, "nothing is read of {definition}");
     }
     assert!(keys.len() > 50, "{keys:?}");
     for key in keys {
@@ -185,37 +190,48 @@ fn every_key_is_explained() {
     }
 }
 
-/// What the schema says of a value, references resolved.
-fn fits(root: &Value, schema: &Value, value: &Value, path: &str) {
+/// How often the schema asked for a key, knew that a value may be absent, and knew its variants.
+#[derive(Debug, Default)]
+struct Asked {
+    required: usize,
+    optional: usize,
+    variants: usize,
+}
+
+/// Asserts that the value is as the schema says, references resolved. Counts what the schema asked for.
+fn fits(root: &Value, schema: &Value, value: &Value, path: &str, asked: &mut Asked) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.strip_prefix("#/definitions/").unwrap();
-        return fits(root, &root["definitions"][name], value, path);
+        return fits(root, &root["definitions"][name], value, path, asked);
     }
     if let Some(parts) = schema["allOf"].as_array() {
-        return parts.iter().for_each(|part| fits(root, part, value, path));
+        return parts.iter().for_each(|part| fits(root, part, value, path, asked));
     }
-    let any: Vec<&Value> = schema["anyOf"].as_array().into_iter().flatten().collect();
-    if let Some(part) = any.iter().find(|part| part["type"] != "null") {
-        return fits(root, part, value, path);
+    if let Some(any) = schema["anyOf"].as_array() {
+        asked.optional += 1;
+        let part = any.iter().find(|part| part["type"] != "null").unwrap();
+        return fits(root, part, value, path, asked);
     }
     if let Some(variants) = schema["oneOf"].as_array() {
         let known = variants.iter().any(|one| {
             &one["const"] == value || one["enum"].as_array().is_some_and(|all| all.contains(value))
         });
         assert!(known, "{path}: {value}");
+        asked.variants += 1;
     }
     match value {
         Value::Object(keys) => {
             assert_eq!(schema["additionalProperties"], false, "{path}: unknown keys are marked");
             for (key, value) in keys {
                 assert!(!schema["properties"][key].is_null(), "{path}: {key} is not in the schema");
-                fits(root, &schema["properties"][key], value, &format!("{path}.{key}"));
+                fits(root, &schema["properties"][key], value, &format!("{path}.{key}"), asked);
             }
-            for key in schema["required"].as_array().into_iter().flatten() {
+            for key in schema["required"].as_array().unwrap_or(&Vec::new()) {
                 assert!(keys.contains_key(key.as_str().unwrap()), "{path}: {key} is required");
+                asked.required += 1;
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| fits(root, &schema["items"], item, path)),
+        Value::Array(items) => items.iter().for_each(|item| fits(root, &schema["items"], item, path, asked)),
         _ => {}
     }
 }
@@ -224,7 +240,9 @@ fn fits(root: &Value, schema: &Value, value: &Value, path: &str) {
 fn every_ruleset_fits_the_schema_that_editors_use() {
     let schema = json_schema();
     let texts = builtin::TEXTS.iter().map(|(name, text)| (*name, *text)).chain([("the example", example())]);
+    let mut asked = Asked::default();
     for (name, text) in texts {
-        fits(&schema, &schema, &yaml::from_text::<Value>(text).unwrap(), name);
+        fits(&schema, &schema, &yaml::from_text::<Value>(text).unwrap(), name, &mut asked);
     }
+    assert!(asked.required > 0 && asked.optional > 0 && asked.variants > 0, "{asked:?}");
 }
