@@ -5,12 +5,14 @@
 //!    - `files`: files that can't be read, or are not as this program writes them.
 //!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset.
 //!    - `story`: whether each commit is one call, and the whole one story.
+//!    - `stored`: whether a commit took back what a call had stored.
 //!
 //! An error is a state that no sequence of calls could have left. A warning is something that a call would have been
 //! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
 //! git's own objects are left to `git fsck`.
 
 mod files;
+mod stored;
 mod story;
 mod tree;
 
@@ -86,6 +88,7 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
     } else {
         findings.extend(story::findings(subject, None));
     }
+    findings.extend(stored::findings(&subject.history));
     // A stable sort: findings about commits keep the order of the history, after those about files.
     findings.sort_by(|a, b| {
         let place = |finding: &Finding| (finding.path.is_none(), finding.path.clone(), finding.line);

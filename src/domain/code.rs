@@ -145,6 +145,7 @@ codes! {
     EndedTagElsewhere "ENDED_TAG_ELSEWHERE" "a tag of an end on another commit"
     CommitByHand "COMMIT_BY_HAND" "a commit that was not made by a call"
     Merge "MERGE" "a merge"
+    StoredLost "STORED_LOST" "a commit rewrote or removed what a call had stored"
     NotOneCall "NOT_ONE_CALL" "a change that no single call makes"
     UnreadableChange "UNREADABLE_CHANGE" "what the commit changed can't be read"
 }

@@ -113,8 +113,9 @@ fn every_ruleset_that_was_played_is_clean() {
         text.split("reclassified:").next().unwrap().to_owned()
     });
     let found = found(&sandbox, &session.repository());
-    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].starts_with("warning CONFIRMATION_DUE nodes/R3/R3.A1a.yaml:"), "{found:?}");
+    assert_eq!(found[1], "error STORED_LOST commit");
 }
 
 #[test]
@@ -147,7 +148,11 @@ fn each_tampering_is_named_with_file_and_line() {
         (
             a1,
             |t| t.replace("state: EXPLORE", "state: FOND"),
-            &["error UNKNOWN_STATE nodes/R2/R2.A1.yaml:7", "error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12"],
+            &[
+                "error UNKNOWN_STATE nodes/R2/R2.A1.yaml:7",
+                "error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12",
+                "error STORED_LOST commit",
+            ],
         ),
         (
             a1,
@@ -156,37 +161,45 @@ fn each_tampering_is_named_with_file_and_line() {
                     .replace("from: EXPLORE", "from: DEAD")
                     .replace("to: DEAD", "to: EXPLORE")
             },
-            &["error ENDED_TOO_EARLY conclusion.yaml:1", "error EARLY_STATE nodes/R2/R2.A1.yaml:7"],
+            &[
+                "error ENDED_TOO_EARLY conclusion.yaml:1",
+                "error EARLY_STATE nodes/R2/R2.A1.yaml:7",
+                "error STORED_LOST commit",
+            ],
         ),
         (
             a1,
             |t| t.replace("from: EXPLORE", "from: FOUND"),
-            &["error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12"],
+            &["error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12", "error STORED_LOST commit"],
         ),
         (
             a1,
             |t| t.replace("code: EARLY_STATE", "code: LATE_STATE"),
-            &["warning EARLY_STATE nodes/R2/R2.A1.yaml:12"],
+            &["warning EARLY_STATE nodes/R2/R2.A1.yaml:12", "error STORED_LOST commit"],
         ),
         (
             root,
             |t| t.replace("requestedState: FOUND", "requestedState: EXPLORE"),
-            &["error REQUESTED_STATE nodes/R1/R1.A.yaml:7"],
+            &["error REQUESTED_STATE nodes/R1/R1.A.yaml:7", "error STORED_LOST commit"],
         ),
         (
             root,
             |t| t.replace("state: EXPLORE", "state: VERIFY").replace("requestedState: FOUND\n", ""),
-            &["error EARLY_STATE nodes/R1/R1.A.yaml:6", "error TERMINAL_PARENT nodes/R2/R2.A1.yaml:3"],
+            &[
+                "error EARLY_STATE nodes/R1/R1.A.yaml:6",
+                "error TERMINAL_PARENT nodes/R2/R2.A1.yaml:3",
+                "error STORED_LOST commit",
+            ],
         ),
         (
             root,
             |t| t.replace("committedAt: \"2026", "committedAt: \"2025"),
-            &["warning TIME_RUNS_BACK nodes/R1/R1.A.yaml:9"],
+            &["warning TIME_RUNS_BACK nodes/R1/R1.A.yaml:9", "error STORED_LOST commit"],
         ),
         (
             root,
             |t| t.replace("title: Title of R1.A", "title: \"\""),
-            &["error MISSING_TITLE nodes/R1/R1.A.yaml:3"],
+            &["error MISSING_TITLE nodes/R1/R1.A.yaml:3", "error STORED_LOST commit"],
         ),
         (
             root,
@@ -196,6 +209,7 @@ fn each_tampering_is_named_with_file_and_line() {
                 "error ENDED_TOO_EARLY conclusion.yaml:1",
                 "error UNREADABLE_FILE nodes/R1/R1.A.yaml:3",
                 "error MISPLACED_NODE nodes/R2/R2.A1.yaml:3",
+                "error STORED_LOST commit",
             ],
         ),
         (
@@ -247,7 +261,7 @@ fn each_tampering_is_named_with_file_and_line() {
         (
             "conclusion.yaml",
             |t| t.replace("conclusion: Nothing.", "conclusion: All."),
-            &["warning ENDED_TAG_MISSING commit"],
+            &["warning ENDED_TAG_MISSING commit", "error STORED_LOST commit"],
         ),
     ];
     let sandbox = Sandbox::new();
@@ -327,6 +341,65 @@ fn a_commit_that_is_not_one_call_is_named() {
     let (document, _) = check(&sandbox, &repository);
     let message = document["investigations"][0]["findings"][0]["message"].as_str().unwrap().to_owned();
     assert_eq!(message, "It says that it is a call of tot_propose, but it committed R1.A.");
+}
+
+/// It passed with a note that said nothing.
+#[test]
+fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
+    let a1 = "nodes/R2/R2.A1.yaml";
+    type Edit = (fn(&Sandbox, &Path), &'static str, &'static str);
+    let edits: [Edit; 4] = [
+        (
+            |sandbox, at| {
+                edit(sandbox, at, "nodes/R2/R2.A1.yaml", |text| {
+                    text.replace("findings: Findings", "findings: Other")
+                })
+            },
+            "error",
+            "It changed what was stored of R2.A1: Findings.",
+        ),
+        (
+            |sandbox, at| {
+                sandbox.git(at, &["rm", "-q", "nodes/R2/R2.A1.yaml"]);
+                sandbox.git(at, &["commit", "-q", "-m", "Tidy"]);
+            },
+            "error",
+            "R2.A1, which was committed, is gone or can't be read after it.",
+        ),
+        (
+            |sandbox, at| {
+                sandbox.git(at, &["rm", "-q", "conclusion.yaml"]);
+                sandbox.git(at, &["commit", "-q", "-m", "Tidy"]);
+            },
+            "error",
+            "It removed the conclusion.",
+        ),
+        (
+            |sandbox, at| {
+                edit(sandbox, at, "nodes/R2/R2.A1.yaml", |text| text + "verificationMethod: Twice.\n")
+            },
+            "note",
+            "It changed what was stored of R2.A1: How it was verified.",
+        ),
+    ];
+    let sandbox = Sandbox::new();
+    let original = ended(&sandbox).repository();
+    for (number, (edit, severity, message)) in edits.into_iter().enumerate() {
+        let copy = sandbox.path(&format!("copy-{number}"));
+        let (from, to) = (original.to_str().unwrap(), copy.to_str().unwrap());
+        sandbox.git(&sandbox.path("home"), &["clone", "-q", from, to]);
+        let before = sandbox.head(&copy);
+        edit(&sandbox, &copy);
+        let (document, _) = check(&sandbox, &copy);
+        let findings = document["investigations"][0]["findings"].as_array().unwrap();
+        let found = findings.iter().find(|finding| finding["message"] == message);
+        let found = found.unwrap_or_else(|| panic!("{message}: {document:#}"));
+        assert_eq!(found["severity"], severity, "{found}");
+        assert_eq!(found["commit"], sandbox.head(&copy), "{found}");
+        if severity == "error" && message.contains("R2.A1") {
+            assert_eq!(found["suggestion"], format!("`git show {before}:{a1}` still has it."));
+        }
+    }
 }
 
 #[test]

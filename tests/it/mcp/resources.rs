@@ -63,7 +63,7 @@ fn an_investigation_is_read_as_a_person_would() {
 
     FOUND, committed 2026-01-05T09:01:00.000Z by agent-R1.A; a root, in [Why is the sky blue?](tot://ID).
 
-    ## Planned
+    ## What was planned
 
     Look.
 

@@ -1,0 +1,95 @@
+//! Whether a commit took back what a call had stored: a call only adds. Whoever edits by hand can rewrite findings or
+//! remove a committed node; git keeps the text that was there, and this names where.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Finding;
+use super::Severity::{Error, Note};
+use crate::domain::{Code, Conclusion, Happening, Node, NodeId};
+use crate::format::layout;
+use crate::store::HistoryEntry;
+use crate::view::{Field, NodeView};
+
+pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
+    let mut stored = Stored::default();
+    let mut findings = Vec::new();
+    for entry in history.iter().rev() {
+        let own = entry.happenings.iter().filter_map(|happening| stored.take(happening, entry));
+        findings.extend(own.map(|finding| finding.in_commit(entry.commit)));
+    }
+    findings
+}
+
+/// What stands after a commit, as far as it was seen.
+#[derive(Default)]
+struct Stored {
+    nodes: HashMap<NodeId, Arc<Node>>,
+    conclusion: Option<Arc<Conclusion>>,
+}
+
+impl Stored {
+    /// Notes what happened, and says what was lost by it.
+    fn take(&mut self, happening: &Happening, entry: &HistoryEntry) -> Option<Finding> {
+        let by_call = entry.trailers().iter().any(|(key, _)| *key == "Tool");
+        match happening {
+            Happening::Started => None,
+            Happening::Proposed(node) | Happening::Committed(node) | Happening::Reclassified(node, _) => {
+                self.nodes.insert(node.id.clone(), Arc::clone(node));
+                None
+            }
+            Happening::Withdrawn(node) => {
+                self.nodes.remove(&node.id);
+                None
+            }
+            Happening::Removed(node) => {
+                self.nodes.remove(&node.id);
+                let message = format!("{}, which was committed, is gone or can't be read after it.", node.id);
+                Some(lost(message, entry, &layout::node(&node.id)))
+            }
+            Happening::Edited(after) => {
+                let before = self.nodes.insert(after.id.clone(), Arc::clone(after));
+                edited(before.as_deref(), after, entry)
+            }
+            Happening::Ended(after) => {
+                let before = self.conclusion.replace(Arc::clone(after))?;
+                let text = |end: &Conclusion| end.conclusion.clone().unwrap_or_default();
+                (!text(after).contains(&text(&before)))
+                    .then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+            }
+            Happening::Reopened => {
+                let before = self.conclusion.take()?;
+                (!by_call && before.conclusion.is_some())
+                    .then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+            }
+        }
+    }
+}
+
+/// A committed node that was changed otherwise than by a change of state.
+fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<Finding> {
+    let before = before?;
+    if after.is_pending() {
+        let message = format!("It made {} a proposal again, without its findings.", after.id);
+        return Some(lost(message, entry, &layout::node(&after.id)));
+    }
+    let fields = |node| {
+        let view = NodeView::stored(node);
+        view.clone().proposal().into_iter().chain(view.result())
+    };
+    let changed: Vec<(Field<'_>, Field<'_>)> =
+        fields(before).zip(fields(after)).filter(|(before, after)| before.value != after.value).collect();
+    let is_lost = changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
+    let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
+    let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));
+    let path = layout::node(&after.id);
+    Some(if is_lost { lost(message, entry, &path) } else { Finding::new(Note, Code::CommitByHand, message) })
+}
+
+fn lost(message: String, entry: &HistoryEntry, path: &str) -> Finding {
+    let finding = Finding::new(Error, Code::StoredLost, message);
+    match entry.parents.first() {
+        Some(parent) => finding.suggest(format!("`git show {parent}:{path}` still has it.")),
+        None => finding,
+    }
+}
