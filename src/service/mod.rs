@@ -18,9 +18,7 @@ use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
-use crate::store::{
-    Draft, Durability, FindError, ListFilter, ListState, Snapshot, Store, StoreError, Transacted,
-};
+use crate::store::{Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
@@ -232,10 +230,9 @@ impl Service {
         const NAMED: usize = 3;
         let is_unknown = matches!(error, FindError::NotFound { .. });
         let mut refusal = Refusal::from(error);
-        let filter = ListFilter { state: ListState::All, text: None, after: None, limit: NAMED };
-        if let Some(known) = self.store.list(&filter).ok().filter(|_| is_unknown) {
-            let named: Vec<String> = known
-                .entries
+        if is_unknown {
+            let newest = self.store.newest(NAMED);
+            let named: Vec<String> = newest
                 .iter()
                 .filter_map(|entry| {
                     let title = entry.facts.as_ref().map_or("", |facts| facts.title.as_str());

@@ -178,8 +178,13 @@ fn open_lock(folder: &Path, id: SessionId) -> Result<File, Refusal> {
         return Err(unusable(folder, &std::io::Error::other("it is a git repository")));
     }
     fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
-    let file = File::options().create(true).append(true).open(folder.join(format!(".tot-report-{id}.lock")));
-    file.map_err(|error| unusable(folder, &error))
+    let path = folder.join(format!(".tot-report-{id}.lock"));
+    // Opening another kind of file, such as a named pipe, might never end; a link may lead anywhere.
+    if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
+        let what = format!("{} is no file", path.display());
+        return Err(unusable(folder, &std::io::Error::other(what)));
+    }
+    File::options().create(true).append(true).open(path).map_err(|error| unusable(folder, &error))
 }
 
 fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
@@ -245,6 +250,22 @@ mod tests {
             let tool = super::super::propose::tool(Arc::clone(&self.reports.service));
             assert!(!tool.answer(proposal).await.outcome.rejected);
         }
+    }
+
+    /// A named pipe in the place of the lock held the tool up for ever.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_lock_that_is_no_file_is_refused() {
+        let fixture = Fixture::new().await;
+        let site = fixture.reports.service.site();
+        fs::create_dir_all(site).unwrap();
+        let lock = site.join(format!(".tot-report-{}.lock", fixture.id));
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        let Err(refusal) = fixture.reports.report(fixture.id.to_string()).await else { panic!("written") };
+        assert!(refusal.errors[0].message.contains("is no file"), "{:?}", refusal.errors);
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink("/nowhere/at/all", &lock).unwrap();
+        assert!(fixture.reports.report(fixture.id.to_string()).await.is_err());
     }
 
     #[tokio::test]

@@ -233,3 +233,22 @@ fn blockers_that_are_left_out_are_counted() {
     assert_eq!(read["blockers"].as_array().unwrap().len(), 3);
     assert_eq!(read["omitted"], json!({"blockers": blockers - 3}));
 }
+
+/// Each investigation of the root was read whole for it.
+#[test]
+fn an_unknown_session_is_answered_after_a_look_at_the_newest_only() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"title": "The first"}));
+    for title in ["The second", "The third", "The fourth"] {
+        sandbox.sleep(60);
+        session.server.ok("tot_start", json!({"query": "Why?", "title": title}));
+    }
+    let reply = session.server.call("tot_status", json!({"sessionId": "0123-4567"}));
+    let suggestion = reply["errors"][0]["suggestion"].as_str().unwrap();
+    let at = |title: &str| suggestion.find(title).unwrap_or_else(|| panic!("{title}: {suggestion}"));
+    assert!(at("The fourth") < at("The third") && at("The third") < at("The second"), "{suggestion}");
+    assert!(!suggestion.contains("The first"), "{suggestion}");
+    let newest = Store::new(session.repository().parent().unwrap()).newest(2);
+    let titles: Vec<_> = newest.iter().map(|entry| entry.facts.as_ref().unwrap().title.as_str()).collect();
+    assert_eq!(titles, ["The fourth", "The third"]);
+}
