@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use ruleset::{Folder, RulesetArguments};
 use serving::{HttpArguments, LogArguments};
 
@@ -90,10 +90,9 @@ struct McpArguments {
     reject_secrets: bool,
     #[command(flatten)]
     rulesets: Folder,
-    /// Answer a call that writes only once the disk holds it, with fsync: slower, and safe from a power cut. Without
-    /// it, git's settings decide (core.fsync), and a killed process loses nothing either
-    #[arg(long)]
-    durable: bool,
+    /// What a call that writes waits for before it is answered. A killed process loses nothing either way
+    #[arg(long, value_name = "WHAT", default_value = "disk")]
+    durability: DurabilityArgument,
     #[command(flatten)]
     log: LogArguments,
     #[command(flatten)]
@@ -101,6 +100,14 @@ struct McpArguments {
     /// Read the time from this file instead of the clock: for replays and tests
     #[arg(long, value_name = "FILE", hide = true)]
     clock_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DurabilityArgument {
+    /// The disk holds it, so that a power cut takes nothing back
+    Disk,
+    /// What git's settings ask for (core.fsync): by default nothing
+    Git,
 }
 
 /// The command `tot`.
@@ -169,7 +176,10 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
     let http = arguments.http.options(&log)?;
     log.take_panics();
     let world = arguments.clock_file.map_or(World::Machine, World::File);
-    let durability = if arguments.durable { Durability::Full } else { Durability::Configured };
+    let durability = match arguments.durability {
+        DurabilityArgument::Disk => Durability::Disk,
+        DurabilityArgument::Git => Durability::Git,
+    };
     let service = Service::new(arguments.root, world, arguments.min_rounds)
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)

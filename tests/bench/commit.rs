@@ -71,7 +71,8 @@ impl Subject {
     /// One root, ten branches, and below them rounds of at most 100 nodes.
     fn new(size: usize) -> Subject {
         let sandbox = Sandbox::new();
-        let mut server = sandbox.server();
+        // As git does it by default.
+        let mut server = sandbox.server_with(&["--durability", "git"]);
         let start = server.ok("tot_start", json!({"query": "What does a turn cost?", "mode": "deep"}));
         let session = start["sessionId"].as_str().unwrap().to_owned();
         let repository = sandbox.repository(&session);

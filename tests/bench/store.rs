@@ -3,7 +3,7 @@
 //! Each has a repository of its own with the same files, of 10, 100, 1,000 and 10,000 nodes of 3 KB, with ids as `tot_next`
 //! gives them. Rounds get three times as large each until they have a ninth of the nodes, at most 1,000; with `SHAPE=wide`
 //! in the environment all rounds after the first have that many. Each commits the same three files to it (two new nodes
-//! and a changed one): first as each does it by default, without fsync, then with it (ours `--durable`, git
+//! and a changed one): first without fsync, as git does it by default, then with it (ours `--durability disk`, git
 //! `core.fsync=all`, libgit2 `core.fsyncObjectFiles`). They take turns, each round in another order, and
 //! so do the sizes, so that noise hits all alike; a figure is the median of the rounds.
 //!
@@ -410,7 +410,7 @@ fn step(parent: &NodeId, number: usize) -> String {
 }
 
 fn durability(durable: bool) -> Durability {
-    if durable { Durability::Full } else { Durability::Configured }
+    if durable { Durability::Disk } else { Durability::Git }
 }
 
 fn node(id: &NodeId, parent: Option<NodeId>, state: &str, findings: &str, at: Timestamp) -> Node {

@@ -18,6 +18,7 @@ use tree_of_thoughts::format::{conclusion_file, layout, meta_file, node_file};
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
 use tree_of_thoughts::service::Service;
+use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::world::World;
 
 use crate::support::{node, result};
@@ -484,7 +485,8 @@ const SESSION: &str = "<session>";
 impl Root {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let service = Arc::new(Service::new(folder.path().join("investigations"), World::Machine, None));
+        let service = Service::new(folder.path().join("investigations"), World::Machine, None);
+        let service = Arc::new(service.with_durability(Durability::Git));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut world =
             Root { folder, tools: tools::all(&service), service, runtime, session: String::new() };

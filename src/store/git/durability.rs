@@ -13,7 +13,7 @@
 //! fsync that is done.
 //!
 //! git syncs files and never folders, so even with `core.fsync=all` a file system may forget the name of an object
-//! or a moved branch that git has reported. [`Durability::Full`] does both.
+//! or a moved branch that git has reported. [`Durability::Disk`] does both.
 //!
 //! # How
 //!
@@ -35,11 +35,11 @@ use super::platform::{sync, sync_file_systems};
 /// What is on the disk before a call that writes returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// What git's own settings ask for; without any, nothing, as with git itself.
-    #[default]
-    Configured,
     /// Everything: objects, index, work tree files, references, and the folders they are in.
-    Full,
+    #[default]
+    Disk,
+    /// What git's own settings ask for; without any, nothing, as with git itself.
+    Git,
 }
 
 const OBJECTS: u8 = 1;
@@ -58,8 +58,8 @@ pub(super) struct Disk {
 impl Disk {
     pub(super) fn new(durability: Durability, config: &gix::config::Snapshot<'_>) -> Disk {
         let wanted = match durability {
-            Durability::Full => OBJECTS | INDEX | REFERENCES | EVERYTHING,
-            Durability::Configured => {
+            Durability::Disk => OBJECTS | INDEX | REFERENCES | EVERYTHING,
+            Durability::Git => {
                 let components = config.string("core.fsync").map(|value| components(&value.to_string()));
                 let object_files = config.boolean("core.fsyncObjectFiles").unwrap_or(false);
                 components.unwrap_or(0) | if object_files { OBJECTS } else { 0 }

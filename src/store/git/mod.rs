@@ -14,6 +14,8 @@
 //!   published, and the work tree is put back.
 //! - A process killed at any instant leaves a repository that git calls sound. What it left behind (lock files, an
 //!   index or work tree files one step ahead or behind) is put right by the next [`Git::writer`] or [`Git::recover`].
+//! - With [`Durability::Disk`], the default, a commit that was acknowledged survives a power cut, as far as the disk
+//!   keeps what it has confirmed.
 //! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
 //!   dies. Whoever commits by other means in between is noticed: [`GitError::HeadMoved`].
 //! - The user's own work is kept: a work tree file is written only where it holds exactly the old committed bytes,
@@ -24,8 +26,8 @@
 //!
 //! # Limits
 //!
-//! - By default, as with git, a commit survives a killed process and not a power cut in the seconds after it. See
-//!   [`Durability`] for git's settings and for ours.
+//! - With [`Durability::Git`] a commit survives a killed process and, unless git's settings say more, not a power cut in
+//!   the seconds after it.
 //! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
 //!   and a hostile process of the same machine can put a link where a folder was.
 //! - `git gc --prune=now` may collect the objects of a commit that is being made in that instant, as it may with
@@ -118,9 +120,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// With nothing but the repository's own settings.
+    /// With nothing but the repository's own settings, those of syncing among them.
     pub const ISOLATED: Options =
-        Options { configuration: Configuration::Isolated, durability: Durability::Configured };
+        Options { configuration: Configuration::Isolated, durability: Durability::Git };
 }
 
 /// One file of a commit.

@@ -125,7 +125,7 @@ pub(super) fn build_aside(
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
     // The folder is synced as a whole at its end.
-    let git = Git::open(aside, Options { durability: Durability::Configured, ..options })?;
+    let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;
     // No journal: a kill leaves a hidden folder that is not a repository yet.
     let lock = IndexLock::take(&git.git_dir)?;

@@ -529,10 +529,10 @@ fn what_git_is_configured_to_sync_is_synced() {
 }
 
 #[test]
-fn full_durability_syncs_all_files_and_their_folders() {
+fn durability_of_the_disk_syncs_all_files_and_their_folders() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("it");
-    let options = Options { configuration: Configuration::Isolated, durability: Durability::Full };
+    let options = Options { configuration: Configuration::Isolated, durability: Durability::Disk };
     let (git, first) = Git::init(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
     assert_eq!(*git.disk.synced.lock().unwrap(), [folder.path()], "the new folder's name, after all in it");
     git.disk.synced.lock().unwrap().clear();

@@ -17,7 +17,7 @@ use tree_of_thoughts::graph;
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::{EffectiveRules, Library};
 use tree_of_thoughts::service::Service;
-use tree_of_thoughts::store::{Snapshot, Store};
+use tree_of_thoughts::store::{Durability, Snapshot, Store};
 use tree_of_thoughts::world::World;
 
 use crate::support::is_named;
@@ -73,6 +73,7 @@ impl Bench {
         let file = library.all().nth(ruleset).unwrap();
         let clock = folder.join("clock");
         let service = Service::new(folder.join("root"), World::File(clock.clone()), None);
+        let service = service.with_durability(Durability::Git);
         let mut bench = Bench { service, clock, now: 1_767_603_600_000, id: String::new(), accepted: 1 };
         bench.sleep(0);
         let modes = file.ruleset.mode_names();

@@ -43,10 +43,10 @@ fn many_nodes_are_read_as_few_are() {
 }
 
 #[test]
-fn a_durable_server_writes_the_same() {
+fn either_durability_writes_the_same() {
     let sandbox = Sandbox::new();
     let mut heads = Vec::new();
-    for arguments in [&[][..], &["--durable"]] {
+    for arguments in [&[][..], &["--durability", "git"]] {
         let root = sandbox.path(&format!("root{}", arguments.len()));
         let mut server = sandbox.server_in(&root, arguments);
         let start = server.ok("tot_start", json!({"query": "Is it on the disk?", "mode": "smoke"}));

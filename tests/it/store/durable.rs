@@ -1,4 +1,4 @@
-//! What `--durable` promises, as the system sees it: nothing that a call wrote is only in memory when it is acknowledged.
+//! What `--durability` promises, as the system sees it: nothing that a call wrote is only in memory when it is acknowledged.
 
 use std::collections::{BTreeSet, HashMap};
 use std::process::Command;
@@ -91,7 +91,7 @@ fn trace(sandbox: &Sandbox, arguments: &[&str]) -> Option<String> {
 #[test]
 fn an_answer_waits_for_the_disk() {
     let sandbox = Sandbox::new();
-    let Some(trace) = trace(&sandbox, &["--durable"]) else {
+    let Some(trace) = trace(&sandbox, &[]) else {
         eprintln!("left out: strace is not here");
         return;
     };
@@ -103,9 +103,9 @@ fn an_answer_waits_for_the_disk() {
 }
 
 #[test]
-fn without_a_setting_nothing_waits_as_with_git() {
+fn with_gits_settings_and_none_made_nothing_waits() {
     let sandbox = Sandbox::new();
-    let Some(trace) = trace(&sandbox, &[]) else {
+    let Some(trace) = trace(&sandbox, &["--durability", "git"]) else {
         eprintln!("left out: strace is not here");
         return;
     };
