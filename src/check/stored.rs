@@ -15,6 +15,10 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = Stored::default();
     let mut findings = Vec::new();
     for entry in history.iter().rev() {
+        if !entry.gaps.is_empty() {
+            // What stands after it is not known.
+            stored = Stored::default();
+        }
         let own = entry.happenings.iter().filter_map(|happening| stored.take(happening, entry));
         findings.extend(own.map(|finding| finding.in_commit(entry.commit)));
     }

@@ -15,7 +15,8 @@ const ENDED: &str = "ended/";
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings = Vec::new();
     // In a shallow clone, or where a merge brought nodes along, not every proposal was seen.
-    let whole = subject.history.last().is_some_and(|first| first.parents.is_empty());
+    let whole = subject.history.last().is_some_and(|first| first.parents.is_empty())
+        && subject.history.iter().all(|entry| entry.gaps.is_empty());
     let mut pending: HashSet<NodeId> = HashSet::new();
     for entry in subject.history.iter().rev() {
         let mut own = Vec::new();
@@ -53,6 +54,9 @@ fn one_commit(
             format!("It changed a file that can't be read: {fault}."),
         ));
     }
+    for gap in &entry.gaps {
+        findings.push(Finding::new(Note, Code::HistoryCut, gap.as_str()));
+    }
     for path in entry.paths.iter().filter(|_| !first) {
         let (code, what) = match layout::place(path) {
             Place::Meta => (Code::TermsChanged, "what tot_start fixed for good"),
@@ -66,6 +70,10 @@ fn one_commit(
     }
     if entry.parents.len() > 1 {
         findings.push(Finding::new(Note, Code::Merge, format!("A merge: {}", entry.subject())));
+        return;
+    }
+    // What is left out of it can be what makes it one call.
+    if !entry.gaps.is_empty() {
         return;
     }
     let Some(tool) = tool else {
@@ -197,9 +205,9 @@ fn told(happenings: &[Happening]) -> String {
 /// The tag is a pointer to the end: one that is missing is written by the next tot_end.
 fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
     let is_end = |entry: &HistoryEntry| entry.happenings.iter().any(|it| matches!(it, Happening::Ended(_)));
-    let end = subject.history.iter().find(|entry| is_end(entry));
+    let end = subject.history.iter().find(|entry| is_end(entry) || !entry.gaps.is_empty());
     if subject.snapshot.investigation.conclusion().is_some()
-        && let Some(end) = end
+        && let Some(end) = end.filter(|entry| is_end(entry))
         && !end.tags.iter().any(|tag| tag.starts_with(ENDED))
     {
         findings.push(
@@ -212,7 +220,7 @@ fn tags(subject: &Subject, findings: &mut Vec<Finding>) {
             .suggest("Fetch the tags with `git fetch --tags`; else the next tot_end writes it."),
         );
     }
-    for entry in subject.history.iter().filter(|entry| !is_end(entry)) {
+    for entry in subject.history.iter().filter(|entry| !is_end(entry) && entry.gaps.is_empty()) {
         for tag in entry.tags.iter().filter(|tag| tag.starts_with(ENDED)) {
             findings.push(
                 Finding::new(

@@ -148,6 +148,7 @@ codes! {
     StoredLost "STORED_LOST" "a commit rewrote or removed what a call had stored"
     NotOneCall "NOT_ONE_CALL" "a change that no single call makes"
     UnreadableChange "UNREADABLE_CHANGE" "what the commit changed can't be read"
+    HistoryCut "HISTORY_CUT" "something of the history is not read"
 }
 
 impl Code {

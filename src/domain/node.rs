@@ -127,6 +127,15 @@ impl Node {
     }
 }
 
+impl Reclassification {
+    /// Its texts, those of its warnings among them.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
+        let warnings = self.warnings.iter().map(|warning| &warning.message);
+        own.chain(&self.alternatives_considered).chain(warnings).map(String::as_str)
+    }
+}
+
 impl Classification {
     /// The state in force: the last change's, or the committed one.
     pub fn current_state(&self) -> &StateName {

@@ -405,8 +405,14 @@ fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable>
             if entry.tags.is_empty() { String::new() } else { format!(" ({})", entry.tags.join(", ")) };
         let commit: String = entry.commit.to_string().chars().take(10).collect();
         let _ = writeln!(text, "- {} `{commit}` {}{tags}", entry.at, one_line(entry.subject()));
+        for gap in &entry.gaps {
+            let _ = writeln!(text, "  - {}", one_line(gap));
+        }
     }
     more(&mut text, entries.len().saturating_sub(LINES));
+    for gap in entries.iter().skip(LINES).last().iter().flat_map(|first| &first.gaps) {
+        let _ = write!(text, "\n{}\n", one_line(gap));
+    }
     Ok(text)
 }
 

@@ -62,6 +62,7 @@ pub(super) struct CommitEntry {
     /// Other files that it changed, the user's own among them: some names, and how many more there are.
     pub files: Vec<String>,
     pub more_files: usize,
+    /// What can't be read of it, or is left out.
     pub faults: Vec<String>,
 }
 
@@ -220,6 +221,9 @@ fn commit<'h>(
     let commit = entry.commit.to_string();
     let happenings: Vec<HappeningView> =
         entry.happenings.iter().map(|happening| view_of(happening, cards, known)).collect();
+    if !entry.gaps.is_empty() {
+        known.clear();
+    }
     for happening in &entry.happenings {
         match (happening, node_of(happening)) {
             (Happening::Withdrawn(node) | Happening::Removed(node), _) => known.remove(&node.id),
@@ -247,7 +251,7 @@ fn commit<'h>(
         happenings,
         files,
         more_files,
-        faults: entry.faults.iter().map(ToString::to_string).collect(),
+        faults: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
     }
 }
 

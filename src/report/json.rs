@@ -110,6 +110,8 @@ struct Commit {
     author: String,
     message: String,
     tags: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<String>,
     changes: Vec<ChangeOf>,
 }
 
@@ -190,6 +192,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
                 author: entry.author_name.clone(),
                 message: entry.message.clone(),
                 tags: entry.tags.clone(),
+                gaps: entry.gaps.clone(),
                 changes: entry
                     .happenings
                     .iter()

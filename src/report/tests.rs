@@ -1288,6 +1288,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
             paths: Vec::new(),
             tags: if ended && at + 1 == number { vec!["ended/1".to_owned()] } else { Vec::new() },
             faults: Vec::new(),
+            gaps: Vec::new(),
         });
     let mut history: Vec<HistoryEntry> = entries.collect();
     history.reverse();

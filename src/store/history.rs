@@ -3,82 +3,198 @@
 //!
 //! A node as it is now is the snapshot's own, neither read nor held twice; so what a history holds beside the snapshot
 //! is what was there once and is another now: proposals, and nodes from before they were reclassified or edited.
+//!
+//! A history has a budget, newest first, and its entries say what is left out: [`HistoryEntry::gaps`]. What can't be
+//! read, such as the commits that a shallow clone does not have, is left out in the same way.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 use std::sync::Arc;
 
-use super::git::{BlobId, Git};
+use super::git::{BlobId, CommitInfo, Git};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
 use crate::domain::event::what_happened;
-use crate::domain::{Happening, Node, NodeId, Timestamp};
+use crate::domain::{Conclusion, Happening, Node, NodeId, Timestamp, Warning};
 use crate::format::layout::{self, Place};
 
+/// What a file costs beside its bytes.
+const FILE_COST: u64 = 1 << 10;
+/// The most paths of one commit that are not the investigation's own.
+const OTHER_PATHS: usize = 1_000;
+
+/// The most that a history holds, in bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Budget {
+    /// Of files that are read beside those of the snapshot.
+    texts: u64,
+    /// Of all else: messages, paths, what happened.
+    entries: usize,
+}
+
+impl Budget {
+    pub(super) const DEFAULT: Budget = Budget { texts: 64 << 20, entries: 128 << 20 };
+}
+
 /// The history up to a snapshot, newest first.
-pub(super) fn history(git: &Git, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
+pub(super) fn history(
+    git: &Git,
+    snapshot: &Snapshot,
+    budget: Budget,
+) -> Result<Vec<HistoryEntry>, StoreError> {
     let mut tags: HashMap<CommitId, Vec<String>> = HashMap::new();
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut nodes = Nodes { git, read: current(git, snapshot)? };
-    let mut entries = Vec::new();
+    let mut files =
+        Files { git, room: budget.texts, nodes: current(git, snapshot)?, conclusions: HashMap::new() };
+    let mut room = budget.entries;
+    let mut entries: Vec<HistoryEntry> = Vec::new();
+    let mut end = None;
     for commit in git.log(snapshot.head)? {
-        let commit = commit?;
-        let mut happenings = Vec::new();
-        let mut faults = Vec::new();
-        let mut paths = Vec::new();
-        for change in git.diff(commit.parents.first().copied(), commit.id)? {
-            paths.push(change.path.clone());
-            match layout::place(&change.path) {
-                Place::Meta if change.before.is_none() => happenings.push(Happening::Started),
-                Place::Node(id) => {
-                    let before = nodes.get(&change.path, change.before, &id, &mut faults);
-                    let after = nodes.get(&change.path, change.after, &id, &mut faults);
-                    happenings.extend(what_happened(before.as_ref(), after.as_ref()));
-                }
-                Place::Conclusion => match change.after {
-                    None => happenings.push(Happening::Reopened),
-                    Some(blob) => match read::conclusion(git, &change.path, blob) {
-                        Ok(conclusion) => happenings.push(Happening::Ended(Arc::new(conclusion))),
-                        Err(fault) => faults.push(fault),
-                    },
-                },
-                Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
+        let commit = match commit {
+            Ok(commit) => commit,
+            Err(error) if entries.is_empty() => return Err(error.into()),
+            Err(error) => {
+                end = Some(error.with_hint());
+                break;
             }
+        };
+        let mut entry = without_changes(commit);
+        entry.tags = tags.remove(&entry.commit).unwrap_or_default();
+        changes(git, &mut files, &mut room, &mut entry);
+        entries.push(entry);
+        if room == 0 {
+            end = Some(format!("the entries have more than {} bytes", budget.entries));
+            break;
         }
-        let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
-        entries.push(HistoryEntry {
-            commit: commit.id,
-            parents: commit.parents,
-            author_name: commit.author_name,
-            author_email: commit.author_email,
-            // A time that can't be written is a stranger's: the beginning of time says so as well as any.
-            at: at.unwrap_or_default(),
-            message: commit.message,
-            happenings,
-            paths,
-            tags: tags.remove(&commit.id).unwrap_or_default(),
-            faults,
-        });
+    }
+    if let Some(last) = entries.last_mut()
+        && !last.parents.is_empty()
+    {
+        let why = end
+            .unwrap_or_else(|| "this is a shallow clone, and `git fetch --unshallow` gets the rest".into());
+        last.gaps.push(format!("The history is not read beyond this commit: {why}."));
     }
     Ok(entries)
 }
 
-/// The last commit along first parents that changed the path; the first one where none did.
-pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<CommitId, StoreError> {
+/// The entry of a commit, before its changes are looked at.
+fn without_changes(commit: CommitInfo) -> HistoryEntry {
+    let at = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
+    let mut gaps = Vec::new();
+    if commit.message_left_out > 0 {
+        gaps.push(format!("Bytes left out of its message: {}.", commit.message_left_out));
+    }
+    HistoryEntry {
+        commit: commit.id,
+        parents: commit.parents,
+        author_name: commit.author_name,
+        author_email: commit.author_email,
+        // A time that can't be written is a stranger's: the beginning of time says so as well as any.
+        at: at.unwrap_or_default(),
+        message: commit.message,
+        happenings: Vec::new(),
+        paths: Vec::new(),
+        tags: Vec::new(),
+        faults: Vec::new(),
+        gaps,
+    }
+}
+
+/// Adds what the commit changed, while there is room for it.
+fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut HistoryEntry) {
+    let mut cost = |bytes: usize| *room = room.saturating_sub(bytes);
+    cost(
+        size_of::<HistoryEntry>() + entry.message.len() + entry.author_name.len() + entry.author_email.len(),
+    );
+    let changes = match git.diff(entry.parents.first().copied(), entry.commit) {
+        Ok(changes) => changes,
+        Err(error) => {
+            entry.gaps.push(format!("What it changed can't be read: {}.", error.with_hint()));
+            return;
+        }
+    };
+    let (mut unread, mut other_paths) = (0, 0);
+    for change in changes {
+        if *room == 0 {
+            entry.gaps.push("Not all that it changed is read.".to_owned());
+            break;
+        }
+        let place = layout::place(&change.path);
+        let known = (entry.happenings.len(), entry.faults.len());
+        match &place {
+            Place::Meta if change.before.is_none() => entry.happenings.push(Happening::Started),
+            Place::Node(id) => {
+                let before = files.node(&change.path, change.before, id, &mut entry.faults);
+                let after = files.node(&change.path, change.after, id, &mut entry.faults);
+                match (before, after) {
+                    (Ok(before), Ok(after)) => {
+                        entry.happenings.extend(what_happened(before.as_ref(), after.as_ref()));
+                    }
+                    (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
+                }
+            }
+            Place::Conclusion => match change.after {
+                None => entry.happenings.push(Happening::Reopened),
+                Some(blob) => match files.conclusion(&change.path, blob) {
+                    Ok(Ok(conclusion)) => entry.happenings.push(Happening::Ended(conclusion)),
+                    Ok(Err(fault)) => entry.faults.push(fault),
+                    Err(NoRoom) => unread += 1,
+                },
+            },
+            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
+        }
+        let happenings = entry.happenings[known.0..].iter().map(size_of_happening).sum::<usize>();
+        let faults = entry.faults[known.1..].iter();
+        let faults =
+            faults.map(|fault| size_of::<Fault>() + fault.path.len() + fault.reason.len()).sum::<usize>();
+        *room = room.saturating_sub(happenings + faults);
+        if matches!(place, Place::Stray | Place::Other) {
+            other_paths += 1;
+            if other_paths > OTHER_PATHS {
+                continue;
+            }
+        }
+        *room = room.saturating_sub(size_of::<String>() + change.path.len());
+        entry.paths.push(change.path);
+    }
+    if let Some(more @ 1..) = other_paths.checked_sub(OTHER_PATHS) {
+        entry.gaps.push(format!("Other files that it changed and that are not named: {more}."));
+    }
+    if unread > 0 {
+        let why = "as the earlier texts have too many bytes to hold them all";
+        entry.gaps.push(format!("Files that it changed and that are not read, {why}: {unread}."));
+    }
+}
+
+/// What a happening holds beside the node, which is shared.
+fn size_of_happening(happening: &Happening) -> usize {
+    let texts = match happening {
+        Happening::Reclassified(_, change) => {
+            change.texts().map(|text| size_of::<Warning>() + text.len()).sum()
+        }
+        _ => 0,
+    };
+    size_of::<Happening>() + texts
+}
+
+/// The last commit along first parents that changed the path; the first one where none did. `None` where a commit on
+/// the way can't be read.
+pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Option<CommitId>, StoreError> {
     let mut last = head;
     for commit in git.log(head)? {
-        let commit = commit?;
+        let Ok(commit) = commit else { return Ok(None) };
         last = commit.id;
-        let changes = git.diff(commit.parents.first().copied(), commit.id)?;
+        let Ok(changes) = git.diff(commit.parents.first().copied(), commit.id) else { return Ok(None) };
         if changes.iter().any(|change| change.path == path) {
             break;
         }
     }
-    Ok(last)
+    Ok(Some(last))
 }
 
 /// The nodes of a snapshot by their blobs.
-fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), Read>, StoreError> {
+fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), Read<Node>>, StoreError> {
     let mut seen = HashSet::new();
     let mut nodes = HashMap::new();
     for file in git.files(snapshot.head)? {
@@ -91,25 +207,109 @@ fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), R
     Ok(nodes)
 }
 
-type Read = Result<Arc<Node>, Fault>;
+type Read<T> = Result<Arc<T>, Fault>;
 
-/// The nodes of the history, each read once: what one commit changed is what an earlier one wrote.
-struct Nodes<'a> {
+/// There is no room for another file.
+struct NoRoom;
+
+/// The files of the history, each read once: what one commit changed is what an earlier one wrote.
+struct Files<'a> {
     git: &'a Git,
-    read: HashMap<(BlobId, NodeId), Read>,
+    room: u64,
+    nodes: HashMap<(BlobId, NodeId), Read<Node>>,
+    conclusions: HashMap<BlobId, Read<Conclusion>>,
 }
 
-impl Nodes<'_> {
-    fn get(
+impl Files<'_> {
+    fn node(
         &mut self,
         path: &str,
         blob: Option<BlobId>,
         id: &NodeId,
         faults: &mut Vec<Fault>,
-    ) -> Option<Arc<Node>> {
-        let blob = blob?;
-        let entry = self.read.entry((blob, id.clone()));
-        let read = entry.or_insert_with(|| read::node(self.git, path, blob, id).map(Arc::new));
-        read.clone().map_err(|fault| faults.push(fault)).ok()
+    ) -> Result<Option<Arc<Node>>, NoRoom> {
+        let Some(blob) = blob else { return Ok(None) };
+        let read = match self.nodes.entry((blob, id.clone())) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                take(self.git, &mut self.room, blob)?;
+                new.insert(read::node(self.git, path, blob, id).map(Arc::new))
+            }
+        };
+        Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
+    }
+
+    fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<Read<Conclusion>, NoRoom> {
+        let read = match self.conclusions.entry(blob) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                take(self.git, &mut self.room, blob)?;
+                new.insert(read::conclusion(self.git, path, blob).map(Arc::new))
+            }
+        };
+        Ok(read.clone())
+    }
+}
+
+/// Takes room for a file, as far as it will be read.
+fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
+    let size = git.size(blob).ok().filter(|size| *size <= read::FILE_MAX).unwrap_or_default();
+    *room = room.checked_sub(size + FILE_COST).ok_or(NoRoom)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::git::{FileChange, Options};
+    use super::*;
+
+    const START: i64 = 1_767_603_600;
+
+    /// The history of one node, proposed and then proposed again with other words, so many times.
+    fn proposals(number: usize, budget: Budget) -> Vec<HistoryEntry> {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("it");
+        let file = |path: &str, text: String| FileChange { path: path.into(), content: Some(text.into()) };
+        let meta = "version: 1\nid: 01890a5d-ac96-774b-bcce-b302099a8057\ntitle: A\nquery: A\nruleset: x\nmode: x\n\
+                    minRounds: 1\nminRoots: 1\nallowEarlyTerminal: false\nstartedAt: 2026-01-05T09:00:00.000Z\n";
+        let meta = file(layout::META, meta.into());
+        let (git, mut head) = Git::init(Options::ISOLATED, &dir, "x", &[meta], "Start", START).unwrap();
+        for version in 0..number {
+            let text = format!(
+                "version: 1\nid: R1.A\ntitle: A\nplannedAction: {version} {}\nproposedAt: 2026-01-05T09:00:00.000Z\n",
+                "word ".repeat(2_000)
+            );
+            let writer = git.writer().unwrap();
+            let node = file(&layout::node(&"R1.A".parse().unwrap()), text);
+            head = writer.commit(head, &[node], "Propose R1.A", START).unwrap();
+        }
+        let snapshot = read::snapshot(&git, &dir, head, None, None).unwrap();
+        history(&git, &snapshot, budget).unwrap()
+    }
+
+    #[test]
+    fn versions_of_a_large_node_do_not_fill_the_memory() {
+        let entries = proposals(8, Budget { texts: 40_000, ..Budget::DEFAULT });
+        let told: Vec<(usize, usize)> =
+            entries.iter().map(|entry| (entry.happenings.len(), entry.gaps.len())).collect();
+        // The newest version is the snapshot's, and three more have room.
+        assert_eq!(told, [(1, 0), (1, 0), (1, 0), (0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (1, 0)]);
+        assert!(
+            entries[3].gaps[0].starts_with("Files that it changed and that are not read, "),
+            "{:?}",
+            entries[3]
+        );
+        let whole = proposals(8, Budget::DEFAULT);
+        assert!(whole.iter().all(|entry| entry.happenings.len() == 1 && entry.gaps.is_empty()), "{whole:?}");
+    }
+
+    #[test]
+    fn a_history_ends_where_its_entries_fill_their_budget() {
+        let entries = proposals(8, Budget { entries: 3_000, ..Budget::DEFAULT });
+        assert!((2..8).contains(&entries.len()), "{}", entries.len());
+        let (last, newer) = entries.split_last().unwrap();
+        assert!(newer.iter().all(|entry| entry.gaps.is_empty()));
+        let end = "The history is not read beyond this commit: the entries have more than 3000 bytes.";
+        assert_eq!(last.gaps.last().map(String::as_str), Some(end));
     }
 }

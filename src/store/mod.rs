@@ -332,13 +332,15 @@ impl Store {
         read::snapshot(&git, path, commit, None, None)
     }
 
-    /// What each commit up to the snapshot's changed, newest first, along first parents.
+    /// What each commit up to the snapshot's changed, newest first, along first parents, within a budget of memory. An
+    /// entry says what is left out of it or before it.
     ///
     /// # Errors
     ///
-    /// Whatever git says. A file that can't be read is a fault of its commit.
+    /// Whatever git says of the snapshot's own commit. A file that can't be read is a fault of its commit, and an earlier
+    /// commit that can't be read a gap.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&self.open(&snapshot.path)?, snapshot)
+        history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT)
     }
 
     /// How the commit of one snapshot stands to that of another of the same repository.
@@ -445,10 +447,12 @@ impl Store {
 }
 
 /// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's conclusion;
-/// written if it is not there yet. `None` where there is no conclusion.
+/// written if it is not there yet. `None` where there is no conclusion, or nobody can say which commit wrote it.
 fn tag_end(writer: &Writer<'_>, snapshot: &Snapshot) -> Result<Option<String>, StoreError> {
     let Some(end) = snapshot.investigation.conclusion() else { return Ok(None) };
-    let target = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)?;
+    let Some(target) = history::last_change(writer.git(), snapshot.head, layout::CONCLUSION)? else {
+        return Ok(None);
+    };
     let mut last = 0;
     for (name, commit) in writer.git().tags()? {
         let Some(number) = name.strip_prefix("ended/").and_then(|number| number.parse::<u32>().ok()) else {

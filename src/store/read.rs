@@ -13,7 +13,7 @@ use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
-const FILE_MAX: u64 = 16 << 20;
+pub(super) const FILE_MAX: u64 = 16 << 20;
 
 /// The most bytes of nodes that are read at once: many times the largest investigation, and less than a machine has.
 const TEXT_MAX: u64 = 512 << 20;

@@ -71,7 +71,7 @@ pub struct HistoryEntry {
     pub author_email: String,
     /// When it was committed.
     pub at: Timestamp,
-    /// The message, whole: subject, body and trailers.
+    /// The message: subject, body and trailers; of a long one, its beginning and its end.
     pub message: String,
     /// What it changed, read from the difference of the trees.
     pub happenings: Vec<Happening>,
@@ -81,6 +81,8 @@ pub struct HistoryEntry {
     pub tags: Vec<String>,
     /// Files that it changed and that can't be read.
     pub faults: Vec<Fault>,
+    /// What is not held of it, or of the commits before it, and why: a sentence each. None where it is whole.
+    pub gaps: Vec<String>,
 }
 
 impl HistoryEntry {

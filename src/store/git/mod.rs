@@ -148,7 +148,7 @@ pub struct Head {
 pub struct CommitInfo {
     /// The commit itself.
     pub id: CommitId,
-    /// All parents; [`Git::log`] follows the first.
+    /// Its parents, the first hundred of them; [`Git::log`] follows the first.
     pub parents: Vec<CommitId>,
     /// The name of who made the change.
     pub author_name: String,
@@ -156,8 +156,10 @@ pub struct CommitInfo {
     pub author_email: String,
     /// When it was committed, in seconds since 1970; 0 where that can't be read.
     pub seconds: i64,
-    /// The whole message.
+    /// The message; of a long one, its beginning and its end.
     pub message: String,
+    /// How many bytes of the message are left out; 0 where it is whole.
+    pub message_left_out: usize,
 }
 
 /// One file of a commit's tree.

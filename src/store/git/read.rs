@@ -16,6 +16,16 @@ use super::open::{check_layout, locate};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, TreeFile};
 
+/// How many bytes a commit has that is read: its message is not read without the rest of it.
+const MAX_COMMIT_BYTES: u64 = 256 << 20;
+/// How many bytes of a message are kept of its beginning, and how many of its end, where its trailers are.
+const MESSAGE_END: usize = 32 << 10;
+/// How many bytes of a name or address are kept, and how many parents.
+const MAX_NAME: usize = 1_000;
+const MAX_PARENTS: usize = 100;
+/// How many files differ between two trees whose difference is read: several times the largest investigation.
+const MAX_CHANGES: usize = 50_000;
+
 /// Reading. It takes no lock and sees only what is committed.
 impl Git {
     /// What `HEAD` is now.
@@ -81,18 +91,29 @@ impl Git {
     }
 
     fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
+        let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
+        if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
+            return Err(GitError::TooMuch {
+                path: self.shown(),
+                what: format!("the commit {id}"),
+                limit: format!("{MAX_COMMIT_BYTES} bytes"),
+            });
+        }
         let data = self.object(id.0, Kind::Commit)?;
         let commit = gix::objs::CommitRef::from_bytes(&data, gix::hash::Kind::Sha1)
             .map_err(self.library("read a commit"))?;
         let author = commit.author().unwrap_or_default();
         let committed = commit.committer().and_then(|person| person.time()).unwrap_or_default();
+        let short = |text: &BStr| text[..text.len().min(MAX_NAME)].to_str_lossy().into_owned();
+        let (message, message_left_out) = ends_of(commit.message);
         Ok(CommitInfo {
             id,
-            parents: commit.parents().map(CommitId).collect(),
-            author_name: author.name.to_str_lossy().into_owned(),
-            author_email: author.email.to_str_lossy().into_owned(),
+            parents: commit.parents().take(MAX_PARENTS).map(CommitId).collect(),
+            author_name: short(author.name),
+            author_email: short(author.email),
             seconds: committed.seconds,
-            message: commit.message.to_str_lossy().into_owned(),
+            message,
+            message_left_out,
         })
     }
 
@@ -137,6 +158,11 @@ impl Git {
         self.object(blob.0, Kind::Blob)
     }
 
+    /// How many bytes `blob` has.
+    pub fn size(&self, blob: BlobId) -> Result<u64> {
+        self.blob_size(blob.0)
+    }
+
     /// The files that differ between `before` and `after`, in order of their paths; `None` is the empty tree.
     ///
     /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
@@ -165,7 +191,7 @@ impl Git {
                 return Err(GitError::TooMuch {
                     path: self.shown(),
                     what: format!("the difference of the trees {before} and {after}"),
-                    limit: format!("{MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
+                    limit: format!("{MAX_CHANGES} files, {MAX_ENTRIES} entries or {MAX_DEPTH} levels"),
                 });
             }
             Err(gix::diff::tree::Error::Failure(source)) => {
@@ -218,6 +244,19 @@ impl Git {
     }
 }
 
+/// The message, without its middle where it is long, and how many bytes that middle has. The second part begins with a
+/// line of its own.
+fn ends_of(message: &BStr) -> (String, usize) {
+    if message.len() <= 2 * MESSAGE_END {
+        return (message.to_str_lossy().into_owned(), 0);
+    }
+    let begin = &message[..MESSAGE_END];
+    let end = &message[message.len() - MESSAGE_END..];
+    let end = end.find_byte(b'\n').map_or(end, |at| &end[at..]);
+    let left_out = message.len() - begin.len() - end.len();
+    (format!("{}\n\n[{left_out} bytes left out]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
+}
+
 /// Collects the files of a difference, under the caps.
 #[derive(Default)]
 pub(super) struct FileChanges {
@@ -264,6 +303,9 @@ impl gix::diff::tree::Visit for FileChanges {
             }
         };
         if before != after {
+            if self.found.len() == MAX_CHANGES {
+                return std::ops::ControlFlow::Break(());
+            }
             self.found.push(PathChange { path: path.to_str_lossy().into_owned(), before, after });
         }
         std::ops::ControlFlow::Continue(())

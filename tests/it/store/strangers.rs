@@ -1,12 +1,13 @@
 //! Repositories of strangers: each oddity is named with file and line, the sound part can be read, nothing is executed,
 //! and neither time nor memory runs away. Each is built with real git, then looked at through every door.
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tree_of_thoughts::store::Store;
+use tree_of_thoughts::store::{HistoryEntry, Store};
 
 use crate::support::{Sandbox, Server, Session, TOT, TOT_MCP, TOT_REPORT};
 
@@ -65,6 +66,17 @@ impl Stranger {
         let changed = change(text.clone());
         assert_ne!(text, changed, "{path}");
         self.file(path, changed);
+    }
+
+    /// Writes a tree of entries as `git ls-tree` lists them.
+    fn made_tree(&self, entries: &str) -> String {
+        let mut command = self.sandbox.command("git");
+        command.arg("-C").arg(&self.repository).arg("mktree");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(entries.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
     /// Commits the tree that git's index holds.
@@ -544,4 +556,112 @@ fn a_repository_that_leads_out_is_not_opened() {
     assert_eq!(status["errors"][0]["code"], "STORE_ERROR", "{status:#}");
     let (lines, exit) = stranger.check();
     assert!(lines.contains("work tree in another folder") && exit == 1, "{lines}");
+}
+
+/// Commits with a long message and no change.
+fn commit_with_messages(stranger: &Stranger, number: usize, message: &str) {
+    let file = stranger.sandbox.path("message");
+    fs::write(&file, message).unwrap();
+    let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
+    for _ in 0..number {
+        let commit = stranger.git(&["commit-tree", &tree, "-p", "HEAD", "-F", file.to_str().unwrap()]);
+        stranger.git(&["update-ref", "HEAD", &commit]);
+    }
+}
+
+fn history(stranger: &Stranger) -> Vec<HistoryEntry> {
+    let store = Store::new(stranger.sandbox.root());
+    store.history(&store.load(&stranger.repository).unwrap()).unwrap()
+}
+
+#[test]
+fn long_messages_do_not_fill_the_memory() {
+    let stranger = Stranger::new();
+    let long = "It is long.\n".repeat(1 << 20);
+    commit_with_messages(&stranger, 5, &format!("A subject\n\n{long}\nTool: tot_commit\nNode: R1.A\n"));
+    let history = history(&stranger);
+    for entry in &history[..5] {
+        assert!(entry.message.len() < 100_000, "{}", entry.message.len());
+        assert_eq!(entry.subject(), "A subject");
+        assert_eq!(entry.trailers(), [("Tool", "tot_commit"), ("Node", "R1.A")]);
+        assert!(entry.gaps[0].starts_with("Bytes left out of its message: "), "{:?}", entry.gaps);
+    }
+    assert!(history[5..].iter().all(|entry| entry.gaps.is_empty()));
+    let (lines, exit) = stranger.check();
+    assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
+    let page = fs::read_to_string(stranger.report().unwrap().join("history.html")).unwrap();
+    assert!(page.contains("Bytes left out of its message: "));
+}
+
+#[test]
+fn commits_of_many_paths_do_not_fill_the_memory() {
+    let stranger = Stranger::new();
+    let blob = stranger.object("blob", b"x");
+    let folder = |number: usize| -> String {
+        let entries: Vec<String> = (0..number).map(|at| format!("100644 blob {blob}\tf{at:06}\n")).collect();
+        stranger.made_tree(&entries.concat())
+    };
+    let whole = stranger.git(&["ls-tree", "HEAD"]);
+    let with =
+        |number: usize| stranger.made_tree(&format!("{whole}\n040000 tree {}\tmany\n", folder(number)));
+    for tree in [with(1_500), with(90_000), with(1_500), stranger.git(&["rev-parse", "HEAD^{tree}"])] {
+        stranger.commit_tree(&tree);
+    }
+    let history = history(&stranger);
+    let gaps: Vec<String> = history[..4].iter().map(|entry| entry.gaps.concat()).collect();
+    assert_eq!([&*gaps[0], &*gaps[3]], ["Other files that it changed and that are not named: 500."; 2]);
+    for gap in &gaps[1..3] {
+        assert!(gap.starts_with("What it changed can't be read: ") && gap.contains("50000 files"), "{gap}");
+    }
+    assert_eq!(history.iter().map(|entry| entry.paths.len()).max(), Some(1_000));
+    let (lines, exit) = stranger.check();
+    assert!(lines.contains("note HISTORY_CUT") && exit == 0, "{lines}");
+    stranger.report().unwrap();
+}
+
+#[test]
+fn a_shallow_clone_is_shown_as_far_as_it_goes() {
+    let stranger = Stranger::new();
+    let from = format!("file://{}", stranger.repository.display());
+    for (depth, read) in [("1", 1), ("2", 2)] {
+        let folder = stranger.sandbox.path(&format!("shallow-{depth}"));
+        let clone = folder.join(&stranger.id);
+        stranger.git(&["clone", "-q", "--depth", depth, &from, clone.to_str().unwrap()]);
+        let shallow = Stranger { sandbox: Sandbox::new(), repository: clone, id: stranger.id.clone() };
+        let history = history(&shallow);
+        assert_eq!(history.len(), read);
+        let gaps = &history[read - 1].gaps;
+        assert!(gaps[0].starts_with("What it changed can't be read: "), "{gaps:?}");
+        assert!(gaps[1].contains("not read beyond this commit: this is a shallow clone"), "{gaps:?}");
+        let (lines, exit) = shallow.check();
+        assert!(lines.contains("shallow clone") && exit == 0, "{lines}");
+        let page = fs::read_to_string(shallow.report().unwrap().join("history.html")).unwrap();
+        assert!(page.contains("this is a shallow clone"));
+        let mut server = shallow.sandbox.server_in(&folder, &[]);
+        let uri = format!("tot://{}/history", shallow.id);
+        let answer = server.request("resources/read", json!({"uri": uri}));
+        assert!(answer["result"].to_string().contains("this is a shallow clone"), "{answer:#}");
+        server.ok("tot_report", json!({"sessionId": shallow.id}));
+    }
+}
+
+#[test]
+fn an_unreadable_ancestor_ends_the_history_and_nothing_else() {
+    for broken in [None, Some("")] {
+        let stranger = Stranger::new();
+        let ancestor = stranger.git(&["rev-parse", "HEAD~2"]);
+        let file = stranger.repository.join(format!(".git/objects/{}/{}", &ancestor[..2], &ancestor[2..]));
+        fs::remove_file(&file).unwrap();
+        broken.into_iter().for_each(|text| fs::write(&file, text).unwrap());
+        let history = history(&stranger);
+        assert_eq!(history.len(), 2);
+        assert!(history[0].gaps.is_empty());
+        assert!(
+            history[1].gaps[1].starts_with("The history is not read beyond this commit: "),
+            "{history:?}"
+        );
+        let (lines, exit) = stranger.check();
+        assert!(lines.contains("not read beyond this commit") && exit == 0, "{lines}");
+        stranger.report().unwrap();
+    }
 }
