@@ -34,7 +34,7 @@ impl Git {
     /// Waits for the other writers, to be the one.
     pub fn writer(&self) -> Result<Writer<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
-        self.recover_in()?;
+        self.recover_in(true)?;
         Ok(Writer { git: self, _lock: lock })
     }
 
@@ -46,7 +46,7 @@ impl Git {
             return Ok(false);
         }
         match WriterLock::if_free(&self.git_dir)? {
-            Some(_lock) => self.recover_in(),
+            Some(_lock) => self.recover_in(false),
             None => Ok(false),
         }
     }
@@ -78,7 +78,10 @@ impl Writer<'_> {
         let draft = git.draft(Some(expected.0), changes, message, at)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
-        let lock = git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose();
+        // The journal is on the disk before there is any lock file, so that a power cut leaves none that it doesn't explain.
+        let synced = git.sync_objects(&draft.objects);
+        let lock =
+            synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
         // Once more: git holds that lock while it begins what is looked for here.
         let lock = match lock.and_then(|lock| git.refuse_in_progress().map(|()| lock)) {
             Ok(lock) => lock,
@@ -125,10 +128,10 @@ impl Writer<'_> {
         };
         let id = git.write_object(&tag)?;
         let references = [full_name.as_bstr().to_string()];
-        git.sync_objects(&[id])?;
         let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let edited = git.edit_reference(edit, tagger, &references[0], &[]);
+        let synced = git.sync_objects(&[id]);
+        let edited = synced.and_then(|()| git.edit_reference(edit, tagger, &references[0], &[]));
         journal.finish();
         edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
             GitError::Library { source, .. } if source.is_conflict() => {
@@ -147,7 +150,7 @@ pub(super) struct Draft {
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
     /// All that was written for it.
-    objects: Vec<ObjectId>,
+    pub(super) objects: Vec<ObjectId>,
     pub(super) steps: Vec<Step>,
     pub(super) subject: String,
     pub(super) time: String,
@@ -182,8 +185,16 @@ impl Draft {
 
 /// Syncing, as far as it is wanted; see `durability`.
 impl Git {
+    /// With everything, waits for what was written to the journal.
+    pub(super) fn sync_journal(&self) -> Result<()> {
+        match self.disk.everything() {
+            true => self.disk.sync(&[self.git_dir.join(JOURNAL_FILE)], &[]),
+            false => Ok(()),
+        }
+    }
+
     /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
-    fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
+    pub(super) fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
         }
@@ -333,8 +344,9 @@ impl Git {
         let mut lock = lock;
         if let (Some(lock), Some(journal)) = (&lock, &mut journal) {
             journal.note(lock)?;
+            // Before the lock holds anything by which it could be taken for git's.
+            self.sync_journal()?;
         }
-        self.sync_objects(&draft.objects)?;
         // Files that must be on the disk before the head moves.
         let mut files = Vec::new();
         if let (Some(work_dir), Some(lock)) = (&self.work_dir, &mut lock) {

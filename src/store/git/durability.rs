@@ -21,9 +21,9 @@
 //! Btrfs, F2FS, tmpfs); elsewhere by an fsync each. `syncfs` waits for what other programs have written to that file
 //! system as well, and tells of a failed write since Linux 5.8; `tests/README.md` has what it saves.
 //!
-//! With everything, a commit waits three times: for its objects and its journal before the first file of the work tree
-//! is touched; for those files, the index and the reference's new value before that takes effect; and for the names of
-//! all of them before the call returns.
+//! With everything, a commit waits four times: for its objects and its journal before there is any lock file; for the
+//! journal's note of the index's lock before that has content; for the files of the work tree, the index and the
+//! reference's new value before that takes effect; and for the names of all of them before the call returns.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

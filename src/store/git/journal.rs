@@ -1,4 +1,20 @@
 //! The journal of a commit, and the recovery of one that did not end.
+//!
+//! # Which lock files recovery removes
+//!
+//! A lock file of git stops all who write until it is gone, so what a dead writer of ours left goes, and what a living git
+//! holds stays. Recovery runs under our own lock. The locks it looks at are those of HEAD, its branch, `packed-refs`, the
+//! index, and the references of the journal. One is removed where
+//!
+//! - it begins with a zero byte, which is what a power cut leaves of a file that had not reached the disk. What git writes
+//!   there begins with text, and grows by what is written, never ahead of it;
+//! - it is empty and older than the start of this machine, so that no process which made it can be alive. (A git on
+//!   another machine, over a network file system, would have to hold an empty lock for that long);
+//! - there is a journal, and the lock is its writer's: the index's by the file that the journal notes, a reference's by the
+//!   id in it; or it is empty, a second old, and from within two seconds of the journal. git's own is empty for an instant
+//!   unless it works on the index, and then it would have had to begin in the moment in which our writer died.
+//!
+//! A lock with any other content is git's, and its holder's or a person's to remove.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write as _};
@@ -8,24 +24,26 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
-use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
+use gix::objs::{Kind, compute_hash};
 use gix::refs::FullName;
 
-use super::commit::{Step, TouchedPath};
+use super::commit::{Step, TouchedPath, head_references};
 use super::error::{Result, io_error, shown};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
-use super::platform::file_identity;
+use super::platform::{file_identity, machine_start};
 use super::tree::{Leaf, MAX_TREE_BYTES, is_file};
 use super::worktree::{optional_metadata, refuse_link, remove_if_there};
 use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
 
-pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 1";
+pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 
 /// The note of what a commit is about to touch, for the next writer after a kill.
 ///
-/// It is text, one fact per line. The line `ready` says that it is whole; nothing is touched before that.
+/// It is text, one fact per line. The line `ready` has a hash of the facts before it, by which a journal that a power cut
+/// has torn is known. Nothing is touched before that line is written, nor, where the disk is waited for, before it has
+/// reached the disk. So a journal that is not whole counts as never written.
 pub(super) struct Journal {
     path: PathBuf,
     file: File,
@@ -33,8 +51,8 @@ pub(super) struct Journal {
 
 /// A journal whose writer is dead.
 pub(super) struct Leftover {
-    /// The id that its reference locks hold.
-    pub(super) target: ObjectId,
+    /// The id that its reference locks hold; absent where the journal is not whole.
+    pub(super) target: Option<ObjectId>,
     pub(super) references: Vec<String>,
     pub(super) paths: Vec<TouchedPath>,
     /// Which files named `index.lock` were its own.
@@ -49,20 +67,19 @@ impl Journal {
         references: &[String],
         steps: &[Step],
     ) -> Result<Journal> {
-        let mut text = format!("{JOURNAL_FIRST_LINE}\ntarget {target}\n");
+        let mut facts = format!("{JOURNAL_FIRST_LINE}\ntarget {target}");
         for name in references {
-            text.push_str(&format!("reference {name}\n"));
+            facts.push_str(&format!("\nreference {name}"));
         }
         for step in steps {
             let old = step.from.first().copied().flatten();
-            text.push_str(&format!("path {} {} {}\n", leaf_text(old), leaf_text(step.to), step.path));
+            facts.push_str(&format!("\npath {} {} {}", leaf_text(old), leaf_text(step.to), step.path));
         }
-        text.push_str("ready\n");
         let path = git_dir.join(JOURNAL_FILE);
         refuse_link(&path)?;
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let mut file = file.map_err(io_error("open", &path))?;
-        file.write_all(text.as_bytes()).map_err(io_error("write", &path))?;
+        file.write_all(whole(&facts)?.as_bytes()).map_err(io_error("write", &path))?;
         Ok(Journal { path, file })
     }
 
@@ -81,7 +98,7 @@ impl Journal {
         let _ = self.file.set_len(0);
     }
 
-    /// The journal of a dead process, if it touched anything.
+    /// The journal of a dead process, if it left any.
     pub(super) fn read(git_dir: &Path) -> Result<Option<(Journal, Leftover)>> {
         let path = git_dir.join(JOURNAL_FILE);
         let Some(metadata) = optional_metadata(&path)?.filter(|metadata| metadata.len() > 0) else {
@@ -94,28 +111,36 @@ impl Journal {
         let read = (&mut journal.file).take(MAX_TREE_BYTES as u64).read_to_end(&mut bytes);
         read.map_err(io_error("read", &journal.path))?;
         let written = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        match std::str::from_utf8(&bytes).ok().and_then(|text| Leftover::parse(text, written)) {
-            Some(leftover) => Ok(Some((journal, leftover))),
-            None => {
-                // Cut off before `ready`.
-                journal.finish();
-                Ok(None)
-            }
-        }
+        // Where a byte is replaced, the hash doesn't fit, or a line after `ready` matches nothing.
+        let leftover = Leftover::parse(&String::from_utf8_lossy(&bytes), written);
+        Ok(Some((journal, leftover.unwrap_or_else(|| Leftover::of_nothing(written)))))
     }
 }
 
+/// A journal of these facts, with their hash.
+pub(super) fn whole(facts: &str) -> Result<String> {
+    let hash = compute_hash(gix::hash::Kind::Sha1, Kind::Blob, facts.as_bytes());
+    let failed = io_error("hash", Path::new(JOURNAL_FILE));
+    let hash = hash.map_err(|source| failed(std::io::Error::other(source)))?;
+    Ok(format!("{facts}\nready {hash}\n"))
+}
+
 impl Leftover {
+    /// A journal that is not whole, so that nothing was touched.
+    fn of_nothing(written: SystemTime) -> Leftover {
+        Leftover { target: None, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written }
+    }
+
     /// Whoever may have written the text, no path leads out of the repository.
     pub(super) fn parse(text: &str, written: SystemTime) -> Option<Leftover> {
-        let (facts, rest) = text.split_once("\nready\n")?;
+        let (facts, _) = text.split_once("\nready ")?;
+        let rest = text.strip_prefix(&whole(facts).ok()?)?;
         let mut lines = facts.lines();
         if lines.next() != Some(JOURNAL_FIRST_LINE) {
             return None;
         }
         let target = ObjectId::from_hex(lines.next()?.strip_prefix("target ")?.as_bytes()).ok()?;
-        let mut leftover =
-            Leftover { target, references: Vec::new(), paths: Vec::new(), index_locks: Vec::new(), written };
+        let mut leftover = Leftover { target: Some(target), ..Leftover::of_nothing(written) };
         for line in lines {
             match line.split_once(' ')? {
                 ("reference", name) if name == "HEAD" || name.starts_with("refs/") => {
@@ -139,16 +164,19 @@ impl Leftover {
         Some(leftover)
     }
 
-    /// Removes the lock file at `path` if the dead process made it; otherwise waits a little for its holder.
-    pub(super) fn remove_stale(&self, path: &Path) -> Result<()> {
+    /// Removes the lock file at `path` if the dead process made it; otherwise waits a little for its holder. Who is not
+    /// `patient` waits only for what was made a moment ago.
+    pub(super) fn remove_stale(&self, path: &Path, patient: bool) -> Result<()> {
         let since = Instant::now();
         loop {
             let Some(metadata) = optional_metadata(path)? else { return Ok(()) };
             let waited = since.elapsed() >= FOREIGN_LOCK_WAIT;
-            if self.made(path, &metadata, waited) {
+            let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
+            let settled = waited || age.is_some_and(|age| age >= FOREIGN_LOCK_WAIT);
+            if self.made(path, &metadata, settled) {
                 return remove_if_there(path);
             }
-            if waited {
+            if waited || (settled && !patient) {
                 return Err(GitError::Locked { path: shown(path) });
             }
             thread::sleep(Duration::from_millis(10));
@@ -156,9 +184,9 @@ impl Leftover {
     }
 
     /// Whether the dead process made this lock file: the index's by its identity, a reference's by the id in it. Both
-    /// are empty for an instant after their creation; one that is still empty after waiting, and as old as the
-    /// journal, is ours too. So is one for the index, if the journal says that we had it.
-    pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, waited: bool) -> bool {
+    /// are empty for an instant after their creation; one that is empty for longer, and as old as the journal, is ours too.
+    /// So is one for the index, if the journal says that we had it.
+    pub(super) fn made(&self, path: &Path, metadata: &fs::Metadata, settled: bool) -> bool {
         if !metadata.is_file() {
             return false;
         }
@@ -167,7 +195,7 @@ impl Leftover {
         }
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         let apart = modified.duration_since(self.written).unwrap_or_else(|error| error.duration());
-        let is_of_that_moment = waited && apart <= SAME_MOMENT;
+        let is_of_that_moment = settled && apart <= SAME_MOMENT;
         if metadata.len() == 0 {
             return is_of_that_moment;
         }
@@ -177,18 +205,34 @@ impl Leftover {
         }
         // An id and a line feed; an index is longer.
         metadata.len() <= 41
-            && fs::read(path).is_ok_and(|bytes| bytes.trim() == self.target.to_string().as_bytes())
+            && self.target.is_some_and(|target| {
+                fs::read(path).is_ok_and(|bytes| bytes.trim() == target.to_string().as_bytes())
+            })
     }
 }
 
 /// Recovery.
 impl Git {
-    /// Recovers what the writer of a journal left. The caller holds the lock, so that writer is dead.
-    pub(super) fn recover_in(&self) -> Result<bool> {
-        let Some((mut journal, leftover)) = Journal::read(&self.git_dir)? else { return Ok(false) };
-        for name in leftover.references.iter().map(String::as_str).chain(["packed-refs", "index"]) {
-            leftover.remove_stale(&self.git_dir.join(format!("{name}.lock")))?;
+    /// Recovers what a dead writer left, and says whether it left a journal. The caller holds the lock, so that writer is
+    /// dead.
+    pub(super) fn recover_in(&self, patient: bool) -> Result<bool> {
+        let journal = Journal::read(&self.git_dir)?;
+        let mut names = head_references(&self.head()?);
+        names.extend(["packed-refs".to_owned(), "index".to_owned()]);
+        names.extend(journal.iter().flat_map(|(_, leftover)| leftover.references.iter().cloned()));
+        let locks: Vec<PathBuf> =
+            names.iter().map(|name| self.git_dir.join(format!("{name}.lock"))).collect();
+        for lock in &locks {
+            if is_nobodys(lock)? {
+                remove_if_there(lock)?;
+            }
         }
+        let Some((mut journal, leftover)) = journal else { return Ok(false) };
+        for lock in &locks {
+            leftover.remove_stale(lock, patient)?;
+        }
+        // Its writer may have been killed before this.
+        self.sync_journal()?;
         remove_if_there(&self.git_dir.join(STAGING_FILE))?;
         self.bring_to_head(leftover.paths, &mut journal)?;
         journal.finish();
@@ -223,9 +267,21 @@ impl Git {
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;
+        self.sync_journal()?;
         self.prepare_index(work_dir, tree, &steps, &mut lock)?;
         lock.put_into_place()
     }
+}
+
+/// Whether a lock file can't be any living process's, whoever made it.
+fn is_nobodys(path: &Path) -> Result<bool> {
+    let Some(metadata) = optional_metadata(path)?.filter(fs::Metadata::is_file) else { return Ok(false) };
+    if metadata.len() == 0 {
+        let modified = metadata.modified().map_err(io_error("look at", path))?;
+        return Ok(machine_start().is_some_and(|start| modified < start));
+    }
+    let mut first = [0xff];
+    Ok(File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == [0])
 }
 
 pub(super) fn leaf_text(leaf: Option<Leaf>) -> String {

@@ -14,6 +14,7 @@
 //!   published, and the work tree is put back.
 //! - A process killed at any instant leaves a repository that git calls sound. What it left behind (lock files, an
 //!   index or work tree files one step ahead or behind) is put right by the next [`Git::writer`] or [`Git::recover`].
+//!   So is what a power cut leaves of these; `journal` says which lock files are removed, and why not git's.
 //! - With [`Durability::Disk`], the default, a commit that was acknowledged survives a power cut, as far as the disk
 //!   keeps what it has confirmed.
 //! - Of all threads and processes one is the [`Writer`], by an advisory lock that the kernel releases when its holder
@@ -27,7 +28,7 @@
 //! # Limits
 //!
 //! - With [`Durability::Git`] a commit survives a killed process and, unless git's settings say more, not a power cut in
-//!   the seconds after it.
+//!   the seconds after it, which may tear the journal as well: work tree files that were written stay changed then.
 //! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
 //!   and a hostile process of the same machine can put a link where a folder was.
 //! - `git gc --prune=now` may collect the objects of a commit that is being made in that instant, as it may with
@@ -45,7 +46,7 @@
 //! 2. Recover what a killed predecessor left, by its journal.
 //! 3. [`Writer::commit`]: compare the head with the expected one.
 //! 4. Write the objects: blobs, trees, the commit. Until step 9 nothing refers to them.
-//! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob.
+//! 5. Write the journal `tot-journal`: the new commit, and per path the old and the new blob, with a hash over it.
 //! 6. Take git's `index.lock` and note in the journal which file it is.
 //! 7. Write the work tree files, each beside its place and then renamed.
 //! 8. Write the new index into `index.lock`.

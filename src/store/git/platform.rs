@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::error::{Result, io_error};
 
@@ -15,7 +16,6 @@ pub(super) fn file_identity(metadata: &fs::Metadata) -> String {
     }
     #[cfg(not(unix))]
     {
-        use std::time::SystemTime;
         let created = metadata.created().unwrap_or(SystemTime::UNIX_EPOCH);
         let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         format!("created:{}", since.as_nanos())
@@ -33,6 +33,13 @@ pub(super) fn make_executable(file: &File) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = file;
     Ok(())
+}
+
+/// When this machine was started, where the system says so: Linux does.
+pub(super) fn machine_start() -> Option<SystemTime> {
+    let facts = fs::read_to_string("/proc/stat").ok()?;
+    let seconds = facts.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 /// Waits until a file or folder is on the disk.

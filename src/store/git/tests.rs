@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use gix::objs::{Kind, Write as _};
 use tempfile::TempDir;
 
 use super::commit::{Draft, head_references};
 use super::error::Result;
-use super::journal::{JOURNAL_FIRST_LINE, Journal};
-use super::lock::IndexLock;
+use super::journal::{JOURNAL_FIRST_LINE, Journal, whole};
+use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
+use super::platform::machine_start;
 use super::*;
 
 const AT: i64 = 1_795_000_000;
@@ -700,15 +701,98 @@ fn a_journal_cut_short_or_forged_does_no_harm() {
     for text in [
         String::new(),
         format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference HEAD\n"),
-        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference refs/../../../outside\nready\n"),
-        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - - ../outside.lock\nready\n"),
-        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath 100644:{id} 100644:{id} .git/config\nready\n"),
+        format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - 100644:{id} investigation.yaml\nready {id}\n"),
+        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\nreference refs/../../../outside")).unwrap(),
+        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath - - ../outside.lock")).unwrap(),
+        whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {id}\npath 100644:{id} 100644:{id} .git/config"))
+            .unwrap(),
     ] {
         fs::write(bench.file(".git").join(JOURNAL_FILE), text).unwrap();
         bench.git.recover().unwrap();
         bench.assert_clean();
     }
     assert!(outside.exists());
+}
+
+#[test]
+fn a_head_lock_of_zero_bytes_blocks_nobody_after_a_power_cut() {
+    for has_journal in [true, false] {
+        let bench = Bench::new();
+        let (draft, mut journal) = bench.begin(&[change("investigation.yaml", "id: 2\n")]);
+        std::mem::forget(bench.prepare(&draft, &mut journal));
+        if !has_journal {
+            journal.finish();
+            fs::remove_file(bench.git.path().join("index.lock")).unwrap();
+            bench.run(&["reset", "-q", "--hard"]);
+        }
+        for name in ["HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"] {
+            fs::write(bench.git.path().join(name), [0; 41]).unwrap();
+        }
+        bench.commit(&[change("after", "a\n")]);
+        bench.assert_clean();
+        bench.assert_sound();
+    }
+}
+
+#[test]
+fn a_journal_of_zero_bytes_with_an_empty_index_lock_blocks_nobody_after_a_power_cut() {
+    let bench = Bench::new();
+    for length in [0, 1, 300, 5000] {
+        let whole = whole(&format!("{JOURNAL_FIRST_LINE}\ntarget {}", bench.head())).unwrap();
+        let mut torn = whole.into_bytes();
+        torn.truncate(length / 10);
+        torn.resize(length.max(1), 0);
+        fs::write(bench.git.path().join("index.lock"), "").unwrap();
+        fs::write(bench.git.path().join(JOURNAL_FILE), torn).unwrap();
+        bench.commit(&[change("after", &format!("{length}\n"))]);
+        bench.assert_clean();
+        bench.assert_sound();
+    }
+}
+
+#[test]
+fn an_empty_lock_from_before_the_start_of_the_machine_blocks_nobody() {
+    if machine_start().is_none() {
+        eprintln!("left out: this system does not say when it was started");
+        return;
+    }
+    let bench = Bench::new();
+    for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+        let lock = fs::File::create(bench.git.path().join(name)).unwrap();
+        lock.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    bench.commit(&[change("after", "a\n")]);
+    bench.assert_clean();
+}
+
+#[test]
+fn an_empty_lock_of_a_living_git_beside_no_journal_is_respected() {
+    let bench = Bench::new();
+    let lock = bench.git.path().join("index.lock");
+    fs::write(&lock, "").unwrap();
+    let error = bench.git.commit_now(bench.first, &[change("a", "2\n")], "x", AT).unwrap_err();
+    assert!(matches!(&error, GitError::Locked { path } if path.0 == lock), "{error}");
+    assert!(lock.exists());
+}
+
+#[test]
+fn a_lock_that_recovery_cannot_remove_costs_no_reader_a_second() {
+    let bench = Bench::new();
+    let (draft, journal) = bench.begin(&[change("investigation.yaml", "id: 2\n")]);
+    drop((draft, journal));
+    let lock = bench.git.path().join("HEAD.lock");
+    fs::write(&lock, "someone else").unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&lock)
+        .and_then(|file| file.set_modified(SystemTime::UNIX_EPOCH))
+        .unwrap();
+    let since = Instant::now();
+    for _ in 0..10 {
+        assert!(matches!(bench.git.recover(), Err(GitError::Locked { .. })));
+    }
+    assert!(since.elapsed() < 5 * FOREIGN_LOCK_WAIT, "{:?} for ten", since.elapsed());
+    assert!(lock.exists());
 }
 
 /// Waits until a commit has begun; it takes the lock of git's index next.
