@@ -23,6 +23,8 @@ pub(super) const SHORT: usize = 10;
 const PER_PAGE: usize = 200;
 /// Names of other files that a commit changed.
 const MOST_FILES: usize = 12;
+/// Bytes of texts that are compared, in all commits together.
+const MOST_COMPARED: usize = 32 << 20;
 
 /// All commits, newest first.
 #[derive(Clone, Debug)]
@@ -92,7 +94,7 @@ pub(super) struct HappeningView {
     /// Who or what did it, and why.
     pub by: Option<String>,
     pub reason: Option<String>,
-    /// Texts that were written for the first time: `findings, 12 lines`.
+    /// Texts that were written for the first time, or are too long to be compared: `findings, 12 lines`.
     pub wrote: Vec<String>,
     /// Texts that stood before and were changed.
     pub changes: Vec<TextChange>,
@@ -129,11 +131,18 @@ pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
             }
         }
     }
-    let mut known: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
+    let mut known = Known { nodes: HashMap::new(), room: MOST_COMPARED };
     let mut entries: Vec<CommitEntry> =
         input.history.iter().rev().map(|entry| commit(entry, cards, &mut known)).collect();
     entries.reverse();
     History { entries, by_node }
+}
+
+/// What is known before a commit.
+struct Known<'h> {
+    nodes: HashMap<&'h NodeId, &'h Arc<Node>>,
+    /// Bytes of texts that may still be compared.
+    room: usize,
 }
 
 /// The file of a page of the timeline, from 1.
@@ -213,21 +222,17 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     }
 }
 
-fn commit<'h>(
-    entry: &'h HistoryEntry,
-    cards: &Cards<'_>,
-    known: &mut HashMap<&'h NodeId, &'h Arc<Node>>,
-) -> CommitEntry {
+fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>) -> CommitEntry {
     let commit = entry.commit.to_string();
     let happenings: Vec<HappeningView> =
         entry.happenings.iter().map(|happening| view_of(happening, cards, known)).collect();
     if !entry.gaps.is_empty() {
-        known.clear();
+        known.nodes.clear();
     }
     for happening in &entry.happenings {
         match (happening, node_of(happening)) {
-            (Happening::Withdrawn(node) | Happening::Removed(node), _) => known.remove(&node.id),
-            (_, Some(node)) => known.insert(&node.id, node),
+            (Happening::Withdrawn(node) | Happening::Removed(node), _) => known.nodes.remove(&node.id),
+            (_, Some(node)) => known.nodes.insert(&node.id, node),
             (_, None) => None,
         };
     }
@@ -270,8 +275,8 @@ fn fields(node: &Node) -> Vec<Field<'_>> {
     view.clone().proposal().into_iter().chain(view.result()).collect()
 }
 
-/// What of a node's texts was changed, and what was written for the first time.
-fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>) {
+/// What of a node's texts was changed, and what was written for the first time or is too long to be compared.
+fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
     let earlier = before.map(fields).unwrap_or_default();
     for Field { name: field, value: now, is_text } in fields(after) {
@@ -279,7 +284,10 @@ fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>
         if then == now {
             continue;
         }
-        if !then.trim().is_empty() {
+        if !then.trim().is_empty()
+            && let Some(rest) = room.checked_sub(then.len() + now.len())
+        {
+            *room = rest;
             changes.push(TextChange { field, difference: difference(then, &now) });
         } else if is_text {
             wrote.push(format!("{}, {}", field.to_lowercase(), counted(now.lines().count(), "line")));
@@ -288,10 +296,10 @@ fn compare(before: Option<&Node>, after: &Node) -> (Vec<TextChange>, Vec<String>
     (changes, wrote)
 }
 
-fn view_of(happening: &Happening, cards: &Cards<'_>, known: &HashMap<&NodeId, &Arc<Node>>) -> HappeningView {
+fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> HappeningView {
     let (verb, class) = verb_of(happening);
     let node = node_of(happening);
-    let before = node.and_then(|node| known.get(&node.id)).map(|node| node.as_ref());
+    let before = node.and_then(|node| known.nodes.get(&node.id)).map(|node| node.as_ref());
     let state = |state: &StateName| Some(cards.state(state));
     let mut view = HappeningView {
         verb,
@@ -308,7 +316,7 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &HashMap<&NodeId, &A
         changes: Vec::new(),
     };
     if let Happening::Proposed(node) | Happening::Committed(node) | Happening::Edited(node) = happening {
-        (view.changes, view.wrote) = compare(before, node);
+        (view.changes, view.wrote) = compare(before, node, &mut known.room);
     }
     match happening {
         Happening::Committed(node) => {

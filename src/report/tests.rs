@@ -1184,6 +1184,32 @@ fn unfinished() -> ReportInput {
     input(meta, nodes.into_iter().map(Arc::new).collect(), None)
 }
 
+/// A text of a node, changed by hand in every commit, is compared until that costs too much.
+#[test]
+fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
+    let mut input = edited();
+    let happening = input.history[0].happenings.pop().unwrap();
+    let Happening::Edited(node) = happening else { panic!("{happening:?}") };
+    let version = |number: usize| {
+        let mut node = Node::clone(&node);
+        let classification = node.classification.as_mut().unwrap();
+        classification.findings = format!("version {number}\n{}", "The same line.\n".repeat(300_000));
+        Happening::Edited(Arc::new(node))
+    };
+    let versions = [version(1), version(2)];
+    let entry = input.history[0].clone();
+    for number in 0..30 {
+        let happenings = vec![versions[number % 2].clone()];
+        input.history.insert(0, HistoryEntry { happenings, ..entry.clone() });
+    }
+    let report = model::Report::of(&input);
+    let (_, page) = report.history.pages().next().unwrap();
+    let edits = || page.entries[..29].iter().map(|entry| &entry.happenings[0]);
+    let compared: Vec<usize> = edits().map(|edit| edit.changes.len()).collect();
+    assert!((2..6).contains(&compared.iter().sum::<usize>()), "{compared:?}");
+    assert_eq!(edits().next().unwrap().wrote, ["findings, 300001 lines"]);
+}
+
 /// The sample, with a text changed by hand afterwards.
 fn edited() -> ReportInput {
     let mut input = sample();
