@@ -9,7 +9,7 @@
 //!
 //! An error is a state that no sequence of calls could have left. A warning is something that a call would have been
 //! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
-//! git's own objects are left to `git fsck`.
+//! git's own objects are looked at only in full; what else can be wrong with a repository is left to `git fsck`.
 
 mod files;
 mod stored;
@@ -34,6 +34,10 @@ pub struct Subject {
     pub history: Vec<HistoryEntry>,
     /// Its files by path, as far as they can be read.
     pub files: BTreeMap<String, String>,
+    /// Whether settings ask for signed commits.
+    pub wants_signatures: bool,
+    /// Objects of git that are not what their ids say, with the reason; empty where it was not looked.
+    pub damaged: Vec<(String, String)>,
 }
 
 /// How bad a finding is.
@@ -66,16 +70,18 @@ pub struct Finding {
     pub suggestion: Option<String>,
 }
 
-/// Gathers what there is to check.
+/// Gathers what there is to check; `full` reads every object of git, too.
 ///
 /// # Errors
 ///
 /// As [`Store::load`] and [`Store::history`].
-pub fn read(store: &Store, path: &Path) -> Result<Subject, StoreError> {
+pub fn read(store: &Store, path: &Path, full: bool) -> Result<Subject, StoreError> {
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
-    Ok(Subject { snapshot, history, files })
+    let wants_signatures = store.wants_signatures(path)?;
+    let damaged = if full { store.damaged_objects(path)? } else { Vec::new() };
+    Ok(Subject { snapshot, history, files, wants_signatures, damaged })
 }
 
 /// All findings about an investigation: by file and line, then by commit, oldest first.
@@ -89,12 +95,26 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         findings.extend(story::findings(subject, None));
     }
     findings.extend(stored::findings(&subject.history));
+    findings.extend(repository(subject));
     // A stable sort: findings about commits keep the order of the history, after those about files.
     findings.sort_by(|a, b| {
         let place = |finding: &Finding| (finding.path.is_none(), finding.path.clone(), finding.line);
         place(a).cmp(&place(b))
     });
     findings
+}
+
+/// What is wrong with the repository itself.
+fn repository(subject: &Subject) -> Vec<Finding> {
+    let damaged = subject.damaged.iter().map(|(id, reason)| {
+        Finding::new(Severity::Error, Code::DamagedObject, format!("The object {id} is damaged: {reason}."))
+            .suggest("Take it from a clone that has it: `git fsck` names what needs it.")
+    });
+    let unsigned = subject.wants_signatures.then(|| {
+        let message = "commit.gpgSign is set, but calls make commits without a signature.";
+        Finding::new(Severity::Note, Code::NotSigned, message)
+    });
+    damaged.chain(unsigned).collect()
 }
 
 impl Finding {

@@ -24,6 +24,9 @@ pub(super) struct CheckArguments {
     /// Print one JSON document instead of lines
     #[arg(long)]
     json: bool,
+    /// Verify the hash of every object in the repository, too
+    #[arg(long)]
+    full: bool,
 }
 
 /// What was found in one folder.
@@ -79,7 +82,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
             );
             return ExitCode::from(USAGE);
         }
-        reports.extend(folders.iter().map(|folder| inspect(folder)));
+        reports.extend(folders.iter().map(|folder| inspect(folder, arguments.full)));
     }
     same_id_twice(&mut reports);
     let count = |severity: Severity| {
@@ -117,10 +120,10 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn inspect(folder: &Path) -> Report {
+fn inspect(folder: &Path, full: bool) -> Report {
     let path = folder.display().to_string();
     let store = Store::new(folder);
-    match check::read(&store, folder) {
+    match check::read(&store, folder, full) {
         Ok(subject) => {
             let meta = subject.snapshot.investigation.meta();
             Report {

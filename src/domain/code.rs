@@ -147,6 +147,8 @@ codes! {
     Merge "MERGE" "a merge"
     StoredLost "STORED_LOST" "a commit rewrote or removed what a call had stored"
     NotOneCall "NOT_ONE_CALL" "a change that no single call makes"
+    DamagedObject "DAMAGED_OBJECT" "an object of git that is not what its id says"
+    NotSigned "NOT_SIGNED" "the settings ask for signed commits, and calls make none"
     UnreadableChange "UNREADABLE_CHANGE" "what the commit changed can't be read"
     HistoryCut "HISTORY_CUT" "something of the history is not read"
 }

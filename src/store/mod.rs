@@ -381,6 +381,25 @@ impl Store {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
 
+    /// The objects of the repository that can't be read, or are not what their ids say: each id with the reason. Reads
+    /// every object.
+    ///
+    /// # Errors
+    ///
+    /// Objects that can't be listed.
+    pub fn damaged_objects(&self, path: &Path) -> Result<Vec<(String, String)>, StoreError> {
+        Ok(self.open(path)?.verify_objects()?)
+    }
+
+    /// Whether the repository's or the user's settings ask for signed commits, which this program does not make.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn wants_signatures(&self, path: &Path) -> Result<bool, StoreError> {
+        Ok(self.open(path)?.wants_signatures())
+    }
+
     fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: Draft) -> Result<Snapshot, StoreError> {
         let files: Vec<git::FileChange> = draft
             .files

@@ -402,6 +402,42 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
     }
 }
 
+/// An object whose file was rewritten passed: git looks at a hash only in its own fsck.
+#[test]
+fn an_object_that_is_not_what_its_id_says_is_found_in_full() {
+    let sandbox = Sandbox::new();
+    let repository = ended(&sandbox).repository();
+    let full = || {
+        let output =
+            sandbox.command(TOT).args(["check", "--full", "--json"]).arg(&repository).output().unwrap();
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["investigations"][0]["findings"].as_array().unwrap().clone()
+    };
+    assert_eq!(full(), Vec::<Value>::new());
+    let id = |of: &str| sandbox.git(&repository, &["rev-parse", of]).trim().to_owned();
+    let (root, other) = (id("HEAD:nodes/R1/R1.A.yaml"), id("HEAD:nodes/R2/R2.A1.yaml"));
+    let file = |id: &str| repository.join(".git/objects").join(&id[..2]).join(&id[2..]);
+    std::fs::remove_file(file(&root)).unwrap();
+    std::fs::copy(file(&other), file(&root)).unwrap();
+    let found = full();
+    let message = format!("The object {root} is damaged: its content is that of {other}.");
+    assert!(found.iter().any(|it| it["code"] == "DAMAGED_OBJECT" && it["message"] == message), "{found:#?}");
+}
+
+#[test]
+fn settings_that_ask_for_signatures_are_noted() {
+    let sandbox = Sandbox::new();
+    let repository = ended(&sandbox).repository();
+    sandbox.git(&repository, &["config", "commit.gpgSign", "true"]);
+    let (document, status) = check(&sandbox, &repository);
+    let findings = document["investigations"][0]["findings"].as_array().unwrap();
+    assert_eq!(status, 0);
+    assert!(
+        findings.iter().any(|it| it["code"] == "NOT_SIGNED" && it["severity"] == "note"),
+        "{findings:#?}"
+    );
+}
+
 #[test]
 fn the_exit_status_tells_scripts() {
     let sandbox = Sandbox::new();

@@ -72,6 +72,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod verify;
 mod worktree;
 
 use std::fmt;
