@@ -163,7 +163,7 @@ impl Log {
 
     /// Waits until what was told is written, but not long.
     pub fn flush(&self) {
-        if let Some(lines) = self.writer.lines.get() {
+        if let Some(Some(lines)) = self.writer.lines.get() {
             let (done, written) = sync_channel(1);
             if lines.try_send(Message::Flush(done)).is_ok() {
                 // A reader that doesn't read is not waited for.
@@ -225,10 +225,11 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// The thread that writes; begun with the first line.
+/// The thread that writes; begun with the first line. Where the machine has no thread left for it, each line is written in
+/// place.
 #[derive(Debug, Default)]
 struct Writer {
-    lines: OnceLock<SyncSender<Message>>,
+    lines: OnceLock<Option<SyncSender<Message>>>,
     dropped: Arc<AtomicU64>,
 }
 
@@ -237,9 +238,14 @@ impl Writer {
         let lines = self.lines.get_or_init(|| {
             let (sender, lines) = sync_channel(WAITING);
             let dropped = Arc::clone(&self.dropped);
-            thread::spawn(move || write_all(&lines, &dropped));
-            sender
+            // A panic is told of here, too: a second one would end the process.
+            let begun = thread::Builder::new().spawn(move || write_all(&lines, &dropped));
+            begun.is_ok().then_some(sender)
         });
+        let Some(lines) = lines else {
+            let _ = std::io::stderr().write_all(line.as_bytes());
+            return;
+        };
         if lines.try_send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }

@@ -28,7 +28,7 @@ use rmcp::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    runtime::Runtime,
+    runtime::{Builder, Runtime},
     sync::watch,
 };
 
@@ -37,8 +37,7 @@ use super::{drain::Drain, log::Log, server::Server};
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // One thread for the protocol starts fastest.
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
+    let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
     let log = server.log.clone();
     let outcome = run(runtime, async {
         let (input, output) = rmcp::transport::stdio_pipes();
@@ -50,6 +49,20 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     });
     log.flush();
     outcome
+}
+
+/// Begins a runtime that has a thread for calls from the start and keeps it: where the machine has none more, calls wait
+/// for that one. tokio panics where it has none at all.
+pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
+    /// As good as for ever.
+    const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let begin = || -> io::Result<Runtime> {
+        let runtime = builder.thread_keep_alive(KEPT).build()?;
+        runtime.spawn_blocking(|| ());
+        Ok(runtime)
+    };
+    let no_thread = |_| Err(io::Error::other("the machine has no thread left for this process (ulimit -u)"));
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).unwrap_or_else(no_thread)
 }
 
 /// Runs a future to its end, and the runtime with it. Not by drop, which waits for threads: those of calls that a second

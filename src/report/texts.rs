@@ -71,12 +71,14 @@ pub(super) fn read(investigation: &Investigation) -> HashMap<NodeId, NodeTexts> 
         read(&nodes)
     } else {
         thread::scope(|scope| {
-            let parts: Vec<_> = nodes
-                .chunks(nodes.len().div_ceil(threads))
-                .map(|nodes| (nodes, scope.spawn(|| read(nodes))))
-                .collect();
-            // What a thread could not read for a panic is read here, and panics here.
-            parts.into_iter().flat_map(|(nodes, part)| part.join().unwrap_or_else(|_| read(nodes))).collect()
+            let begin = |nodes| thread::Builder::new().spawn_scoped(scope, move || read(nodes)).ok();
+            let parts: Vec<_> =
+                nodes.chunks(nodes.len().div_ceil(threads)).map(|nodes| (nodes, begin(nodes))).collect();
+            // What has no thread is read here, and so is what a thread could not read for a panic, which panics here.
+            let end = |(nodes, part): (_, Option<thread::ScopedJoinHandle<'_, _>>)| {
+                part.and_then(|part| part.join().ok()).unwrap_or_else(|| read(nodes))
+            };
+            parts.into_iter().flat_map(end).collect()
         })
     };
     nodes.into_iter().map(|node| node.id.clone()).zip(texts).collect()

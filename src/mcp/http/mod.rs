@@ -45,7 +45,7 @@ use tower::Layer;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{arrived, run, signals};
+use super::stdio::{arrived, run, signals, start};
 use gate::Gate;
 pub use token::{Token, TokenError};
 
@@ -134,11 +134,9 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
     if let Some(odd) = options.origins.iter().find(|origin| !is_origin(origin)) {
         return Err(HttpError::Origin(odd.clone()));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .max_blocking_threads(calls_at_once())
-        .build()
-        .map_err(HttpError::Start)?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime =
+        start(builder.enable_all().max_blocking_threads(calls_at_once())).map_err(HttpError::Start)?;
     let log = server.log.clone();
     let outcome = run(runtime, async {
         let signals = signals(&log);

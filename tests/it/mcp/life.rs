@@ -1,8 +1,10 @@
 //! Start, restart, nonsense and the end of a server.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
-use crate::support::{Sandbox, Session, codes, node, result};
+use crate::support::{Sandbox, Session, TOT_MCP, codes, node, result};
 
 #[test]
 fn a_restart_between_any_two_calls_changes_nothing() {
@@ -331,4 +333,67 @@ mod at_work {
         }
         assert!(!server.end(), "the call was not waited for");
     }
+}
+
+/// At its limit of threads the server was ended by the first call. Limits of processes don't hold for root, so the server
+/// runs as somebody else, whom nobody but root can make; elsewhere this is left out.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
+    use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    // A number that no other test has, of nobody: the limit counts all that a user runs.
+    let run = |program: &std::path::Path, threads: u32| {
+        let mut command = sandbox.command("setpriv");
+        command.args(["--reuid", "61234", "--clear-groups", "prlimit", &format!("--nproc={threads}")]);
+        command.arg(program);
+        command
+    };
+    if !run("true".as_ref(), 1).output().is_ok_and(|output| output.status.success()) {
+        eprintln!("left out: not root, or without setpriv and prlimit");
+        return;
+    }
+    let open_to_all = |path: &std::path::Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    };
+    let (folder, program) = (sandbox.path("public"), sandbox.path("public/tot-mcp"));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(TOT_MCP, &program).unwrap();
+    [sandbox.path(""), folder.clone(), program.clone()].iter().for_each(|path| open_to_all(path));
+    let mut answered = 0;
+    for threads in 1..=5 {
+        let root = folder.join(threads.to_string());
+        std::fs::create_dir(&root).unwrap();
+        open_to_all(&root);
+        let mut command = run(&program, threads);
+        command.arg("--root").arg(&root).env("HOME", &folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = command.spawn().unwrap();
+        let mut input = server.stdin.take().unwrap();
+        let calls = ["tot_list", "tot_start"].into_iter().enumerate().map(|(at, tool)| {
+            let arguments = if tool == "tot_start" { json!({"query": "q"}) } else { json!({}) };
+            json!({"jsonrpc": "2.0", "id": at + 2, "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments}})
+        });
+        let greeting = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+            {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}});
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        for message in [greeting, ready].into_iter().chain(calls) {
+            // One that can't start doesn't read.
+            let _ = writeln!(input, "{message}");
+        }
+        drop(input);
+        let output = server.wait_with_output().unwrap();
+        let (replies, said) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
+        let replies = String::from_utf8(replies).unwrap();
+        if output.status.success() {
+            assert_eq!(replies.matches(r#""isError":false"#).count(), 2, "{threads}: {replies}{said}");
+            answered += 1;
+        } else {
+            assert_eq!(output.status.code(), Some(1), "{threads}: {said}");
+            assert!(said.contains("the machine has no thread left for this process"), "{threads}: {said}");
+        }
+    }
+    assert!(answered > 0, "it never started");
 }
