@@ -15,7 +15,7 @@ impl Git {
     pub fn verify_objects(&self) -> Result<Vec<(String, String)>, GitError> {
         let failed = self.library("list the objects of");
         let mut damaged = Vec::new();
-        for id in self.repository.objects.iter().map_err(|error| failed(error.into()))? {
+        for id in self.repository.objects.iter().map_err(&failed)? {
             let id = id.map_err(|error| failed(gix::Error::from_error(error)))?;
             let what = match self.repository.find_header(id) {
                 Ok(header) if header.size() > LARGEST => Some(format!("it has {} bytes", header.size())),
