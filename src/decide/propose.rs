@@ -28,7 +28,7 @@ pub struct Propose {
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct NewNode {
-    /// R<round>.<suffix>
+    /// `R<round>.<suffix>`
     #[schemars(extend("examples" = ["R2.A1"]))]
     pub id: String,
     /// A committed node; null for a root.
