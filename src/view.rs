@@ -193,6 +193,12 @@ impl<'a> NodeView<'a> {
         shortener.shortened
     }
 
+    /// All fields of a node, for what compares two states of it.
+    pub fn fields(node: &'a Node) -> impl Iterator<Item = Field<'a>> {
+        let view = NodeView::stored(node);
+        view.clone().proposal().into_iter().chain(view.result())
+    }
+
     /// What was proposed.
     pub fn proposal(self) -> Vec<Field<'a>> {
         vec![
@@ -249,7 +255,7 @@ impl<'a> ChangeView<'a> {
     }
 
     /// Who or what did it, with a space before; empty where nobody gave a name.
-    pub fn author(&self) -> String {
+    fn author(&self) -> String {
         match (&self.agent_id, self.by) {
             (Some(agent), _) => format!(" by {agent}"),
             (None, Some(child)) => format!(" by its child {child}"),

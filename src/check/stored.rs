@@ -35,7 +35,6 @@ struct Stored {
 impl Stored {
     /// Notes what happened, and says what was lost by it.
     fn take(&mut self, happening: &Happening, entry: &HistoryEntry) -> Option<Finding> {
-        let by_call = entry.trailers().iter().any(|(key, _)| *key == "Tool");
         match happening {
             Happening::Started => None,
             Happening::Proposed(node) | Happening::Committed(node) | Happening::Reclassified(node, _) => {
@@ -63,6 +62,7 @@ impl Stored {
             }
             Happening::Reopened => {
                 let before = self.conclusion.take()?;
+                let by_call = entry.trailers().iter().any(|(key, _)| *key == "Tool");
                 (!by_call && before.conclusion.is_some())
                     .then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
@@ -77,12 +77,9 @@ fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<F
         let message = format!("It made {} a proposal again, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));
     }
-    let fields = |node| {
-        let view = NodeView::stored(node);
-        view.clone().proposal().into_iter().chain(view.result())
-    };
+    let fields = NodeView::fields(before).zip(NodeView::fields(after));
     let changed: Vec<(Field<'_>, Field<'_>)> =
-        fields(before).zip(fields(after)).filter(|(before, after)| before.value != after.value).collect();
+        fields.filter(|(before, after)| before.value != after.value).collect();
     let is_lost = changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
     let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
     let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));

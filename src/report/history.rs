@@ -269,17 +269,11 @@ fn other_files(entry: &HistoryEntry) -> Vec<String> {
     entry.paths.iter().filter(|path| !path.starts_with("nodes/")).cloned().collect()
 }
 
-/// The fields of a node, by name.
-fn fields(node: &Node) -> Vec<Field<'_>> {
-    let view = NodeView::stored(node);
-    view.clone().proposal().into_iter().chain(view.result()).collect()
-}
-
 /// What of a node's texts was changed, and what was written for the first time or is too long to be compared.
 fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextChange>, Vec<String>) {
     let (mut changes, mut wrote) = (Vec::new(), Vec::new());
-    let earlier = before.map(fields).unwrap_or_default();
-    for Field { name: field, value: now, is_text } in fields(after) {
+    let earlier: Vec<Field<'_>> = before.into_iter().flat_map(NodeView::fields).collect();
+    for Field { name: field, value: now, is_text } in NodeView::fields(after) {
         let then = earlier.iter().find(|earlier| earlier.name == field).map_or("", |earlier| &*earlier.value);
         if then == now {
             continue;
