@@ -45,6 +45,10 @@ use tree_of_thoughts::store::Store;
 use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, FileChange, Git, Options};
 use tree_of_thoughts::world::World;
 
+/// The server's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 const AT: i64 = 1_795_000_000;
 

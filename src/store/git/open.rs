@@ -257,9 +257,7 @@ pub(super) fn check_where_it_leads(
     if storage.is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
         return Err(unsupported_references(git_dir));
     }
-    let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
-    let expected = real(git_dir)?;
-    if real(local.git_dir())? != expected || real(local.common_dir())? != expected {
+    if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
         return Err(GitError::Refused {
             path: shown(git_dir),
             reason: "leads to another repository",
@@ -269,7 +267,7 @@ pub(super) fn check_where_it_leads(
     let leads_out = match local.workdir() {
         None => false,
         // A work tree that does not even exist is not ours either.
-        Some(work_dir) => !has_work_tree || fs::canonicalize(work_dir).ok() != Some(real(dir)?),
+        Some(work_dir) => !has_work_tree || !is_same_place(work_dir, dir).unwrap_or(false),
     };
     if leads_out {
         return Err(GitError::Refused {
@@ -279,6 +277,13 @@ pub(super) fn check_where_it_leads(
         });
     }
     Ok(())
+}
+
+/// Whether two paths lead to one place.
+fn is_same_place(one: &Path, other: &Path) -> Result<bool> {
+    let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
+    // Nearly always they are spelled alike, and asking costs a dozen system calls.
+    Ok(one == other || real(one)? == real(other)?)
 }
 
 pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
