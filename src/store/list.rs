@@ -174,6 +174,7 @@ fn look_into(path: &Path, is_named: bool) -> Result<Option<Found>, String> {
         Err(GitError::NotARepository { source: None, .. }) if !is_named => return Ok(None),
         opened => opened.map_err(failed)?,
     };
+    git.check_objects().map_err(failed)?;
     // A clone under way has none.
     let Some(head) = git.head().map_err(failed)?.commit else {
         return missing("it has no commit yet".into());

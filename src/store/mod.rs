@@ -52,6 +52,8 @@ pub struct Store {
     /// What was loaded, the last one first.
     held: Mutex<Vec<Snapshot>>,
     seen: list::Seen,
+    /// The repositories whose objects are looked over.
+    checked: Mutex<HashSet<PathBuf>>,
     /// The repositories whose old leftovers are swept away.
     swept: Mutex<HashSet<PathBuf>>,
 }
@@ -154,6 +156,7 @@ impl Store {
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
             seen: list::Seen::default(),
+            checked: Mutex::default(),
             swept: Mutex::default(),
         }
     }
@@ -261,7 +264,7 @@ impl Store {
             path: path.to_owned(),
             reason: "it has no commit yet".into(),
         })?;
-        let held = self.held().iter().find(|held| held.path == path).cloned();
+        let held = lock(&self.held).iter().find(|held| held.path == path).cloned();
         let snapshot = match held {
             Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
             before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
@@ -286,7 +289,7 @@ impl Store {
     ) -> Result<Transacted<T>, E> {
         self.refuse_read_only()?;
         let git = self.open(path).map_err(StoreError::from)?;
-        if self.swept.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned()) {
+        if lock(&self.swept).insert(path.to_owned()) {
             sweep::objects(git.path());
         }
         for _ in 0..TRIES {
@@ -423,7 +426,12 @@ impl Store {
     }
 
     fn open(&self, path: &Path) -> Result<Git, GitError> {
-        Git::open(path, self.options())
+        let git = Git::open(path, self.options())?;
+        if !lock(&self.checked).contains(path) {
+            git.check_objects()?;
+            lock(&self.checked).insert(path.to_owned());
+        }
+        Ok(git)
     }
 
     fn options(&self) -> Options {
@@ -432,7 +440,7 @@ impl Store {
 
     /// Holds the snapshot as the one that was used last.
     fn hold(&self, snapshot: &Snapshot) {
-        let mut held = self.held();
+        let mut held = lock(&self.held);
         held.retain(|other| other.path != snapshot.path);
         held.insert(0, snapshot.clone());
         held.truncate(HELD);
@@ -458,11 +466,11 @@ impl Store {
             outcome => outcome.map_err(io),
         }
     }
+}
 
-    fn held(&self) -> MutexGuard<'_, Vec<Snapshot>> {
-        // What is held is only a copy of what is committed: a panic elsewhere can't have spoilt it.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What is behind the lock, also where somebody panicked with it: it is whole at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The annotated tag `ended/1`, or the next number after a reopening, on the commit that wrote the snapshot's conclusion;

@@ -34,6 +34,7 @@ impl Git {
     /// Waits for the other writers, to be the one.
     pub fn writer(&self) -> Result<Writer<'_>> {
         let lock = WriterLock::wait(&self.git_dir)?;
+        self.check_object_folders()?;
         self.recover_in(true)?;
         Ok(Writer { git: self, _lock: lock })
     }

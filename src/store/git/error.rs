@@ -39,7 +39,7 @@ pub enum GitError {
         /// The repository.
         path: Shown,
         /// The format.
-        reason: &'static str,
+        reason: String,
         /// What to do.
         hint: &'static str,
     },

@@ -17,8 +17,9 @@ use gix::objs::tree::EntryKind;
 use super::commit::Step;
 use super::error::{Result, io_error, shown};
 use super::lock::IndexLock;
+use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
-use super::worktree::{Placed, optional_metadata, refuse_link};
+use super::worktree::{Placed, optional_metadata};
 use super::{FileKind, Git, GitError, STAGING_FILE};
 
 impl Git {
@@ -58,7 +59,7 @@ impl Git {
         if index.is_sparse() {
             return Err(GitError::Unsupported {
                 path: self.shown(),
-                reason: "its index is sparse",
+                reason: "its index is sparse".into(),
                 hint: "Run `git sparse-checkout disable` there",
             });
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::error::{Result, Shown, io_error, shown};
 use super::platform::file_identity;
-use super::worktree::refuse_link;
+use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE};
 
 /// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening, refusing), `read`, `commit` (the steps below), `tree`, `worktree`,
+//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `commit` (the steps below), `tree`, `worktree`,
 //! `index`, `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `durability`, `paths` (which are
 //! written), `identity`, `platform` (what is not the same everywhere), `error`.
 //!
@@ -69,6 +69,7 @@ mod open;
 mod paths;
 mod platform;
 mod read;
+mod refuse;
 #[cfg(test)]
 mod tests;
 mod tree;

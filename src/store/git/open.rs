@@ -1,4 +1,4 @@
-//! Creating and opening a repository, and what is refused then.
+//! Creating and opening a repository.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,8 @@ use super::error::{Result, Shown, io_error, shown};
 use super::identity::identity;
 use super::lock::IndexLock;
 use super::paths::check_changes;
-use super::worktree::{optional_metadata, refuse_link};
+use super::refuse::{check_format, check_layout, check_where_it_leads, refuse_strange_entries};
+use super::worktree::optional_metadata;
 use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
 
 /// The largest object that is decompressed at all, in bytes.
@@ -78,11 +79,14 @@ impl Git {
     pub fn open(dir: &Path, options: Options) -> Result<Git> {
         let (git_dir, has_work_tree) = locate(dir)?;
         check_layout(&git_dir)?;
+        refuse_strange_entries(&git_dir.join("refs"), usize::MAX)?;
+        refuse_strange_entries(&git_dir.join("logs"), usize::MAX)?;
         let mut repository = open_options(options.configuration)
             .open_path_as_is(true)
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?
             .to_thread_local();
+        check_format(&repository, &git_dir)?;
         check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
         // A namespace from the environment or the configuration would hide the branch that git shows.
         repository.clear_namespace();
@@ -209,91 +213,6 @@ pub(super) fn locate(dir: &Path) -> Result<(PathBuf, bool)> {
     }
 }
 
-/// Refuses what would make git read or write outside of `git_dir`, and what gix does not read.
-pub(super) fn check_layout(git_dir: &Path) -> Result<()> {
-    for name in [
-        "HEAD",
-        "config",
-        "index",
-        "logs",
-        "objects",
-        "objects/info",
-        "objects/pack",
-        "packed-refs",
-        "refs",
-        "refs/heads",
-        "refs/tags",
-        "shallow",
-    ] {
-        refuse_link(&git_dir.join(name))?;
-    }
-    for (name, reason, hint) in [
-        ("commondir", "leads to another repository", "Open the main work tree, or make a clone"),
-        (
-            "objects/info/alternates",
-            "leads to the objects of another repository",
-            "Run `git repack -ad` and delete the file, or make a clone",
-        ),
-    ] {
-        let path = git_dir.join(name);
-        if optional_metadata(&path)?.is_some() {
-            return Err(GitError::Refused { path: Shown(path), reason, hint });
-        }
-    }
-    if optional_metadata(&git_dir.join("reftable"))?.is_some() {
-        return Err(unsupported_references(git_dir));
-    }
-    Ok(())
-}
-
-/// Compares where gix would read and write with where it should.
-pub(super) fn check_where_it_leads(
-    local: &gix::Repository,
-    dir: &Path,
-    git_dir: &Path,
-    has_work_tree: bool,
-) -> Result<()> {
-    let storage = local.config_snapshot().string("extensions.refStorage");
-    if storage.is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
-        return Err(unsupported_references(git_dir));
-    }
-    if !is_same_place(local.git_dir(), git_dir)? || !is_same_place(local.common_dir(), git_dir)? {
-        return Err(GitError::Refused {
-            path: shown(git_dir),
-            reason: "leads to another repository",
-            hint: "Open that one, or make a clone",
-        });
-    }
-    let leads_out = match local.workdir() {
-        None => false,
-        // A work tree that does not even exist is not ours either.
-        Some(work_dir) => !has_work_tree || !is_same_place(work_dir, dir).unwrap_or(false),
-    };
-    if leads_out {
-        return Err(GitError::Refused {
-            path: shown(git_dir),
-            reason: "has its work tree in another folder",
-            hint: "Remove core.worktree from its configuration and GIT_WORK_TREE from the environment",
-        });
-    }
-    Ok(())
-}
-
-/// Whether two paths lead to one place.
-fn is_same_place(one: &Path, other: &Path) -> Result<bool> {
-    let real = |path: &Path| fs::canonicalize(path).map_err(io_error("find", path));
-    // Nearly always they are spelled alike, and asking costs a dozen system calls.
-    Ok(one == other || real(one)? == real(other)?)
-}
-
-pub(super) fn unsupported_references(git_dir: &Path) -> GitError {
-    GitError::Unsupported {
-        path: shown(git_dir),
-        reason: "its references are stored in the reftable format",
-        hint: "Run `git refs migrate --ref-format=files` there",
-    }
-}
-
 pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitError {
     // The format is looked up only now: most repositories open.
     let config = fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
@@ -301,7 +220,7 @@ pub(super) fn open_error(dir: &Path, git_dir: &Path, source: gix::Error) -> GitE
     if formats.into_iter().any(|value| value.contains("sha256")) {
         return GitError::Unsupported {
             path: shown(dir),
-            reason: "its object ids are sha256",
+            reason: "its object ids are sha256".into(),
             hint: "Make a repository with `git init --object-format=sha1` and copy the files",
         };
     }

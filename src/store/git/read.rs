@@ -7,12 +7,13 @@ use std::path::Path;
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
 use gix::objs::{Kind, TreeRefIter};
-use gix::refs::file::ReferenceExt as _;
+use gix::refs::Target;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
 use super::commit::RACE_RETRIES;
 use super::error::Result;
-use super::open::{check_layout, locate};
+use super::open::locate;
+use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, TreeFile};
 
@@ -209,9 +210,16 @@ impl Git {
 pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
     let (git_dir, _) = locate(dir).ok()?;
     check_layout(&git_dir).ok()?;
-    let references = gix::refs::file::Store::at(git_dir, Default::default());
-    let mut head = references.find_packed("HEAD", None).ok()?;
-    head.follow_to_object_packed(&references, None).ok().map(CommitId)
+    let references = gix::refs::file::Store::at(git_dir.clone(), Default::default());
+    let head = references.find_packed("HEAD", None).ok()?;
+    let id = match head.target {
+        Target::Object(id) => id,
+        Target::Symbolic(branch) => {
+            refuse_link(&git_dir.join(branch.as_bstr().to_str().ok()?)).ok()?;
+            references.find_packed(branch.as_ref(), None).ok()?.target.try_into_id().ok()?
+        }
+    };
+    Some(CommitId(id))
 }
 
 /// Reading objects.

@@ -8,12 +8,12 @@ use gix::ObjectId;
 use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
+use super::Git;
 use super::commit::Step;
-use super::error::{Result, io_error, shown};
+use super::error::{Result, io_error};
 use super::open::ALLOCATION_LIMIT;
 use super::platform::make_executable;
 use super::tree::is_file;
-use super::{Git, GitError};
 
 /// What became of a path in the work tree.
 pub(super) enum Placed {
@@ -148,23 +148,6 @@ pub(super) fn remove_empty_folders(work_dir: &Path, removed: &Path) {
         if fs::remove_dir(folder).is_err() {
             return;
         }
-    }
-}
-
-pub(super) fn refuse_link(path: &Path) -> Result<()> {
-    match optional_metadata(path)? {
-        Some(metadata) if metadata.is_symlink() => Err(GitError::Refused {
-            path: shown(path),
-            reason: "is a symbolic link",
-            hint: "Make a clone, which has none",
-        }),
-        // Reading a pipe would wait for its writer.
-        Some(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(GitError::Refused {
-            path: shown(path),
-            reason: "is neither a file nor a folder",
-            hint: "Make a clone, which has none",
-        }),
-        _ => Ok(()),
     }
 }
 

@@ -118,10 +118,15 @@ impl Stranger {
         }
     }
 
-    fn status(&self) -> Value {
+    /// The server of the sandbox.
+    fn server(&self) -> Server {
         let mut command = self.bounded(TOT_MCP);
         command.arg("--root").arg(self.sandbox.root()).arg("--clock-file").arg(self.sandbox.path("clock"));
-        let mut server = Server::start(command);
+        Server::start(command)
+    }
+
+    fn status(&self) -> Value {
+        let mut server = self.server();
         let status = server.call("tot_status", json!({"sessionId": self.id, "detail": "full"}));
         server.finish();
         status
@@ -507,24 +512,109 @@ fn includes_of_a_configuration_neither_hang_nor_fill_the_memory() {
 #[cfg(unix)]
 #[test]
 fn pipes_in_place_of_gits_own_files_do_not_hang() {
-    for name in ["HEAD", "config", "index", "packed-refs", "shallow", "tot-journal", "tot-lock"] {
+    for name in [
+        "HEAD",
+        "config",
+        "index",
+        "logs/HEAD",
+        "objects/info/commit-graph",
+        "objects/pack/pack-1.idx",
+        "packed-refs",
+        "refs/heads/main",
+        "refs/heads/other",
+        "shallow",
+        "tot-journal",
+        "tot-lock",
+    ] {
         let stranger = Stranger::new();
         let path = stranger.repository.join(".git").join(name);
         let _ = std::fs::remove_file(&path);
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let (lines, _) = stranger.check();
         assert!(!lines.is_empty(), "{name}: it hung");
-        let mut command = stranger.bounded(TOT_MCP);
-        command
-            .arg("--root")
-            .arg(stranger.sandbox.root())
-            .arg("--clock-file")
-            .arg(stranger.sandbox.path("clock"));
-        let mut server = Server::start(command);
+        let mut server = stranger.server();
         let change = json!({"sessionId": stranger.id, "nodeId": "R2.A1", "newState": "DEAD"});
         let reply = server.call("tot_reclassify", change);
         assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{name}: {reply:#}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_or_read_through_a_link_in_the_git_folder() {
+    for (what, name) in [
+        ("a reflog", "logs/HEAD"),
+        ("a reflog", "logs/refs/heads/main"),
+        ("the reflogs of branches", "logs/refs/heads"),
+        ("a branch", "refs/heads/main"),
+        ("the tags of ends", "refs/tags/ended"),
+        ("objects", "objects/OBJECT"),
+        ("an object", "objects/OBJECT/REST"),
+    ] {
+        let stranger = Stranger::new();
+        // What a shell would run, were it to become a line of a file that a shell reads.
+        stranger.git(&["config", "user.name", "x; touch /tmp/x #"]);
+        let tree = stranger.git(&["rev-parse", "HEAD^{tree}"]);
+        let name = name.replace("OBJECT", &tree[..2]).replace("REST", &tree[2..]);
+        let path = stranger.repository.join(".git").join(&name);
+        let outside = stranger.sandbox.path("outside");
+        match fs::rename(&path, &outside) {
+            Ok(()) => {}
+            Err(_) => fs::create_dir(&outside).unwrap(),
+        }
+        std::os::unix::fs::symlink(&outside, &path).unwrap();
+        let before = files_below(&outside);
+        let (lines, exit) = stranger.check();
+        assert!(
+            lines.contains(&name) && lines.contains("is a symbolic link") && exit == 1,
+            "{what}: {lines}"
+        );
+        let mut server = stranger.server();
+        let change = json!({"sessionId": stranger.id, "nodeId": "R2.A1", "newState": "DEAD"});
+        let reply = server.call("tot_reclassify", change);
+        assert_eq!(reply["errors"][0]["code"], "STORE_ERROR", "{what}: {reply:#}");
+        assert!(reply.to_string().contains(&name), "{what}: {reply:#}");
+        assert_eq!(files_below(&outside), before, "{what}");
+    }
+}
+
+/// The files at and below a path, with their bytes.
+fn files_below(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    if path.is_file() {
+        return vec![(path.to_owned(), std::fs::read(path).unwrap())];
+    }
+    let mut entries: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries.iter().flat_map(|path| files_below(path)).collect()
+}
+
+#[test]
+fn a_format_of_the_repository_that_is_not_known_is_refused_as_git_does() {
+    let stranger = Stranger::new();
+    // In the first format, extensions mean nothing.
+    stranger.git(&["config", "extensions.futureThing", "true"]);
+    assert_eq!(stranger.check().1, 0);
+    for (version, named) in [("1", "futurething"), ("2", "2")] {
+        stranger.git(&["config", "core.repositoryFormatVersion", version]);
+        let status =
+            stranger.sandbox.command("git").arg("-C").arg(&stranger.repository).arg("status").output();
+        assert!(!status.unwrap().status.success(), "git itself refuses {version}");
+        let (lines, exit) = stranger.check();
+        assert!(lines.to_lowercase().contains(named) && exit == 1, "{lines}");
+        let config = stranger.repository.join(".git/config");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, text.replace(&format!("ormatVersion = {version}"), "ormatVersion = 0"))
+            .unwrap();
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, text.replace(&format!("ormatversion = {version}"), "ormatversion = 0"))
+            .unwrap();
+    }
+    // Those that are known do no harm.
+    stranger.git(&["config", "--unset", "extensions.futureThing"]);
+    stranger.git(&["config", "core.repositoryFormatVersion", "1"]);
+    stranger.git(&["config", "extensions.objectFormat", "sha1"]);
+    stranger.git(&["config", "extensions.worktreeConfig", "true"]);
+    assert_eq!(stranger.check().1, 0);
 }
 
 #[test]
