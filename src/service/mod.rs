@@ -387,7 +387,7 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match error {
             StoreError::Git(GitError::InProgress { .. }) => Code::OperationInProgress,
-            StoreError::Git(GitError::Busy { .. }) => Code::Busy,
+            StoreError::Git(GitError::Busy { .. } | GitError::Held { .. }) => Code::Busy,
             StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
             StoreError::ReadOnly => Code::ReadOnly,
             _ => Code::StoreError,

@@ -93,6 +93,14 @@ pub enum GitError {
         /// The repository.
         path: Shown,
     },
+    /// Another writer has had the right to write for long.
+    #[error("{path} is being written to by {holder}")]
+    Held {
+        /// The git folder.
+        path: Shown,
+        /// Which process it is, as far as it says so.
+        holder: String,
+    },
     /// A lock of another process.
     #[error("{path} is held by another process")]
     Locked {
@@ -214,7 +222,11 @@ impl GitError {
             GitError::InvalidPath { .. } => "Use plain names with '/' between them",
             GitError::PathConflict { .. } => "Move one of them with git",
             GitError::HeadMoved { .. } => "Load the new head and decide again",
-            GitError::Busy { .. } => "Call again; if a process hangs there, end it",
+            GitError::Busy { .. } => "Call again",
+            GitError::Held { .. } => {
+                "Call again; if that process hangs, end it, which ends its lock. Leave the lock file in place: without it, two \
+                 could write at once"
+            }
             GitError::Locked { .. } => "Try again; if no git process is running there, delete this file",
             GitError::TagExists { .. } => "Choose another name",
             GitError::Ambiguous { .. } => "Give more digits",

@@ -1,19 +1,21 @@
 //! Who may write: our own lock, and git's on its index.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use super::error::{Result, Shown, io_error, shown};
-use super::platform::file_identity;
+use super::platform::{file_identity, hide_from_readers, host_name};
 use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE};
 
 /// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
+/// How the note of the lock's holder begins.
+const HOLDER: &str = "process ";
 /// How long to wait for a lock file of another git process.
 pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How far an empty lock file may be from its journal in time to have been made by the same process.
@@ -21,42 +23,69 @@ pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
 /// The right to write to a repository, which one thread of one process has at a time. The kernel gives it to those who
 /// wait in the order they came, and takes it back from a dead process.
+///
+/// Whoever can open the file can lock it, so only those may read it who may also write it. While it is held it says by whom.
 #[derive(Debug)]
 pub(super) struct WriterLock {
-    _file: File,
+    file: File,
 }
 
 impl WriterLock {
     /// Waits for the other writers.
     pub(super) fn wait(git_dir: &Path) -> Result<WriterLock> {
-        let (path, file) = open(git_dir)?;
-        match file.try_lock() {
-            Ok(()) => return Ok(WriterLock { _file: file }),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(source)) => return Err(io_error("lock", &path)(source)),
+        WriterLock::wait_for(git_dir, WRITER_WAIT)
+    }
+
+    fn wait_for(git_dir: &Path, limit: Duration) -> Result<WriterLock> {
+        let since = Instant::now();
+        if let Some(lock) = WriterLock::if_free(git_dir)? {
+            return Ok(lock);
         }
         // A lock can't be waited for with a limit, and who asks again and again is served after all who wait. A thread
         // that comes too late finds nobody to give it to, and drops it.
+        let (path, file) = open(git_dir)?;
         let (sender, receiver) = mpsc::channel();
         let wait = move || {
             let locked = file.lock();
-            let _ = sender.send(locked.map(|()| WriterLock { _file: file }));
+            let _ = sender.send(locked.map(|()| WriterLock::of(file)));
         };
-        thread::Builder::new().spawn(wait).map_err(io_error("wait for", &path))?;
-        match receiver.recv_timeout(WRITER_WAIT) {
-            Ok(locked) => locked.map_err(io_error("lock", &path)),
-            Err(_) => Err(GitError::Busy { path: shown(git_dir) }),
+        if thread::Builder::new().spawn(wait).is_ok() {
+            if let Ok(locked) = receiver.recv_timeout(limit) {
+                return locked.map_err(io_error("lock", &path));
+            }
+        } else {
+            // The process has no thread left.
+            while since.elapsed() < limit {
+                thread::sleep(Duration::from_millis(5));
+                if let Some(lock) = WriterLock::if_free(git_dir)? {
+                    return Ok(lock);
+                }
+            }
         }
+        Err(GitError::Held { path: shown(git_dir), holder: holder(&path) })
     }
 
     /// Takes the lock if nobody has it.
     pub(super) fn if_free(git_dir: &Path) -> Result<Option<WriterLock>> {
         let (path, file) = open(git_dir)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(WriterLock { _file: file })),
+            Ok(()) => Ok(Some(WriterLock::of(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(io_error("lock", &path)(source)),
         }
+    }
+
+    /// The lock of a file that was just locked, with a note of who has it. Without room for the note it is held all the same.
+    fn of(mut file: File) -> WriterLock {
+        let note = format!("{HOLDER}{} on {}\n", process::id(), host_name());
+        let _ = file.set_len(0).and_then(|()| file.write_all(note.as_bytes()));
+        WriterLock { file }
+    }
+}
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
     }
 }
 
@@ -65,7 +94,25 @@ fn open(git_dir: &Path) -> Result<(PathBuf, File)> {
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(io_error("open", &path))?;
+    // A lock of an earlier version may be another user's, who alone can change this.
+    let _ = hide_from_readers(&file);
     Ok((path, file))
+}
+
+/// Who has the lock, as far as the lock file says so.
+fn holder(path: &Path) -> String {
+    let mut note = String::new();
+    // It is somebody else's text, and may be anything.
+    let read = File::open(path).and_then(|file| file.take(300).read_to_string(&mut note));
+    let is_note =
+        |line: &&str| line.starts_with(HOLDER) && line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    let line = read.ok().and_then(|_| note.lines().next()).filter(is_note);
+    let Some(line) = line else { return "a process that does not say which it is".to_owned() };
+    let since = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    match since.and_then(|since| since.elapsed().ok()) {
+        Some(since) => format!("{line}, for {} s now", since.as_secs()),
+        None => line.to_owned(),
+    }
 }
 
 /// Our hold on git's index, by the file that all git programs use for it. Dropped, it gives up.
@@ -135,6 +182,47 @@ mod tests {
             assert!(second.join().unwrap());
         });
         assert!(WriterLock::if_free(folder.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_holder_that_does_not_end_is_named_and_its_note_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = WriterLock::wait(folder.path()).unwrap();
+        let refused = || {
+            let error = WriterLock::wait_for(folder.path(), Duration::from_millis(20)).unwrap_err();
+            (error.to_string(), error.hint())
+        };
+        let (error, hint) = refused();
+        assert!(
+            error.contains(&format!("process {} on {}, for 0 s now", process::id(), host_name())),
+            "{error}"
+        );
+        assert!(hint.contains("Leave the lock file") && !hint.contains("delete"), "{hint}");
+        drop(lock);
+        let path = folder.path().join(LOCK_FILE);
+        assert_eq!(fs::read(&path).unwrap(), b"");
+        // Somebody who holds it without a word, or with words that a terminal would obey.
+        let file = File::options().write(true).open(&path).unwrap();
+        file.lock().unwrap();
+        for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {
+            fs::write(&path, note).unwrap();
+            assert!(refused().0.ends_with("a process that does not say which it is"), "{note:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_may_only_read_cannot_open_the_lock() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOCK_FILE);
+        for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o600, 0o600), (0o666, 0o666)] {
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(before)).unwrap();
+            drop(WriterLock::wait(folder.path()).unwrap());
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, after);
+        }
     }
 
     /// Whoever has just written and soon comes back stands behind those who wait.

@@ -35,6 +35,31 @@ pub(super) fn make_executable(file: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// Takes the right to read a file from those who may not write it. Where rights are not of this kind, they stay.
+pub(super) fn hide_from_readers(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = file.metadata()?.permissions().mode();
+        let hidden = mode & !((!mode & 0o222) << 1);
+        if hidden != mode {
+            file.set_permissions(fs::Permissions::from_mode(hidden))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+/// The name of this machine.
+pub(super) fn host_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    name
+}
+
 /// When this machine was started, where the system says so: Linux does.
 pub(super) fn machine_start() -> Option<SystemTime> {
     let facts = fs::read_to_string("/proc/stat").ok()?;

@@ -361,18 +361,17 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::copy(TOT_MCP, &program).unwrap();
     [sandbox.path(""), folder.clone(), program.clone()].iter().for_each(|path| open_to_all(path));
-    let mut answered = 0;
-    for threads in 1..=5 {
-        let root = folder.join(threads.to_string());
-        std::fs::create_dir(&root).unwrap();
-        open_to_all(&root);
+    // What the calls are answered, or what is said where it can't start.
+    let talk = |threads: u32,
+                root: &std::path::Path,
+                calls: &[(&str, serde_json::Value)],
+                meanwhile: &dyn Fn()| {
         let mut command = run(&program, threads);
-        command.arg("--root").arg(&root).env("HOME", &folder);
+        command.arg("--root").arg(root).env("HOME", &folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut server = command.spawn().unwrap();
         let mut input = server.stdin.take().unwrap();
-        let calls = ["tot_list", "tot_start"].into_iter().enumerate().map(|(at, tool)| {
-            let arguments = if tool == "tot_start" { json!({"query": "q"}) } else { json!({}) };
+        let calls = calls.iter().enumerate().map(|(at, (tool, arguments))| {
             json!({"jsonrpc": "2.0", "id": at + 2, "method": "tools/call",
                 "params": {"name": tool, "arguments": arguments}})
         });
@@ -383,17 +382,51 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
             // One that can't start doesn't read.
             let _ = writeln!(input, "{message}");
         }
+        meanwhile();
         drop(input);
         let output = server.wait_with_output().unwrap();
-        let (replies, said) = (output.stdout, String::from_utf8_lossy(&output.stderr).into_owned());
-        let replies = String::from_utf8(replies).unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() {
-            assert_eq!(replies.matches(r#""isError":false"#).count(), 2, "{threads}: {replies}{said}");
-            answered += 1;
-        } else {
-            assert_eq!(output.status.code(), Some(1), "{threads}: {said}");
-            assert!(said.contains("the machine has no thread left for this process"), "{threads}: {said}");
+            return Ok(String::from_utf8(output.stdout).unwrap());
         }
+        assert_eq!(output.status.code(), Some(1), "{threads}: {said}");
+        Err(said)
+    };
+    let accepted = |replies: &str| replies.matches(r#""isError":false"#).count();
+    let mut answered = 0;
+    for threads in 1..=5 {
+        let root = folder.join(threads.to_string());
+        std::fs::create_dir(&root).unwrap();
+        open_to_all(&root);
+        let calls = [("tot_list", json!({})), ("tot_start", json!({"query": "q", "mode": "smoke"}))];
+        match talk(threads, &root, &calls, &|| {}) {
+            Ok(replies) => assert_eq!(accepted(&replies), 2, "{threads}: {replies}"),
+            Err(said) => {
+                assert!(
+                    said.contains("the machine has no thread left for this process"),
+                    "{threads}: {said}"
+                );
+                continue;
+            }
+        }
+        answered += 1;
+        // One that waits for another writer has no thread to wait with.
+        let repository = std::fs::read_dir(&root)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.join(".git").is_dir());
+        let repository = repository.unwrap();
+        let lock = std::fs::File::open(repository.join(".git/tot-lock"));
+        let lock = lock.or_else(|_| std::fs::File::create(repository.join(".git/tot-lock"))).unwrap();
+        open_to_all(&repository.join(".git/tot-lock"));
+        lock.lock().unwrap();
+        let id = repository.file_name().unwrap().to_str().unwrap();
+        let proposal = json!({"sessionId": id, "nodes": [node("R1.A", None)]});
+        let replies = talk(threads, &root, &[("tot_propose", proposal)], &|| {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            lock.unlock().unwrap();
+        });
+        assert_eq!(accepted(&replies.unwrap()), 1, "{threads}");
     }
     assert!(answered > 0, "it never started");
 }
