@@ -37,8 +37,10 @@ pub struct Comparison {
 pub(super) struct CompareView {
     pub before: Side,
     pub after: Side,
-    /// `same`, `forward`, `backward` or `diverged`.
+    /// `same`, `forward`, `backward`, `diverged` or `unknown`.
     pub relation: &'static str,
+    /// Where the history ends that can be read, and why, if the relation is not known.
+    pub history_end: Option<String>,
     /// Commits from one to the other, along first parents, where the one before is among them.
     pub commits: Option<usize>,
     /// Nodes that became an answer or stopped being one, or whose verification changed.
@@ -156,11 +158,16 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
     let mut view = CompareView {
         before: Side::of(from, before, &earlier),
         after: Side::of(to, after, report),
-        relation: match comparison.relation {
+        relation: match &comparison.relation {
             Relation::Same => "same",
             Relation::Forward => "forward",
             Relation::Backward => "backward",
             Relation::Diverged => "diverged",
+            Relation::Unknown { .. } => "unknown",
+        },
+        history_end: match &comparison.relation {
+            Relation::Unknown { end } => Some(end.clone()),
+            _ => None,
         },
         commits: input.history.iter().position(|entry| entry.commit == before.head),
         answers: answers(old, new, &old_cards, &new_cards),

@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
 pub use git::{CommitId, Durability};
-use git::{Git, GitError, Options, Writer};
+use git::{Descent, Git, GitError, Options, Writer};
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
 
@@ -346,7 +346,8 @@ impl Store {
         history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT)
     }
 
-    /// How the commit of one snapshot stands to that of another of the same repository.
+    /// How the commit of one snapshot stands to that of another of the same repository, as far as their history can be
+    /// read.
     ///
     /// # Errors
     ///
@@ -356,12 +357,14 @@ impl Store {
             return Ok(Relation::Same);
         }
         let git = self.open(&after.path)?;
-        Ok(if git.leads_to(before.head, after.head)? {
-            Relation::Forward
-        } else if git.leads_to(after.head, before.head)? {
-            Relation::Backward
-        } else {
-            Relation::Diverged
+        let forward = git.descent(before.head, after.head)?;
+        if forward == Descent::Yes {
+            return Ok(Relation::Forward);
+        }
+        Ok(match (git.descent(after.head, before.head)?, forward) {
+            (Descent::Yes, _) => Relation::Backward,
+            (Descent::Unknown(end), _) | (_, Descent::Unknown(end)) => Relation::Unknown { end },
+            _ => Relation::Diverged,
         })
     }
 

@@ -37,7 +37,7 @@ pub struct Fault {
 }
 
 /// How one commit stands to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// They are one commit.
     Same,
@@ -47,6 +47,11 @@ pub enum Relation {
     Backward,
     /// Neither: they stand on two branches.
     Diverged,
+    /// Neither was found, and the history can't be read whole.
+    Unknown {
+        /// Where it ends, and why.
+        end: String,
+    },
 }
 
 /// A file of an investigation as it is committed.

@@ -2,9 +2,10 @@
 //!
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
-//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `commit` (the steps below), `tree`, `worktree`,
-//! `index`, `journal` (and recovery), `lock`, `in_progress` (where a commit is refused), `durability`, `paths` (which are
-//! written), `identity`, `platform` (what is not the same everywhere), `error`.
+//! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
+//! from which, and what is lost), `commit` (the steps below), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`,
+//! `in_progress` (where a commit is refused), `durability`, `paths` (which are written), `identity`, `platform` (what is
+//! not the same everywhere), `error`.
 //!
 //! # Guarantees
 //!
@@ -57,6 +58,7 @@
 //! A kill before 9 is recovered to the old head, a kill after it to the new one; both are one operation, which
 //! brings the journal's paths to whatever the head says. A bare repository skips 6, 7, 8 and 10.
 
+mod ancestry;
 mod commit;
 mod durability;
 mod error;
@@ -82,6 +84,7 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 
+pub use ancestry::Descent;
 pub use commit::Writer;
 use durability::Disk;
 pub use durability::Durability;

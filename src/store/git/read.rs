@@ -118,18 +118,6 @@ impl Git {
         })
     }
 
-    /// Whether `earlier` is `later` or among the commits that it came from, by any of their parents. In a shallow clone
-    /// it looks as far as the clone goes.
-    pub fn leads_to(&self, earlier: CommitId, later: CommitId) -> Result<bool> {
-        let failed = self.library("walk the history");
-        for commit in self.repository.rev_walk([later.0]).all().map_err(&failed)? {
-            if commit.map_err(&failed)?.id == earlier.0 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// All tags that lead to a commit, without `refs/tags/`, with that commit.
     pub fn tags(&self) -> Result<Vec<(String, CommitId)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;

@@ -117,3 +117,46 @@ fn a_base_url_is_checked_before_anything_is_written() {
     let (well, _) = report(&sandbox, &[source, "--base-url", "https://example.org/x", "--out", "site"]);
     assert!(well && sandbox.path("site/feed.xml").exists());
 }
+
+#[test]
+fn a_missing_ancestor_does_not_keep_two_commits_from_being_compared() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    let repository = session.repository();
+    let (home, url) = (sandbox.path("home"), format!("file://{}", repository.display()));
+    let damaged = sandbox.path("damaged");
+    sandbox.git(&home, &["clone", "-q", &url, damaged.to_str().unwrap()]);
+    let pack = std::fs::read_dir(damaged.join(".git/objects/pack")).unwrap();
+    let pack =
+        pack.map(|entry| entry.unwrap().path()).find(|path| path.extension().unwrap() == "pack").unwrap();
+    let aside = sandbox.path("aside.pack");
+    std::fs::rename(&pack, &aside).unwrap();
+    let mut unpack = sandbox.command("git");
+    unpack.arg("-C").arg(&damaged).args(["unpack-objects", "-q"]);
+    assert!(unpack.stdin(std::fs::File::open(&aside).unwrap()).status().unwrap().success());
+    std::fs::remove_file(pack.with_extension("idx")).unwrap();
+    let lost = sandbox.git(&damaged, &["rev-parse", "HEAD~2"]).trim().to_owned();
+    std::fs::remove_file(damaged.join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).unwrap();
+
+    let shallow = sandbox.path("shallow");
+    let clone = ["clone", "-q", "--depth", "2", &url, shallow.to_str().unwrap()];
+    sandbox.git(&home, &clone);
+
+    for (clone, end) in [(damaged, format!("the commit {lost}")), (shallow, "a shallow clone".to_owned())] {
+        let compared = |range: &str| {
+            let source = clone.to_str().unwrap();
+            let (good, error) = report(&sandbox, &[source, "--compare", range, "--out", "site"]);
+            assert!(good, "{error}");
+            std::fs::read_to_string(sandbox.path("site/compare.html")).unwrap()
+        };
+        assert!(compared("HEAD~1..HEAD").contains("1 commit later"));
+        assert!(compared("HEAD..HEAD~1").contains("The second commit is the earlier one."));
+        // Whether the new commit came from the other can't be said: the history ends before both do.
+        sandbox.git(&clone, &["checkout", "-q", "-B", "side", "HEAD~1"]);
+        sandbox.git(&clone, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
+        let page = compared("side..main");
+        assert!(page.contains("as far as the history can be read") && page.contains(&end), "{page}");
+    }
+}
