@@ -28,7 +28,7 @@
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
-//! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `view`.
+//! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`, `markdown`,
 //!   `ruleset`, `store`, `text`, `view` (what is stored of a node).
 //! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,

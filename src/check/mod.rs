@@ -9,7 +9,7 @@
 //!
 //! An error is a state that no sequence of calls could have left. A warning is something that a call would have been
 //! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
-//! git's own objects are looked at only in full; what else can be wrong with a repository is left to `git fsck`.
+//! git's own objects are looked at only where that is asked for; what else can be wrong with a repository is left to `git fsck`.
 
 mod files;
 mod stored;
@@ -23,7 +23,8 @@ use std::path::Path;
 use crate::domain::{Code, NodeId};
 use crate::format::layout;
 use crate::ruleset::EffectiveRules;
-use crate::store::{CommitId, HistoryEntry, Snapshot, Store, StoreError};
+use crate::store::{CommitId, HistoryEntry, LostChain, LostCommit, Snapshot, Store, StoreError};
+use crate::text::{counted, shorten};
 
 /// An investigation as it is to be checked.
 #[derive(Clone, Debug)]
@@ -38,6 +39,17 @@ pub struct Subject {
     pub wants_signatures: bool,
     /// Objects of git that are not what their ids say, with the reason; empty where it was not looked.
     pub damaged: Vec<(String, String)>,
+    /// Commits of calls that no branch leads to; empty where it was not looked.
+    pub lost: Vec<LostChain<LostCommit>>,
+}
+
+/// What is looked at beside the history and its files. Either reads every object of git.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Objects {
+    /// Whether each is what its id says.
+    pub damaged: bool,
+    /// Which commits of calls no branch leads to.
+    pub lost: bool,
 }
 
 /// How bad a finding is.
@@ -70,18 +82,19 @@ pub struct Finding {
     pub suggestion: Option<String>,
 }
 
-/// Gathers what there is to check; `full` reads every object of git, too.
+/// Gathers what there is to check.
 ///
 /// # Errors
 ///
 /// As [`Store::load`] and [`Store::history`].
-pub fn read(store: &Store, path: &Path, full: bool) -> Result<Subject, StoreError> {
+pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, StoreError> {
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
     let wants_signatures = store.wants_signatures(path)?;
-    let damaged = if full { store.damaged_objects(path)? } else { Vec::new() };
-    Ok(Subject { snapshot, history, files, wants_signatures, damaged })
+    let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
+    let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
+    Ok(Subject { snapshot, history, files, wants_signatures, damaged, lost })
 }
 
 /// All findings about an investigation: by file and line, then by commit, oldest first.
@@ -114,7 +127,45 @@ fn repository(subject: &Subject) -> Vec<Finding> {
         let message = "commit.gpgSign is set, but calls make commits without a signature.";
         Finding::new(Severity::Note, Code::NotSigned, message)
     });
-    damaged.chain(unsigned).collect()
+    let lost = subject.lost.iter().map(|chain| lost(&subject.snapshot.path, chain));
+    damaged.chain(unsigned).chain(lost).collect()
+}
+
+/// What no branch leads to, and how it is brought back. A merge keeps the ids of all commits of a chain.
+fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
+    /// How many subjects and nodes are named, and the most characters of a subject.
+    const SUBJECTS: usize = 3;
+    const NODES: usize = 10;
+    const SUBJECT: usize = 80;
+    let first = |all: &[String], most: usize| {
+        let more = if all.len() > most { ", …" } else { "" };
+        format!("{}{more}", all.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", "))
+    };
+    let subjects: Vec<String> =
+        chain.commits.iter().map(|commit| format!("“{}”", shorten(&commit.subject, SUBJECT))).collect();
+    let mut nodes: Vec<String> = chain.commits.iter().flat_map(|commit| commit.nodes.clone()).collect();
+    nodes.sort();
+    nodes.dedup();
+    let holding = if nodes.is_empty() { String::new() } else { format!(", with {}", first(&nodes, NODES)) };
+    let what = format!(
+        "No branch leads to {} of calls: {}{holding}.",
+        counted(chain.commits.len(), "commit"),
+        first(&subjects, SUBJECTS)
+    );
+    let merge = format!("git -C {} merge {:.10} brings it back.", path.display(), chain.tip.to_string());
+    let finding = match chain.was_head {
+        true => Finding::new(Severity::Warning, Code::LostCommits, format!("{what} HEAD was there once."))
+            .suggest(format!("If nobody meant to take it away, {merge}")),
+        false => Finding::new(
+            Severity::Note,
+            Code::LostCommits,
+            format!(
+                "{what} By its reflog, HEAD was never there: the call may have failed, or been done again."
+            ),
+        )
+        .suggest(format!("If something is missing, {merge}")),
+    };
+    finding.in_commit(chain.tip)
 }
 
 impl Finding {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{chain, is_repository, say};
-use crate::check::{self, Finding, Severity};
+use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::Code;
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
@@ -27,6 +27,9 @@ pub(super) struct CheckArguments {
     /// Verify the hash of every object in the repository, too
     #[arg(long)]
     full: bool,
+    /// Look for commits of calls that no branch leads to, too: what `git reset` and its like have taken away
+    #[arg(long)]
+    lost: bool,
 }
 
 /// What was found in one folder.
@@ -82,7 +85,8 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
             );
             return ExitCode::from(USAGE);
         }
-        reports.extend(folders.iter().map(|folder| inspect(folder, arguments.full)));
+        let objects = Objects { damaged: arguments.full, lost: arguments.lost };
+        reports.extend(folders.iter().map(|folder| inspect(folder, objects)));
     }
     same_id_twice(&mut reports);
     let count = |severity: Severity| {
@@ -120,10 +124,10 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn inspect(folder: &Path, full: bool) -> Report {
+fn inspect(folder: &Path, objects: Objects) -> Report {
     let path = folder.display().to_string();
     let store = Store::new(folder);
-    match check::read(&store, folder, full) {
+    match check::read(&store, folder, objects) {
         Ok(subject) => {
             let meta = subject.snapshot.investigation.meta();
             Report {

@@ -8,12 +8,13 @@
 
 mod calls;
 pub mod changes;
+mod moved;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Code, Diagnostic, Event, Investigation, Timestamp};
+use crate::domain::{Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
@@ -204,6 +205,13 @@ impl Service {
         };
         self.store.recover(&path);
         Ok(judged(&path, snapshot))
+    }
+
+    /// What a reply about that investigation warns of: commits that this server knew as its history and that are left
+    /// behind. Each is told once.
+    pub fn moves(&self, session: SessionId) -> Vec<Diagnostic> {
+        // Where the repository can't be read, the next call says so.
+        self.store.moves(session).unwrap_or_default().iter().map(moved::warning).collect()
     }
 
     /// The folder of the investigation, and what was read there. What is in it now may be another one than its name, or

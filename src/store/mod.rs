@@ -11,12 +11,14 @@
 //!
 //! The user's own hands: what is dirty or staged stays so and is never part of a commit, an unmerged file stays
 //! unmerged; commits go to whatever HEAD is at, a branch or (detached) a commit; while a merge, a rebase or their like
-//! is in progress, reading goes on and a commit is refused with what to do. Hooks and signing are not run.
+//! is in progress, reading goes on and a commit is refused with what to do. Hooks and signing are not run. Where HEAD goes
+//! another way than forward, [`Store::moves`] says so, and [`Store::lost`] finds what no branch leads to any more.
 
 mod catalog;
 pub mod git;
 mod history;
 pub mod list;
+mod moved;
 mod read;
 pub mod snapshot;
 mod sweep;
@@ -26,10 +28,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use catalog::FindError;
-pub use git::{CommitId, Durability};
+pub use git::{CommitId, Durability, Left, LostChain};
 use git::{Descent, Git, GitError, Options, Writer};
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
-pub use snapshot::{Fault, HistoryEntry, Relation, Snapshot, SourceFile};
+pub use moved::Moved;
+pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
@@ -51,6 +54,7 @@ pub struct Store {
     catalog: catalog::Catalog,
     /// What was loaded, the last one first.
     held: Mutex<Vec<Snapshot>>,
+    heads: moved::Heads,
     seen: list::Seen,
     /// The repositories whose objects are looked over.
     checked: Mutex<HashSet<PathBuf>>,
@@ -155,6 +159,7 @@ impl Store {
             read_only: false,
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
+            heads: moved::Heads::default(),
             seen: list::Seen::default(),
             checked: Mutex::default(),
             swept: Mutex::default(),
@@ -202,6 +207,7 @@ impl Store {
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
         };
+        self.heads.wrote(&snapshot);
         self.hold(&snapshot);
         Ok(snapshot)
     }
@@ -269,6 +275,7 @@ impl Store {
             Some(held) if held.head == commit => Snapshot { branch: head.branch, ..held },
             before => read::snapshot(git, path, commit, head.branch, before.as_ref())?,
         };
+        self.heads.loaded(git, &snapshot);
         self.hold(&snapshot);
         Ok(snapshot)
     }
@@ -378,6 +385,31 @@ impl Store {
         Ok(self.open(path)?.head()?.commit)
     }
 
+    /// The commits of that investigation that HEAD was at and has left behind otherwise than forward, as loads and writes
+    /// of this process have noticed; once. One that HEAD has come back to is left out.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn moves(&self, id: SessionId) -> Result<Vec<Moved>, StoreError> {
+        let mut moves = Vec::new();
+        for (path, from) in self.heads.left(id) {
+            let left = self.open(&path)?.left_behind(from)?;
+            moves.extend(left.map(|left| Moved { path, from, left }));
+        }
+        Ok(moves)
+    }
+
+    /// The commits of calls that no branch leads to: what `git reset` and its like have taken away, as long as git has it.
+    /// Looks at every object.
+    ///
+    /// # Errors
+    ///
+    /// Objects, references or a reflog that can't be read.
+    pub fn lost(&self, path: &Path) -> Result<Vec<LostChain<LostCommit>>, StoreError> {
+        Ok(self.open(path)?.lost(|commit| LostCommit::of_call(&commit.message))?)
+    }
+
     /// The files of the snapshot as they are committed, for who must see their very bytes or lines.
     ///
     /// # Errors
@@ -420,6 +452,7 @@ impl Store {
             // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?
         };
+        self.heads.wrote(&after);
         self.hold(&after);
         Ok(after)
     }

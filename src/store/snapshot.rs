@@ -98,16 +98,7 @@ impl HistoryEntry {
 
     /// The trailers of the message, in order: `("Agent-Id", "abc-123")`.
     pub fn trailers(&self) -> Vec<(&str, &str)> {
-        let last = self.message.trim_end().rsplit("\n\n").next().unwrap_or_default();
-        let trailers: Option<Vec<_>> = last
-            .lines()
-            .map(|line| {
-                let (key, value) = line.split_once(": ")?;
-                let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-                is_key.then_some((key, value))
-            })
-            .collect();
-        trailers.unwrap_or_default()
+        trailers(&self.message)
     }
 
     /// The message between subject and trailers.
@@ -118,4 +109,41 @@ impl HistoryEntry {
         }
         rest.rsplit_once("\n\n").map_or("", |(body, _)| body.trim_end())
     }
+}
+
+/// A commit of a call that no branch leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostCommit {
+    /// The first line of its message.
+    pub subject: String,
+    /// The nodes that it wrote, the first of them.
+    pub nodes: Vec<String>,
+}
+
+impl LostCommit {
+    /// How many nodes are kept, which is more than anybody is shown.
+    const NODES: usize = 20;
+
+    /// What the message of a call's commit says; `None` of another commit.
+    pub(super) fn of_call(message: &str) -> Option<LostCommit> {
+        let trailers = trailers(message);
+        trailers.iter().find(|(key, _)| *key == "Tool")?;
+        let nodes = trailers.iter().filter(|(key, _)| *key == "Node").map(|(_, node)| (*node).to_owned());
+        let subject = message.lines().next().unwrap_or_default().to_owned();
+        Some(LostCommit { subject, nodes: nodes.take(LostCommit::NODES).collect() })
+    }
+}
+
+/// The trailers of a commit's message, in order.
+fn trailers(message: &str) -> Vec<(&str, &str)> {
+    let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    let trailers: Option<Vec<_>> = last
+        .lines()
+        .map(|line| {
+            let (key, value) = line.split_once(": ")?;
+            let is_key = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+            is_key.then_some((key, value))
+        })
+        .collect();
+    trailers.unwrap_or_default()
 }

@@ -105,7 +105,7 @@ struct Summary {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(run(&service, input)))
+    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
 fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {

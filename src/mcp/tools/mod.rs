@@ -64,6 +64,7 @@ pub const CODES: &[Code] = &[
     Code::InvalidRuleset,
     Code::InvalidInvestigation,
     Code::StoreError,
+    Code::HistoryMoved,
     Code::Busy,
     Code::TimedOut,
     Code::InternalError,
@@ -104,15 +105,23 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
 }
 
 /// The reply of a call, or that of its refusal.
-fn answer<B>(outcome: Result<(Shared, B), Refusal>) -> Answer<B> {
-    match outcome {
-        Ok((shared, body)) => Answer::Done { shared, body },
-        Err(refusal) => refused(&refusal),
-    }
+fn answer<B>(service: &Service, outcome: Result<(Shared, B), Refusal>) -> Answer<B> {
+    warned(
+        service,
+        match outcome {
+            Ok((shared, body)) => Answer::Done { shared, body },
+            Err(refusal) => Answer::Rejected { shared: Shared::refused(&refusal) },
+        },
+    )
 }
 
-fn refused<B>(refusal: &Refusal) -> Answer<B> {
-    Answer::Rejected { shared: Shared::refused(refusal) }
+/// The reply with what every reply about an investigation warns of.
+fn warned<B>(service: &Service, mut answer: Answer<B>) -> Answer<B> {
+    let (Answer::Done { shared, .. } | Answer::Rejected { shared } | Answer::HalfDone { shared, .. }) =
+        &mut answer;
+    let moves = shared.session.map(|session| service.moves(session));
+    shared.warnings.splice(0..0, moves.into_iter().flatten());
+    answer
 }
 
 /// The graph in the form that was asked for, or the address of the resource that has it.

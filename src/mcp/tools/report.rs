@@ -78,7 +78,10 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     let reports = Arc::new(Reports::new(service));
     Tool::waiting(ABOUT, move |input: Input| {
         let reports = Arc::clone(&reports);
-        async move { answer(reports.report(input.session_id).await) }
+        async move {
+            let outcome = reports.report(input.session_id).await;
+            blocking(move || answer(&reports.service, outcome)).await
+        }
     })
 }
 

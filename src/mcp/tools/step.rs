@@ -11,7 +11,7 @@ use super::super::wire::{Object, Shared, first_error, pending};
 use super::commit::Stored;
 use super::next::{Asked, NextCallEntry, TaskEntry, next_call, tasks};
 use super::propose::meant;
-use super::{commit, propose, refused};
+use super::{answer, commit, propose, warned};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next, number_of_tasks};
 use crate::decide::propose::NewNode;
@@ -76,7 +76,10 @@ struct Body {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| run(&service, input).unwrap_or_else(|refusal| refused(&refusal)))
+    Tool::new(ABOUT, move |input| match run(&service, input) {
+        Ok(done) => warned(&service, done),
+        Err(refusal) => answer(&service, Err(refusal)),
+    })
 }
 
 fn run(service: &Service, input: Input) -> Result<Answer<Body>, Refusal> {

@@ -1,15 +1,24 @@
 //! Which commits came from which, as far as that can be read: a shallow or damaged clone ends somewhere.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 
 use gix::ObjectId;
+use gix::bstr::ByteSlice as _;
 use gix::objs::{CommitRefIter, Kind};
 
-use super::error::Result;
-use super::{CommitId, Git};
+use super::error::{Result, io_error};
+use super::{CommitId, CommitInfo, Git};
 
 /// How many commits are looked at for one question: more than an investigation has nodes.
 const MAX_COMMITS: usize = 500_000;
+/// How many commits that were left behind are named.
+const NAMED: usize = 5;
+/// How many lost commits are told of.
+const MAX_LOST: usize = 10_000;
+/// How many bytes of a reflog are read.
+const MAX_REFLOG: u64 = 64 << 20;
 
 /// Whether one commit came from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,17 +42,156 @@ impl Git {
     }
 }
 
+/// What became of a commit that HEAD was at, while HEAD is now at one that did not come from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// A branch or a tag still leads to it: its name, as git's commands take it.
+    KeptBy(String),
+    /// No branch and no tag leads to it.
+    Astray {
+        /// The subjects of the first few commits that nothing leads to, newest first, with their ids.
+        newest: Vec<(CommitId, String)>,
+        /// How many there are.
+        number: usize,
+        /// Where the history ends that can be read, if not at its beginning.
+        end: Option<String>,
+    },
+    /// The repository does not have it any more.
+    Gone,
+}
+
+/// Commits that no branch leads to, of which each but the newest came before another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostChain<T> {
+    /// The newest.
+    pub tip: CommitId,
+    /// Whether HEAD has been at it, by its reflog. A writer that was killed, or that lost a race, leaves commits that have
+    /// never been part of any history.
+    pub was_head: bool,
+    /// What is known of each, newest first.
+    pub commits: Vec<T>,
+}
+
+/// What was lost.
+impl Git {
+    /// What became of `from`, where HEAD was; `None` where HEAD still comes from it.
+    pub fn left_behind(&self, from: CommitId) -> Result<Option<Left>> {
+        let Some(head) = self.head()?.commit else { return Ok(None) };
+        let mut walk = Walk::new(self)?;
+        if walk.find(head.0, |id| id == from.0) {
+            return Ok(None);
+        }
+        if self.object(from.0, Kind::Commit).is_err() {
+            return Ok(Some(Left::Gone));
+        }
+        for (name, tip) in self.names(&["refs/heads/", "refs/remotes/", "refs/tags/"])? {
+            if walk.find(tip, |id| id == from.0) {
+                return Ok(Some(Left::KeptBy(name)));
+            }
+        }
+        let mut astray = Vec::new();
+        walk.find(from.0, |id| {
+            astray.push(CommitId(id));
+            false
+        });
+        let named =
+            astray.iter().take(NAMED).filter_map(|id| Some((*id, subject(self.commit_info(*id).ok()?))));
+        Ok(Some(Left::Astray { newest: named.collect(), number: astray.len(), end: walk.end }))
+    }
+
+    /// The commits of the object database that no branch leads to and that `describe` knows, the newest chain first.
+    pub fn lost<T>(&self, describe: impl Fn(CommitInfo) -> Option<T>) -> Result<Vec<LostChain<T>>> {
+        let mut kept = Walk::new(self)?;
+        let head = self.head()?.commit.map(|commit| commit.0);
+        let branches = self.names(&["refs/heads/", "refs/remotes/"])?;
+        for tip in head.into_iter().chain(branches.into_iter().map(|(_, tip)| tip)) {
+            kept.find(tip, |_| false);
+        }
+        let failed = self.library("list the objects of");
+        let mut lost = HashMap::new();
+        for id in self.repository.objects.iter().map_err(&failed)? {
+            let id = id.map_err(|error| failed(gix::Error::from_error(error)))?;
+            let is_commit =
+                |id| self.repository.find_header(id).is_ok_and(|header| header.kind() == Kind::Commit);
+            if lost.len() == MAX_LOST || kept.seen.contains(&id) || !is_commit(id) {
+                continue;
+            }
+            // One that can't be read can't be brought back.
+            let Ok(commit) = self.commit_info(CommitId(id)) else { continue };
+            let seconds = commit.seconds;
+            lost.extend(describe(commit).map(|described| (id, (seconds, described))));
+        }
+        let mut chains = Walk { seen: kept.seen.clone(), ..Walk::new(self)? };
+        let mut older = kept;
+        for id in lost.keys() {
+            for parent in older.parents(*id) {
+                older.find(parent, |_| false);
+            }
+        }
+        let mut tips: Vec<(i64, ObjectId)> =
+            lost.iter().filter(|(id, _)| !older.seen.contains(*id)).map(|(id, (at, _))| (*at, *id)).collect();
+        tips.sort_by(|a, b| b.cmp(a));
+        let heads = self.logged_heads()?;
+        let chain = |(_, tip): (i64, ObjectId)| {
+            let mut commits = Vec::new();
+            chains.find(tip, |id| {
+                commits.extend(lost.remove(&id).map(|(_, described)| described));
+                false
+            });
+            LostChain { tip: CommitId(tip), was_head: heads.contains(&tip), commits }
+        };
+        Ok(tips.into_iter().map(chain).collect())
+    }
+
+    /// The references that begin so and lead to a commit, without that beginning.
+    fn names(&self, beginnings: &[&str]) -> Result<Vec<(String, ObjectId)>> {
+        let failed = self.library("list the references");
+        let platform = self.repository.references().map_err(&failed)?;
+        let mut names = Vec::new();
+        // A broken one must not hide the others.
+        for mut reference in platform.all().map_err(&failed)?.flatten() {
+            let name = reference.name().as_bstr().to_str_lossy().into_owned();
+            let Some(short) = beginnings.iter().find_map(|beginning| name.strip_prefix(beginning)) else {
+                continue;
+            };
+            let Ok(id) = reference.peel_to_id().map(|id| id.detach()) else { continue };
+            names.extend(self.peel(id).map(|commit| (short.to_owned(), commit.0)));
+        }
+        Ok(names)
+    }
+
+    /// All commits that HEAD has been at, as far as its reflog goes.
+    fn logged_heads(&self) -> Result<HashSet<ObjectId>> {
+        let path = self.git_dir.join("logs").join("HEAD");
+        let failed = io_error("read", &path);
+        let log = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashSet::new()),
+            log => log.map_err(&failed)?,
+        };
+        let mut heads = HashSet::new();
+        for line in BufReader::new(log.take(MAX_REFLOG)).split(b'\n') {
+            let line = line.map_err(&failed)?;
+            heads.extend(line.get(41..81).and_then(|id| ObjectId::from_hex(id).ok()));
+        }
+        Ok(heads)
+    }
+}
+
+fn subject(commit: CommitInfo) -> String {
+    commit.message.lines().next().unwrap_or_default().to_owned()
+}
+
 /// A walk over commits that looks at each once, also from several tips.
-pub(super) struct Walk<'g> {
+struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
-    pub(super) seen: HashSet<ObjectId>,
+    seen: HashSet<ObjectId>,
     /// Where it could not go on, the first time.
-    pub(super) end: Option<String>,
+    end: Option<String>,
 }
 
 impl<'g> Walk<'g> {
-    pub(super) fn new(git: &'g Git) -> Result<Walk<'g>> {
+    fn new(git: &'g Git) -> Result<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
         let shallow = shallow.map_err(git.library("read the ends of a shallow clone"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();
@@ -52,7 +200,7 @@ impl<'g> Walk<'g> {
 
     /// Goes from `tip` to the commits that it came from, nearest first, without those that were seen before. Says whether
     /// one was what is looked for.
-    pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
+    fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {
             if self.seen.contains(&id) {

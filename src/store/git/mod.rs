@@ -84,7 +84,7 @@ use std::str::FromStr;
 
 use gix::ObjectId;
 
-pub use ancestry::Descent;
+pub use ancestry::{Descent, Left, LostChain};
 pub use commit::Writer;
 use durability::Disk;
 pub use durability::Durability;

@@ -91,7 +91,7 @@ impl Git {
         }))
     }
 
-    fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
+    pub(super) fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
             return Err(GitError::TooMuch {
@@ -234,7 +234,7 @@ impl Git {
     }
 
     /// The commit that `id` is, or that the tag `id` leads to.
-    fn peel(&self, id: ObjectId) -> Option<CommitId> {
+    pub(super) fn peel(&self, id: ObjectId) -> Option<CommitId> {
         let object = self.repository.try_find_object(id).ok()??;
         Some(CommitId(object.peel_to_kind(Kind::Commit).ok()?.id))
     }

@@ -6,5 +6,6 @@ mod faulty;
 mod hands;
 mod history;
 mod list;
+mod moved;
 mod strangers;
 mod transact;

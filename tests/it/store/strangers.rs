@@ -134,7 +134,7 @@ impl Stranger {
 
     /// What `tot check` says, and its exit status.
     fn check(&self) -> (String, i32) {
-        let output = self.bounded(TOT).arg("check").arg(&self.repository).output().unwrap();
+        let output = self.bounded(TOT).args(["check", "--lost"]).arg(&self.repository).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
         (String::from_utf8(output.stdout).unwrap(), output.status.code().unwrap())
     }

@@ -1,0 +1,51 @@
+//! What is said of a head that was left behind.
+
+use crate::domain::{Code, Diagnostic};
+use crate::store::{Left, Moved};
+use crate::text::{counted, shorten};
+
+/// The most characters of a subject.
+const SUBJECT: usize = 80;
+
+/// The warning: which commits, where they are, and the command that brings them back.
+pub(super) fn warning(moved: &Moved) -> Diagnostic {
+    let path = moved.path.display();
+    let short = |id: &dyn ToString| id.to_string().chars().take(10).collect::<String>();
+    let from = short(&moved.from);
+    let (message, suggestion) = match &moved.left {
+        Left::KeptBy(name) => (
+            format!(
+                "HEAD is at another commit, which did not come from {from}, the last one that this server knew; \
+                 {name} still has that one."
+            ),
+            format!("Nothing is lost: git -C {path} merge {name} brings it here."),
+        ),
+        Left::Astray { newest, number, end } => {
+            let named: Vec<String> = newest
+                .iter()
+                .map(|(id, subject)| format!("{} ({})", short(id), shorten(subject, SUBJECT)))
+                .collect();
+            let more = number.saturating_sub(named.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let as_far = end.as_ref().map(|end| format!(", as far as it can be read ({end})"));
+            (
+                format!(
+                    "The history has moved: it had {} that no branch leads to any more{}: {}{more}. git still has \
+                     what they hold.",
+                    counted(*number, "commit"),
+                    as_far.unwrap_or_default(),
+                    named.join(", ")
+                ),
+                format!(
+                    "If nobody meant that, git -C {path} merge {from} brings it all back. tot check --lost {path} finds \
+                     it later, until git gc removes it, by default after some weeks."
+                ),
+            )
+        }
+        Left::Gone => (
+            format!("The repository no longer has {from}, the last commit that this server knew."),
+            format!("If nobody meant that, fetch it into {path} from a clone that has it."),
+        ),
+    };
+    Diagnostic::new(Code::HistoryMoved, message).suggest(suggestion)
+}
