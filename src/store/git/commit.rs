@@ -167,6 +167,9 @@ pub(super) struct Step {
     pub(super) content: Option<Vec<u8>>,
     /// Whether a file that is absent in the work tree was deleted by the user, though it is a state of `from`.
     pub(super) is_absence_kept: bool,
+    /// Whether a file in the work tree without a byte, or of zeros alone, is ours: what a power cut leaves of one whose
+    /// bytes had not reached the disk.
+    pub(super) are_zeros_ours: bool,
 }
 
 /// A path, its entry in the old commit and in the new one.
@@ -296,6 +299,7 @@ impl Git {
                 to,
                 content,
                 is_absence_kept: false,
+                are_zeros_ours: false,
             });
         }
         let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();

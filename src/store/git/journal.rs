@@ -235,9 +235,19 @@ impl Git {
         // Its writer may have been killed before this.
         self.sync_journal()?;
         remove_if_there(&self.git_dir.join(STAGING_FILE))?;
+        let touched: Vec<String> = leftover.paths.iter().map(|(path, ..)| path.clone()).collect();
         self.bring_to_head(leftover.paths, &mut journal)?;
+        self.sync_recovered(&touched)?;
         journal.finish();
         Ok(true)
+    }
+
+    /// With everything, waits for the index and these files of the work tree, before the journal says nothing of them.
+    fn sync_recovered(&self, paths: &[String]) -> Result<()> {
+        let Some(work_dir) = self.work_dir.as_ref().filter(|_| self.disk.everything()) else { return Ok(()) };
+        let files = paths.iter().map(|path| work_dir.join(path)).chain([self.git_dir.join("index")]);
+        let (there, gone): (Vec<_>, Vec<_>) = files.partition(|file| file.is_file());
+        self.disk.sync_with_names(work_dir, &there, &gone)
     }
 
     /// Brings the paths of a commit that did not end to what the head says.
@@ -264,7 +274,8 @@ impl Git {
             };
             // Files are written before the head moves: with the head at the new commit, one that is absent was
             // deleted by the user.
-            steps.push(Step { path, from: vec![old, new], to, content, is_absence_kept: to == new });
+            let from = vec![old, new];
+            steps.push(Step { path, from, to, content, is_absence_kept: to == new, are_zeros_ours: true });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;

@@ -679,6 +679,26 @@ fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
     bench.assert_sound();
 }
 
+/// A file is renamed into place before its bytes are waited for, and a power cut may keep the name alone.
+#[test]
+fn files_that_a_power_cut_left_without_their_bytes_are_put_right() {
+    for torn in ["", "\0\0\0\0\0"] {
+        let bench = Bench::new();
+        let changes = [change("investigation.yaml", "id: 2\n"), change("nodes/R5/n", "n\n")];
+        let (draft, mut journal) = bench.begin(&changes);
+        std::mem::forget(bench.prepare(&draft, &mut journal));
+        drop(journal);
+        for path in ["investigation.yaml", "nodes/R5/n"] {
+            fs::write(bench.file(path), torn).unwrap();
+        }
+        assert!(bench.git.recover().unwrap());
+        assert_eq!(bench.text("investigation.yaml"), "id: 1\n");
+        assert!(!bench.file("nodes/R5").exists());
+        bench.assert_clean();
+        bench.assert_sound();
+    }
+}
+
 #[test]
 fn recovery_keeps_what_the_user_did_since() {
     let bench = Bench::new();

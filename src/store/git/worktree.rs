@@ -31,23 +31,23 @@ impl Git {
         let target = work_dir.join(&step.path);
         let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
         let metadata = if missing_folders.is_empty() { optional_metadata(&target)? } else { None };
-        let is_there = match &metadata {
+        let there = match &metadata {
             None => None,
             Some(metadata) if metadata.is_file() => Some(self.file_state(&target, metadata, step)?),
             Some(_) => return Ok(Placed::Kept),
         };
-        // `is_there` is None for no file, and otherwise the known state it is in, if any.
-        let already = match (is_there, step.to) {
+        let already = match (there, step.to) {
             (None, None) => true,
-            (Some(Some(id)), Some(to)) => is_file(to.kind) && id == to.id,
+            (Some(FileState::Of(id)), Some(to)) => is_file(to.kind) && id == to.id,
             _ => false,
         };
         if !already {
-            let ours = step.from.iter().any(|from| match (is_there, from) {
-                (None, None) => !step.is_absence_kept,
-                (Some(Some(id)), Some(from)) => is_file(from.kind) && id == from.id,
-                _ => false,
-            });
+            let ours = there == Some(FileState::Torn)
+                || step.from.iter().any(|from| match (there, from) {
+                    (None, None) => !step.is_absence_kept,
+                    (Some(FileState::Of(id)), Some(from)) => is_file(from.kind) && id == from.id,
+                    _ => false,
+                });
             match (&step.content, step.to) {
                 _ if !ours => return Ok(Placed::Kept),
                 (Some(content), Some(to)) if is_file(to.kind) => {
@@ -76,28 +76,35 @@ impl Git {
         })
     }
 
-    /// The id of the file's bytes if they can be those of a state of `step`. A file of another length is not read.
-    pub(super) fn file_state(
-        &self,
-        target: &Path,
-        metadata: &fs::Metadata,
-        step: &Step,
-    ) -> Result<Option<ObjectId>> {
-        let mut possible =
-            step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
+    /// What the file holds, as far as a state of `step` can be meant. A file of another length is not read.
+    fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &Step) -> Result<FileState> {
+        let mut possible = step.are_zeros_ours
+            || step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
         for leaf in step.from.iter().flatten().filter(|leaf| is_file(leaf.kind)) {
             // An object that is not there is the new one of a commit that was killed before it was written.
-            let size = self.blob_size(leaf.id);
-            possible =
-                possible || size.map_or(metadata.len() <= ALLOCATION_LIMIT, |size| size == metadata.len());
+            possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
         }
-        if !possible {
-            return Ok(None);
+        if !possible || metadata.len() > ALLOCATION_LIMIT {
+            return Ok(FileState::Other);
         }
         let bytes = fs::read(target).map_err(io_error("read", target))?;
+        if step.are_zeros_ours && bytes.iter().all(|byte| *byte == 0) {
+            return Ok(FileState::Torn);
+        }
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, &bytes);
-        id.map(Some).map_err(self.library("hash a file"))
+        id.map(FileState::Of).map_err(self.library("hash a file"))
     }
+}
+
+/// What a file of the work tree holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileState {
+    /// The bytes of this object.
+    Of(ObjectId),
+    /// Bytes that never reached the disk.
+    Torn,
+    /// Something of the user's.
+    Other,
 }
 
 /// The folders on the way to `path` that are not there, outermost first; `None` when something that is no folder is
