@@ -19,7 +19,8 @@
 //! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
 //! every edge. Each module may name these others of the crate:
 //!
-//! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`: none.
+//! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`, `connections` (over HTTP,
+//!   within limits): none.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
@@ -29,9 +30,9 @@
 //! - `store`: `domain`, `format`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
-//! - `report`: `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`, `markdown`,
-//!   `ruleset`, `store`, `text`, `view` (what is stored of a node).
-//! - `mcp`: `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
+//! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
+//!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
+//! - `mcp`: `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
 //!   `text`, `view`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
@@ -44,13 +45,14 @@
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
 //! - `gix`: `store::git`.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
-//! - `rustix`: `store::git` (what a durable commit waits for), `mcp::http` (the limit of open files), `cli::report` (that of
+//! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
 //!   memory, for templates of strangers).
 //! - `rmcp`: `mcp`.
-//! - `tokio`: `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
-//! - `tokio-util`: `mcp`.
-//! - `hyper`, `hyper-util`, `http-body-util`, `tokio-io-timeout`, `tower`, `tower-http`, `subtle`: `mcp::http`.
-//! - `axum`: `mcp::http`, `report::serve`.
+//! - `tokio`: `connections`, `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
+//! - `tokio-util`: `connections`, `mcp`.
+//! - `hyper`, `hyper-util`, `tokio-io-timeout`, `tower`: `connections`.
+//! - `http-body-util`, `tower-http`, `subtle`: `mcp::http`.
+//! - `axum`: `connections`, `mcp::http`, `report::serve`.
 //! - `schemars`: `mcp` (schemas of tools), `decide` (of what agents send), `ruleset` (of ruleset files).
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them).
@@ -80,6 +82,7 @@
 
 pub mod check;
 pub mod cli;
+pub mod connections;
 pub mod decide;
 pub mod demo;
 pub mod domain;

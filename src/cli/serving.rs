@@ -94,6 +94,14 @@ pub(super) struct HttpArguments {
     /// The most sessions at once (clients of protocols up to 2025-11-25 have one each)
     #[arg(long, value_name = "N", default_value = "10000", requires = "http")]
     max_sessions: NonZeroUsize,
+    /// The most connections at once. Where there is no room for one more, the one without a request for longest is closed.
+    /// Each takes an open file: see ulimit -n
+    #[arg(long, value_name = "N", default_value = "11000", requires = "http")]
+    max_connections: NonZeroUsize,
+    /// The most connections at once from one address (of IPv6: from one /64 network). All clients behind a proxy have
+    /// its address
+    #[arg(long, value_name = "N", default_value = "2000", requires = "http")]
+    max_connections_per_address: NonZeroUsize,
     /// How many minutes a session lives without a request; its client then begins another one
     #[arg(long, value_name = "MINUTES", default_value = "60", requires = "http",
           value_parser = clap::value_parser!(u32).range(1..=10_080))]
@@ -102,7 +110,8 @@ pub(super) struct HttpArguments {
     /// a session; five times as many at once. 0 is no limit
     #[arg(long, value_name = "N", default_value_t = 100, requires = "http")]
     max_rate: u32,
-    /// The longest request, in bytes
+    /// The longest request, in bytes. All that are being received or answered at once have 64 MiB together, beside 64 MiB
+    /// for the first 32 KiB of each; what finds no room is answered with 503
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024, requires = "http",
           value_parser = clap::value_parser!(u32).range(1024..=64 * 1024 * 1024))]
     max_request: u32,
@@ -127,6 +136,8 @@ impl HttpArguments {
             hosts: self.allowed_host,
             origins: self.allowed_origin,
             sessions: self.max_sessions.get(),
+            connections: self.max_connections.get(),
+            network_connections: self.max_connections_per_address.get(),
             idle: Duration::from_secs(u64::from(self.session_idle) * 60),
             rate: NonZeroU32::new(self.max_rate),
             body: self.max_request as usize,

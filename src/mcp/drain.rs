@@ -2,8 +2,12 @@
 //! it, comes only when nothing is. rmcp by itself would give calls in flight five seconds at the end of the input and two
 //! after a cancellation, and then drop the answer of a write that has happened; a notification before the first request
 //! would end its session; and invalid lines it answers without their id, or not at all.
+//!
+//! It also stops reading while much is at work or unread ([`AT_WORK`], [`UNREAD`]): rmcp would take in whatever comes. The
+//! client's writing waits then, until it reads.
 
-use std::{collections::HashSet, io, sync::Arc};
+use std::collections::{HashMap, HashSet};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer,
@@ -37,19 +41,79 @@ pub(super) struct Drain<R, W> {
     opened: bool,
 }
 
+/// How many requests are worked on at once. They end without the client's doing, so those behind them, a cancellation say,
+/// wait no longer than a call may take.
+pub(super) const AT_WORK: usize = 256;
+
+/// How many bytes of requests at work and of answers that aren't written yet there may be before no more is read. As much
+/// as 2,000 long replies: clients may send many requests before they read.
+const UNREAD: usize = 32 * 1024 * 1024;
+
+/// What an answer takes beside its text.
+const OVERHEAD: usize = 1024;
+
+/// How often it is looked whether calls without an answer have ended, while too many are at work.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// What is still to be written.
 #[derive(Default)]
 struct Owed {
     /// A set, not a count: rmcp answers only one of two requests with the same id. Subscriptions are among them: they
     /// are answered when the connection ends.
     requests: HashSet<RequestId>,
+    /// The length of those that are worked on.
+    working: HashMap<RequestId, usize>,
     /// Error answers to lines that rmcp never sees.
     errors: usize,
+    /// What is worked on and what isn't written yet, in bytes.
+    bytes: usize,
 }
 
 impl Owed {
     fn nothing(&self) -> bool {
         self.requests.is_empty() && self.errors == 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.working.len() >= AT_WORK || self.bytes >= UNREAD
+    }
+
+    fn begin(&mut self, id: RequestId, bytes: usize) {
+        self.bytes += bytes;
+        self.bytes -= self.working.insert(id, bytes).unwrap_or(0);
+    }
+
+    fn end(&mut self, id: &RequestId) {
+        self.bytes -= self.working.remove(id).unwrap_or(0);
+    }
+}
+
+/// A message that is not written yet.
+struct Unwritten {
+    owed: watch::Sender<Owed>,
+    /// What it answers.
+    id: Option<RequestId>,
+    bytes: usize,
+}
+
+impl Unwritten {
+    fn new(owed: watch::Sender<Owed>, id: Option<RequestId>, length: usize) -> Unwritten {
+        let bytes = length + OVERHEAD;
+        owed.send_modify(|owed| {
+            owed.bytes += bytes;
+            id.iter().for_each(|id| owed.end(id));
+        });
+        Unwritten { owed, id, bytes }
+    }
+}
+
+/// Also when it failed: a client that is gone is owed nothing.
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        self.owed.send_modify(|owed| {
+            owed.bytes -= self.bytes;
+            self.id.iter().for_each(|id| _ = owed.requests.remove(id));
+        });
     }
 }
 
@@ -70,12 +134,18 @@ where
         }
     }
 
-    /// Keeps account of a message, and says whether rmcp shall see it.
-    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+    /// Keeps account of a message of that length, and says whether rmcp shall see it.
+    fn admit(&mut self, message: &ClientJsonRpcMessage, length: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
                 self.opened = self.opened || opens(&request.request);
-                self.owed.send_modify(|owed| _ = owed.requests.insert(request.id.clone()));
+                let listens = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
+                self.owed.send_modify(|owed| {
+                    owed.requests.insert(request.id.clone());
+                    if !listens {
+                        owed.begin(request.id.clone(), length);
+                    }
+                });
                 true
             }
             JsonRpcMessage::Notification(notification) => {
@@ -83,7 +153,10 @@ where
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.owed.send_modify(|owed| _ = owed.requests.remove(id));
+                    self.owed.send_modify(|owed| {
+                        owed.requests.remove(id);
+                        owed.end(id);
+                    });
                 }
                 self.opened
             }
@@ -122,20 +195,19 @@ where
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let id = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        // Its text at once, which is much smaller than the message.
+        let line = serde_json::to_vec(&message);
+        let length = line.as_ref().map_or(0, Vec::len);
+        let unwritten = Unwritten::new(self.owed.clone(), id.cloned(), length);
         let output = self.output.clone();
-        let owed = self.owed.clone();
         async move {
-            let id = match &message {
-                JsonRpcMessage::Response(response) => Some(&response.id),
-                JsonRpcMessage::Error(error) => error.id.as_ref(),
-                _ => None,
-            };
-            let sent = write_line(&output, &message).await;
-            // Also when it failed: a client that is gone is owed nothing.
-            if let Some(id) = id {
-                owed.send_modify(|owed| _ = owed.requests.remove(id));
-            }
-            sent
+            let _unwritten = unwritten;
+            write_line(&output, line?).await
         }
     }
 
@@ -148,11 +220,12 @@ where
                     settled(&self.owed, &self.busy).await;
                     return None;
                 }
-                read = self.lines.read() => read,
+                read = read(&mut self.lines, &self.owed, &self.busy) => read,
             };
+            let length = self.lines.length();
             match read {
                 Ok(true) => match self.lines.take() {
-                    Ok(Some(message)) if self.admit(&message) => return Some(message),
+                    Ok(Some(message)) if self.admit(&message, length) => return Some(message),
                     Ok(_) => {}
                     Err(refusal) if refusal.silent => self.log.warn(refusal.message),
                     Err(refusal) => self.refuse(refusal),
@@ -171,11 +244,23 @@ where
     }
 }
 
-async fn write_line<W: AsyncWrite + Unpin>(
-    output: &Mutex<W>,
-    message: &ServerJsonRpcMessage,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
+/// Reads a line when there is room for one more request. May be dropped at any time.
+async fn read<R: AsyncRead + Unpin>(
+    lines: &mut Lines<R>,
+    owed: &watch::Sender<Owed>,
+    busy: &TaskTracker,
+) -> io::Result<bool> {
+    // What was taken in before gets to work, and is counted there.
+    tokio::task::yield_now().await;
+    let mut owed = owed.subscribe();
+    // Calls may be at work that are owed no answer, since they were cancelled.
+    while owed.borrow_and_update().is_full() || busy.len() >= AT_WORK {
+        let _ = tokio::time::timeout(LOOK, owed.changed()).await;
+    }
+    lines.read().await
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<W>, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     let mut output = output.lock().await;
     output.write_all(&line).await?;

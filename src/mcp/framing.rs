@@ -1,6 +1,6 @@
 //! Lines of bounded length, and the messages in them; and what an answer to an invalid line needs.
 //!
-//! [`parse`] reads a text, [`id_of`] only whose answer it will be. Guarantee: a text that can't be parsed is answered under
+//! [`parse`] reads a text, [`Request::of`] only whose answer it will be. Guarantee: a text that can't be parsed is answered under
 //! its id wherever that can be found: before the place where broken JSON breaks off, at the beginning or at the end of a
 //! line that is too long. Limit: of a line that is too long, an id is looked for in the first [`Lines::limit`] and the
 //! last [`TAIL`] bytes.
@@ -52,10 +52,23 @@ pub(super) fn parse(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal
     Err(Refusal { silent: false, ..refusal })
 }
 
-/// The id of the request that the text is.
-pub(super) fn id_of(text: &[u8]) -> Option<RequestId> {
-    let envelope = Envelope::read(text);
-    envelope.id.filter(|_| envelope.method)
+/// What must be known of a request before it is read.
+#[derive(Debug, PartialEq)]
+pub(super) struct Request {
+    pub(super) id: RequestId,
+    /// Whether it begins a session.
+    pub(super) initializes: bool,
+    /// Whether its answer comes only when the connection ends.
+    pub(super) listens: bool,
+}
+
+impl Request {
+    /// The request that the text is; none where it is something else.
+    pub(super) fn of(text: &[u8]) -> Option<Request> {
+        let envelope = Envelope::read(text);
+        let id = envelope.id.filter(|_| envelope.method)?;
+        Some(Request { id, initializes: envelope.initializes, listens: envelope.listens })
+    }
 }
 
 /// The outermost fields of a message that can't be parsed, as far as an answer needs them.
@@ -64,6 +77,10 @@ struct Envelope {
     id: Option<RequestId>,
     has_id: bool,
     method: bool,
+    /// One of its methods, of which an invalid message may have several, is `initialize`.
+    initializes: bool,
+    /// Its last method is `subscriptions/listen`.
+    listens: bool,
     result: bool,
 }
 
@@ -113,7 +130,13 @@ impl<'de> Visitor<'de> for &mut Envelope {
                 self.id = RequestId::deserialize(fields.next_value::<Value>()?).ok();
                 continue;
             }
-            self.method |= name == "method";
+            if name == "method" {
+                self.method = true;
+                let method = fields.next_value::<Value>()?;
+                self.initializes |= method == "initialize";
+                self.listens = method == "subscriptions/listen";
+                continue;
+            }
             self.result |= name == "result" || name == "error";
             fields.next_value::<IgnoredAny>()?;
         }
@@ -157,6 +180,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(true);
             }
         }
+    }
+
+    /// How long the line that was read is.
+    pub(super) fn length(&self) -> usize {
+        self.line.len()
     }
 
     /// The message in the line that was read, none if it is empty or nothing to answer.
@@ -224,9 +252,19 @@ mod tests {
 
     #[test]
     fn only_a_request_has_an_id_to_answer() {
+        let id_of = |text: &[u8]| Request::of(text).map(|request| request.id);
         assert_eq!(id_of(br#"{"id":1,"method":"ping"}"#), id(1));
         assert_eq!(id_of(br#"{"id":1,"result":{}}"#), None);
         assert_eq!(id_of(br#"{"method":"ping"}"#), None);
         assert_eq!(id_of(b"[1]"), None);
+    }
+
+    #[test]
+    fn initialize_is_known_however_it_is_written() {
+        let initializes = |text: &[u8]| Request::of(text).unwrap().initializes;
+        assert!(initializes(br#"{"id":1,"method":"initialize"}"#));
+        assert!(initializes(br#"{"method":"\u0069nitialize", "params":{"method":"ping"},"id":"a"}"#));
+        assert!(initializes(br#"{"method":"ping","method":"initialize","id":1}"#));
+        assert!(!initializes(br#"{"id":1,"method":"ping","params":{"method":"initialize"}}"#));
     }
 }

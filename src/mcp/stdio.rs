@@ -15,6 +15,8 @@
 //!   broken JSON or longer than [`MAX_LINE`]; else it is dropped and noted on stderr.
 //! - A notification or a response before the first request is ignored.
 //! - A long call does not delay others: calls run on threads of their own.
+//! - Memory is bounded: while a client has so many requests at work, or so much that it didn't read, as the `drain` allows,
+//!   no more is read from it.
 //!
 //! Limits: a second signal ends the wait, and with it calls in flight. A request that never gets an answer although no
 //! tool is at work, say because the client doesn't read its own, holds up the end by [`PATIENCE`]. A request that the
@@ -188,6 +190,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::mcp::drain::AT_WORK;
     use crate::mcp::tool::{About, Answer, Tool};
     use crate::mcp::wire::Shared;
 
@@ -671,6 +674,42 @@ mod tests {
         gate.open();
         assert_eq!(client.rest().await, Vec::<Value>::new());
         assert_eq!(gate.ended(), 1);
+    }
+
+    #[tokio::test]
+    async fn calls_that_are_cancelled_at_once_do_not_pile_up() {
+        let gate = Arc::<Gate>::default();
+        let mut client = Client::initialized(vec![gate.tool()]).await;
+        let all = AT_WORK as u32 + 40;
+        for id in 1..=all {
+            client.send(call(id, "tot_slow", json!({}))).await;
+            let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": {"requestId": id}});
+            client.send(cancel).await;
+        }
+        gate.begun(AT_WORK).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let begun = gate.begun.load(Ordering::SeqCst);
+        gate.open();
+        assert!(begun < all as usize, "{begun}");
+        gate.begun(all as usize).await;
+        client.hang_up();
+        client.rest().await;
+        assert_eq!(gate.ended(), all as usize);
+    }
+
+    #[tokio::test]
+    async fn subscriptions_take_no_room_from_requests() {
+        let mut client = Client::new(vec![echo()]);
+        let listen = json!({"jsonrpc": "2.0", "id": 0, "method": "subscriptions/listen",
+            "params": {"notifications": {}}});
+        for id in 0..AT_WORK + 40 {
+            let mut listen = stateless(listen.clone());
+            listen["id"] = json!(id);
+            client.send(listen).await;
+        }
+        client.send(stateless(call(1_000, "tot_echo", json!({"text": "hi"})))).await;
+        while client.receive().await["id"] != 1_000 {}
     }
 
     #[tokio::test]

@@ -6,6 +6,7 @@
 //! - GET and HEAD only; nothing is changed by a request.
 //! - A request must name its host by a number or as `localhost`. A page of a stranger's whose name is made to point
 //!   here (DNS rebinding) sends that name, and gets nothing.
+//! - Connections are limited, those of one client too; what is too slow is closed.
 //! - No page elsewhere may read, embed or frame an answer; the browser is told so.
 //!
 //! # How a page learns that there is another state
@@ -26,10 +27,16 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use tokio::sync::watch;
 use url::Url;
 
+use crate::connections::{self, Event, Limits};
+
 /// Where pages ask whether another state is shown.
 const SHOWN: &str = "/-/shown";
 /// How long such a question stays open: below the minute after which others give up on a silent connection.
 const PATIENCE: Duration = Duration::from_secs(25);
+
+/// A browser opens six connections at a time, and keeps those that it may need again.
+const LIMITS: Limits =
+    Limits { all: 500, network: 250, head: Duration::from_secs(10), write: Duration::from_secs(30) };
 
 /// A site, ready to be sent.
 #[derive(Debug)]
@@ -113,11 +120,16 @@ pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let pages = Router::new().fallback(respond).with_state(publisher.0.subscribe());
-        tokio::select! {
-            outcome = axum::serve(listener, pages) => outcome,
-            outcome = stopped() => outcome,
-        }
+        let mut outcome = Ok(());
+        connections::serve(listener, pages, LIMITS, tell, async { outcome = stopped().await }).await;
+        outcome
     })
+}
+
+fn tell(event: Event) {
+    if let Event::NotAccepted(fault) = event {
+        eprintln!("tot-report: cannot take a connection in: {fault}");
+    }
 }
 
 #[cfg(unix)]

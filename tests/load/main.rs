@@ -13,7 +13,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![allow(clippy::print_stdout, reason = "the table of figures is what it is run for")]
 
-mod memory;
 mod million;
 #[allow(dead_code, reason = "the integration tests use more of it")]
 #[path = "../support/mod.rs"]

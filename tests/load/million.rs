@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::memory::Memory;
 use crate::support::Sandbox;
 use crate::support::http::{HttpServer, call};
+use crate::support::memory::Memory;
 
 const CALLS: u64 = 1_000_000;
 const CLIENTS: u64 = 8;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::memory::Memory;
 use crate::support::http::{Client, HttpServer};
+use crate::support::memory::Memory;
 use crate::support::{Sandbox, node, result};
 
 /// What one client saw.

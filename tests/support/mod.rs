@@ -1,6 +1,7 @@
 //! A world of its own for each test: folders, HOME, git configuration, identity and clock.
 
 pub mod http;
+pub mod memory;
 pub mod stdio;
 pub mod table;
 
@@ -144,6 +145,17 @@ impl Sandbox {
 /// Asks a process to end, as an operator does.
 fn terminate(process: u32) {
     assert!(Command::new("kill").args(["-TERM", &process.to_string()]).status().unwrap().success());
+}
+
+/// Lets this process have as many files open as the machine allows: often it begins with 1,024.
+pub fn open_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        setrlimit(Resource::Nofile, limit).unwrap();
+    }
 }
 
 /// The codes of the errors of a refusal, which has at least one.

@@ -9,8 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN,
@@ -20,18 +19,21 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use axum::{Extension, Router};
+use http_body_util::{BodyExt, Full};
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::{StreamableHttpService, session::local::LocalSessionManager};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::cors::CorsLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::super::framing::{id_of, parse};
+use super::super::framing::{self, parse};
 use super::super::log::{Level, Log};
 use super::super::server::Server;
+use super::body::{BodyError, Budget};
 use super::rate::{Client, Rates};
 use super::{HEALTH, Options, PATH, PATIENCE};
+use crate::connections::{Place, network};
 
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 type Here = State<Arc<Gate>>;
@@ -48,6 +50,9 @@ pub(super) struct Gate {
     sessions: Arc<LocalSessionManager>,
     options: Options,
     rates: Option<Rates>,
+    bodies: Budget,
+    /// Held while a session is made, so that no two take the last place.
+    beginning: tokio::sync::Mutex<()>,
     log: Log,
     under_way: TaskTracker,
     /// The requests under way in sessions.
@@ -66,6 +71,8 @@ impl Gate {
             service,
             sessions,
             rates: options.rate.map(Rates::new),
+            bodies: Budget::new(),
+            beginning: tokio::sync::Mutex::default(),
             options,
             log,
             under_way: TaskTracker::new(),
@@ -122,7 +129,7 @@ impl Gate {
             Some(id) if self.sessions.sessions.read().await.contains_key(id) => {
                 Client::Session(id.to_owned())
             }
-            _ => Client::at(from),
+            _ => Client::Network(network(from)),
         };
         rates.take(client, Instant::now()).map_err(|wait| {
             Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too many requests: wait a little").after(wait)
@@ -142,46 +149,20 @@ impl Gate {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
     }
 
-    /// Refuses what would make one session too many: only `initialize` comes without a session and without the header
-    /// of the protocol without sessions.
-    async fn count_sessions(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-        let stateless = headers.get(VERSION).is_some_and(|version| version.as_bytes() >= &b"2026-07-28"[..]);
-        if method != Method::POST || headers.contains_key(SESSION) || stateless {
-            return Ok(());
-        }
+    /// Refuses what would make one session too many. Until what this gives is dropped, no other session is made.
+    async fn count_sessions(&self) -> Result<tokio::sync::MutexGuard<'_, ()>, Refusal> {
+        let turn = self.beginning.lock().await;
         if self.sessions.sessions.read().await.len() >= self.options.sessions {
             let why = "there are too many sessions: wait until one ends (--max-sessions, --session-idle)";
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(60)));
         }
-        Ok(())
-    }
-
-    /// The whole body. The time is for all of it: a byte now and then is not enough.
-    async fn collect(&self, body: Body) -> Result<Bytes, Refusal> {
-        let most = self.options.body;
-        let refusal = |status, why: String| Refusal::new(status, why).closing();
-        let too_long =
-            || refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("a request has at most {most} bytes"));
-        // Told before it is sent, it is not waited for.
-        if body.size_hint().lower() > most as u64 {
-            return Err(too_long());
-        }
-        match tokio::time::timeout(self.options.slow, Limited::new(body, most).collect()).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(fault)) if fault.is::<LengthLimitError>() => Err(too_long()),
-            Ok(Err(_)) => Err(refusal(StatusCode::BAD_REQUEST, "the request broke off".to_owned())),
-            Err(_) => {
-                let why = "the request took too long to arrive".to_owned();
-                Err(refusal(StatusCode::REQUEST_TIMEOUT, why))
-            }
-        }
+        Ok(turn)
     }
 
     /// Takes the id of a request for its own, until it is answered. Of two with the same one at the same time, rmcp would
     /// answer one, and leave the other one open for ever.
-    fn claim(&self, headers: &HeaderMap, text: &[u8]) -> Result<Option<Claim>, Refusal> {
+    fn claim(&self, headers: &HeaderMap, id: RequestId) -> Result<Option<Claim>, Refusal> {
         let Some(session) = headers.get(SESSION).and_then(|id| id.to_str().ok()) else { return Ok(None) };
-        let Some(id) = id_of(text) else { return Ok(None) };
         let of = (session.to_owned(), id);
         let is_free = self.ids.lock().unwrap_or_else(PoisonError::into_inner).insert(of.clone());
         if !is_free {
@@ -251,23 +232,39 @@ async fn admit(
     gate.refuse_when_stopping()?;
     gate.count(from.ip(), request.headers()).await?;
     gate.check_token(request.headers())?;
-    gate.count_sessions(request.method(), request.headers()).await?;
     Ok(next.run(request).await)
 }
 
-async fn answer(State(gate): Here, request: Request) -> Result<Response, Refusal> {
-    let (parts, body) = request.into_parts();
-    let body = gate.collect(body).await?;
+async fn answer(
+    State(gate): Here,
+    Extension(place): Extension<Place>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (mut parts, body) = request.into_parts();
+    // What rmcp keeps of a request may outlive its connection.
+    parts.extensions.remove::<Place>();
+    let (body, share) = gate.bodies.receive(body, gate.options.body, gate.options.slow).await?;
+    // Now that it is whole it shall be answered, and not cut off for a connection that comes.
+    let place = place.hold().ok_or_else(|| {
+        let why = "too many requests are under way: wait a little";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why).after(Duration::from_secs(1))
+    })?;
     // A stream that waits for notices is under way for as long as its client likes.
-    let listens = parts.method == Method::GET
-        || parts.headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen");
+    let asked = framing::Request::of(&body);
+    let listens = parts.method == Method::GET || asked.as_ref().is_some_and(|request| request.listens);
     let mark = (!listens).then(|| gate.under_way.token());
     // Between the first look and the mark, the end may have come.
     gate.refuse_when_stopping()?;
-    let id = gate.claim(&parts.headers, &body)?;
+    let (id, turn) = match asked {
+        // Whatever its headers say: rmcp makes a session for this and for nothing else.
+        Some(request) if request.initializes => (None, Some(gate.count_sessions().await?)),
+        Some(request) => (gate.claim(&parts.headers, request.id)?, None),
+        None => (None, None),
+    };
     let text = body.clone();
     let is_end = parts.method == Method::DELETE;
     let mut answer = gate.service.handle(Request::from_parts(parts, Full::new(body))).await;
+    drop(turn);
     if is_end && answer.status() == StatusCode::ACCEPTED {
         // Of 202, which rmcp says, the official Python client tells its user as of a failure.
         *answer.status_mut() = StatusCode::NO_CONTENT;
@@ -278,7 +275,7 @@ async fn answer(State(gate): Here, request: Request) -> Result<Response, Refusal
         return Ok(answer);
     }
     // Under way until the body is sent or given up: what it maps errors by, of which there are none, goes with it.
-    let held = (mark, id);
+    let held = (mark, id, place, (!listens).then_some(share));
     Ok(answer.map(|body| {
         Body::new(body.map_err(move |never| {
             let _held = &held;
@@ -316,6 +313,18 @@ impl Refusal {
     /// The end of the connection: what else is on it is not waited for.
     fn closing(self) -> Refusal {
         self.with(CONNECTION, HeaderValue::from_static("close"))
+    }
+}
+
+impl From<BodyError> for Refusal {
+    fn from(fault: BodyError) -> Refusal {
+        let refusal = |status| Refusal::new(status, fault.to_string());
+        match fault {
+            BodyError::NoRoom => refusal(StatusCode::SERVICE_UNAVAILABLE).after(Duration::from_secs(1)),
+            BodyError::TooLong(_) => refusal(StatusCode::PAYLOAD_TOO_LARGE).closing(),
+            BodyError::TooSlow => refusal(StatusCode::REQUEST_TIMEOUT).closing(),
+            BodyError::Broken => refusal(StatusCode::BAD_REQUEST).closing(),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The server over HTTP, for several clients at once: the protocol's Streamable HTTP at [`PATH`].
 //!
-//! 1. [`serve_http`] listens, takes connections in, and ends them at a signal.
-//! 2. `gate` judges each request before its content is looked at: path, origin, rate, token, number of sessions, size.
+//! 1. [`serve_http`] listens, and ends at a signal. Connections are taken in by [`connections`], within its limits.
+//! 2. `gate` judges each request: path, origin, rate, token, size, number of sessions. `body` keeps the content of all
+//!    requests within a budget.
 //! 3. rmcp reads the protocol. Clients up to 2025-11-25 have a session, which it makes with `initialize` and which ends by
 //!    `DELETE` or after [`Options::idle`]; from 2026-07-28 on each request stands for itself.
 //! 4. The tools are those of [`Server`], on threads of their own.
@@ -10,14 +11,17 @@
 //!
 //! - Beyond loopback nothing is served without a token ([`HttpError::Open`]), and nothing at all to a web page of
 //!   another origin or by another host name than the operator's, whatever a browser is made to send (DNS rebinding).
-//! - Memory is bounded: connections, sessions, the size of a request, and the time that one may take to be sent or
-//!   its answer to be read.
+//! - Memory is bounded: connections in all and of one address, sessions, the size of a request and of all at once, and the
+//!   time that one may take to be sent or its answer to be read.
+//! - [`HEALTH`] is answered whatever else goes on: connections that send no whole request make room for those that do, and
+//!   some places are kept from requests under way.
 //! - **A call that was taken in is answered** when SIGTERM, SIGINT or SIGHUP arrives, as over stdio; what comes after is
 //!   refused with 503. A client that goes away ends nothing but its own answer: what its call writes is whole.
 //!
 //! Limits: no TLS and no HTTP/2; both are for a proxy in front. One token for all. Rates are counted per session, or by
 //! the address of the connection where there is none, which behind a proxy is that of the proxy.
 
+mod body;
 mod gate;
 mod rate;
 mod token;
@@ -28,24 +32,16 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Extension;
-use axum::extract::ConnectInfo;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService,
     session::local::{LocalSessionManager, SessionConfig},
 };
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio_io_timeout::TimeoutStream;
-use tower::Layer;
 
 use super::log::Log;
 use super::server::Server;
 use super::stdio::{arrived, run, signals, start};
+use crate::connections::{self, Event, Limits};
 use gate::Gate;
 pub use token::{Token, TokenError};
 
@@ -74,8 +70,11 @@ pub struct Options {
     pub rate: Option<NonZeroU32>,
     /// The longest request, in bytes.
     pub body: usize,
-    /// How long a client may take to send the head of a request, its body, or to take a piece of an answer; and how long
-    /// a connection may lie idle. [`SLOW`] but in tests.
+    /// The most connections at once.
+    pub connections: usize,
+    /// The most connections at once from one [`network`](connections::network).
+    pub network_connections: usize,
+    /// How long a client may take to send the body of a request, or to take a piece of an answer. [`SLOW`] but in tests.
     pub slow: Duration,
 }
 
@@ -113,14 +112,11 @@ pub enum HttpError {
 /// How slow a client may be.
 pub const SLOW: Duration = Duration::from_secs(30);
 
+/// How long the head of a request may take, and a connection be without one.
+const HEAD: Duration = Duration::from_secs(10);
+
 /// How long the end waits for answers that no tool is at work on, and then for connections.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How many connections may be open beyond those of sessions that listen for notices.
-const SPARE_CONNECTIONS: usize = 1_000;
-
-/// Open files that are not for connections: repositories, and a few of each call.
-const SPARE_FILES: usize = 600;
 
 /// Serves over HTTP until a signal comes. Blocks.
 ///
@@ -173,7 +169,12 @@ async fn serve_at(
     stop: impl Future<Output = ()>,
 ) {
     let (log, whole) = (server.log.clone(), server.clone());
-    let places = Semaphore::new(connections(options.sessions, &log));
+    let limits = Limits {
+        all: options.connections,
+        network: options.network_connections,
+        head: options.slow.min(HEAD),
+        write: options.slow,
+    };
 
     let mut sessions = LocalSessionManager::default();
     sessions.session_config = SessionConfig::default();
@@ -196,49 +197,14 @@ async fn serve_at(
     // The gate compares origins exactly; rmcp's own check takes one without a port for any.
     config = config.disable_allowed_origins();
     let sessions_end = config.cancellation_token.clone();
-    let slow = options.slow;
     let service = StreamableHttpService::new(move || Ok(server.connected()), Arc::clone(&sessions), config);
     let gate = Arc::new(Gate::new(service, sessions, options, log.clone()));
 
-    let places = Arc::new(places);
     let routes = Arc::clone(&gate).routes();
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(slow).max_buf_size(64 * 1024);
-    let connections = GracefulShutdown::new();
     log.listening(&format!("http://{address}{PATH}"));
-    tokio::pin!(stop);
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = &mut stop => break,
-            accepted = accept(&listener, &places) => accepted,
-        };
-        let (stream, from, place) = match accepted {
-            Ok(accepted) => accepted,
-            Err(fault) => {
-                // No file is free, say: those who have one will end.
-                log.error(format_args!("cannot take a connection in: {fault}"));
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
-            }
-        };
-        // Answers are written whole: there is nothing to wait for.
-        let _ = stream.set_nodelay(true);
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(slow));
-        let service = TowerToHyperService::new(Extension(ConnectInfo(from)).layer(routes.clone()));
-        let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), service);
-        let connection = connections.watch(connection);
-        let log = log.clone();
-        tokio::spawn(async move {
-            if let Err(fault) = connection.await {
-                log.debug(format_args!("a connection from {} broke: {fault}", from.ip()));
-            }
-            drop(place);
-        });
-    }
+    let connections =
+        connections::serve(listener, routes, limits, move |event| told(&log, event), stop).await;
 
-    drop(listener);
     // Subscriptions are requests too, and have no end of their own.
     whole.closing.cancel();
     gate.stop(&whole.busy).await;
@@ -249,45 +215,14 @@ async fn serve_at(
     let _ = tokio::time::timeout(PATIENCE, connections.shutdown()).await;
 }
 
-type Place = tokio::sync::OwnedSemaphorePermit;
-
-/// The next connection, when there is room for one.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(tokio::net::TcpStream, SocketAddr, Place)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, from) = listener.accept().await?;
-    Ok((stream, from, place))
-}
-
-/// How many connections may be open at once.
-fn connections(sessions: usize, log: &Log) -> usize {
-    let wanted = sessions.saturating_add(SPARE_CONNECTIONS);
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let mut limit = getrlimit(Resource::Nofile);
-        let files = (wanted + SPARE_FILES) as u64;
-        if limit.current.is_some_and(|current| current < files) {
-            // As far as the machine lets us; servers do so, since the usual 1,024 is for programs that use select().
-            limit.current = Some(limit.maximum.map_or(files, |most| most.min(files)));
-            let _ = setrlimit(Resource::Nofile, limit);
-            limit = getrlimit(Resource::Nofile);
-        }
-        let files = limit.current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
-        let room = files.saturating_sub(SPARE_FILES).max(files / 2);
-        if room < wanted {
-            log.warn(format_args!(
-                "at most {room} connections at once: the limit of open files is {files} (ulimit -n)"
-            ));
-        }
-        wanted.min(room).min(Semaphore::MAX_PERMITS)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = log;
-        wanted.min(Semaphore::MAX_PERMITS)
+fn told(log: &Log, event: Event) {
+    match event {
+        Event::FewFiles { files, room } => log.warn(format_args!(
+            "at most {room} connections at once: the limit of open files is {files} (ulimit -n)"
+        )),
+        Event::NotAccepted(fault) => log.error(format_args!("cannot take a connection in: {fault}")),
+        Event::Broke(from, fault) => log.debug(format_args!("a connection from {from} broke: {fault}")),
+        Event::NoRoom(from) => log.debug(format_args!("no more room for a connection from {from}")),
     }
 }
 

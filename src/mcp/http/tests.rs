@@ -40,6 +40,8 @@ impl Fixture {
             hosts: Vec::new(),
             origins: Vec::new(),
             sessions: 1,
+            connections: 100,
+            network_connections: 100,
             idle,
             rate: None,
             body: 1 << 20,

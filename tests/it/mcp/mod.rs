@@ -1,6 +1,7 @@
 //! The server, over real stdio.
 
 mod budget;
+mod flood;
 mod http;
 mod life;
 mod lint;

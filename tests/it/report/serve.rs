@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Sandbox, Session, TOT_REPORT};
+use crate::support::{Sandbox, Session, TOT_REPORT, open_many_files};
 
 /// A running `tot-report --serve`.
 struct Site {
@@ -172,6 +172,29 @@ fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
         let again = site.send(&again);
         assert_eq!((again.status, again.body.as_str()), (304, ""), "{path}");
     }
+}
+
+#[test]
+fn half_open_connections_keep_out_nobody_and_do_not_stay() {
+    let sandbox = Sandbox::new();
+    let session = Session::start(&sandbox, json!({}));
+    let site = Site::start(&sandbox, &session.repository());
+    open_many_files();
+    let mut flood: Vec<_> = (0..1_500)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&site.address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+            // One that was closed meanwhile, to make room, is part of the play.
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: loc");
+            stream
+        })
+        .collect();
+    let since = Instant::now();
+    assert_eq!(site.get("/").status, 200);
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    // Read until it is closed: a stream that stays open would time out.
+    let open = flood.iter_mut().filter_map(|stream| stream.read_to_end(&mut Vec::new()).err());
+    assert_eq!(open.filter(|fault| fault.kind() == std::io::ErrorKind::WouldBlock).count(), 0);
 }
 
 #[cfg(unix)]

@@ -1,0 +1,139 @@
+//! The bodies of requests, within a budget of bytes for all of them together.
+//!
+//! Bytes are counted as they arrive, whatever length a client tells before, and until the request is answered: its content
+//! is in memory for as long. The first [`SMALL`] bytes of each body are of a share of their own, so that small requests get
+//! through while large ones use up the rest. A body that finds no room gives back what it has, and is refused: those that
+//! waited would each keep what another waits for.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody as _};
+use http_body_util::BodyExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+/// How much of a body is of the share of small ones.
+const SMALL: usize = 32 * 1024;
+
+/// The share of small bodies, in bytes: as much as some 2,000 of them can take, which is more connections than one network
+/// can have by default.
+pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
+
+/// The share of what is beyond, in bytes: as much as the longest request that an operator may allow.
+pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
+
+/// What is left of the budget.
+pub(super) struct Budget {
+    small: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+}
+
+/// What one body takes of it.
+#[derive(Default)]
+pub(super) struct Share {
+    small: Option<OwnedSemaphorePermit>,
+    large: Option<OwnedSemaphorePermit>,
+}
+
+/// Why there is no body.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BodyError {
+    #[error("a request has at most {0} bytes")]
+    TooLong(usize),
+    #[error("the request took too long to arrive")]
+    TooSlow,
+    #[error("too much is being received at once: wait a little")]
+    NoRoom,
+    #[error("the request broke off")]
+    Broken,
+}
+
+impl Budget {
+    pub(super) fn new() -> Budget {
+        let share = |bytes| Arc::new(Semaphore::new(bytes));
+        Budget { small: share(SMALL_BODIES), large: share(LARGE_BODIES) }
+    }
+
+    /// The whole body. The time is for all of it: a byte now and then is not enough.
+    pub(super) async fn receive(
+        &self,
+        body: Body,
+        most: usize,
+        time: Duration,
+    ) -> Result<(Bytes, Share), BodyError> {
+        // Told before it is sent, it is not waited for.
+        if body.size_hint().lower() > most as u64 {
+            return Err(BodyError::TooLong(most));
+        }
+        tokio::time::timeout(time, self.collect(body, most)).await.unwrap_or(Err(BodyError::TooSlow))
+    }
+
+    async fn collect(&self, mut body: Body, most: usize) -> Result<(Bytes, Share), BodyError> {
+        let (mut text, mut share) = (Vec::new(), Share::default());
+        let (mut length, mut fits) = (0, true);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
+            length += data.len();
+            if length > most {
+                return Err(BodyError::TooLong(most));
+            }
+            if fits && length > text.capacity() {
+                // What is taken is what is allocated.
+                let capacity = length.max(text.capacity() * 2).min(most);
+                fits = self.take(text.capacity()..capacity, &mut share).is_ok();
+                if fits {
+                    text.reserve_exact(capacity - text.len());
+                } else {
+                    (text, share) = Default::default();
+                }
+            }
+            // The rest is read all the same: a client that can't write hears no answer.
+            if fits {
+                text.extend_from_slice(&data);
+            }
+        }
+        if fits { Ok((text.into(), share)) } else { Err(BodyError::NoRoom) }
+    }
+
+    /// Adds these bytes of a body to what it has.
+    fn take(&self, bytes: Range<usize>, share: &mut Share) -> Result<(), TryAcquireError> {
+        let small = bytes.end.min(SMALL).saturating_sub(bytes.start);
+        let large = bytes.len() - small;
+        for (budget, share, bytes) in
+            [(&self.small, &mut share.small, small), (&self.large, &mut share.large, large)]
+        {
+            let bytes = u32::try_from(bytes).map_err(|_| TryAcquireError::NoPermits)?;
+            let taken = Arc::clone(budget).try_acquire_many_owned(bytes)?;
+            match share {
+                Some(share) => share.merge(taken),
+                None => *share = Some(taken),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    async fn received(budget: &Budget, length: usize) -> Result<(Bytes, Share), BodyError> {
+        budget.receive(Body::from(vec![b'x'; length]), LARGE_BODIES, LONG).await
+    }
+
+    #[tokio::test]
+    async fn small_bodies_get_through_while_large_ones_use_up_their_share_and_all_is_given_back() {
+        let budget = Budget::new();
+        let (text, held) = received(&budget, LARGE_BODIES).await.unwrap();
+        assert_eq!(text.len(), LARGE_BODIES);
+        let (_, also_held) = received(&budget, SMALL).await.unwrap();
+        assert!(received(&budget, SMALL).await.is_ok());
+        assert!(matches!(received(&budget, 2 * SMALL + 1).await, Err(BodyError::NoRoom)));
+        drop((held, also_held));
+        let left = (budget.small.available_permits(), budget.large.available_permits());
+        assert_eq!(left, (SMALL_BODIES, LARGE_BODIES));
+    }
+}

@@ -1,0 +1,221 @@
+//! Clients that take more than their share: of sessions, connections, memory.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::http::{HttpServer, call, initialize};
+use crate::support::memory::Memory;
+use crate::support::{Sandbox, TOT_MCP, open_many_files};
+
+const MIB: u64 = 1024;
+
+/// How long an answer may take that nothing holds up, on a machine that is busy with other tests.
+const SOON: Duration = Duration::from_secs(5);
+
+/// What the server says to a request, sent as it stands. Empty where it hangs up.
+fn ask(server: &HttpServer, request: &[u8]) -> String {
+    let mut stream = server.connect();
+    let mut said = Vec::new();
+    // It may hang up before it has read all, and be right.
+    let _ = stream.write_all(request);
+    let _ = stream.read_to_end(&mut said);
+    String::from_utf8(said).unwrap()
+}
+
+fn post(headers: &[u8], message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    let usual = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+        body.len()
+    );
+    [usual.as_bytes(), headers, b"\r\n", body.as_bytes()].concat()
+}
+
+fn assert_healthy(server: &HttpServer) {
+    let since = Instant::now();
+    let said = ask(server, b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+}
+
+fn assert_peak(process: u32, most: u64) {
+    let memory = Memory::of(process);
+    assert!(memory.peak < most * MIB, "{} MiB, now {}", memory.peak / MIB, memory.now / MIB);
+}
+
+#[test]
+fn no_header_gets_round_the_number_of_sessions() {
+    let sandbox = Sandbox::new();
+    let server = HttpServer::start(&sandbox, &["--max-sessions", "2", "--max-rate", "0"]);
+    let _two = (server.client(&[]), server.client(&[]));
+    let newer = {
+        let mut hello = initialize();
+        hello["params"]["protocolVersion"] = json!("2026-07-28");
+        hello
+    };
+    let odd: [(&[u8], Value); 6] = [
+        (b"Mcp-Session-Id: \xff\xfe\r\n", initialize()),
+        (b"Mcp-Session-Id:\r\n", initialize()),
+        (b"Mcp-Session-Id: \xff\r\nMcp-Session-Id: x\r\n", initialize()),
+        (b"Mcp-Protocol-Version: 2026-07-28\r\n", newer.clone()),
+        (b"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: initialize\r\n", newer.clone()),
+        (b"", newer),
+    ];
+    for (headers, message) in odd {
+        let said = ask(&server, &post(headers, &message));
+        assert!(said.starts_with("HTTP/1.1 503"), "{}: {said}", String::from_utf8_lossy(headers));
+        assert!(!said.contains("mcp-session-id:"), "{said}");
+    }
+}
+
+#[test]
+fn of_many_who_begin_at_once_no_more_get_a_session_than_there_are() {
+    let sandbox = Sandbox::new();
+    let server = HttpServer::start(&sandbox, &["--max-sessions", "3", "--max-rate", "0"]);
+    let request = post(b"", &initialize());
+    let mut begun = Vec::new();
+    for _ in 0..60 {
+        let mut stream = server.connect();
+        stream.write_all(&request[..request.len() - 1]).unwrap();
+        begun.push(stream);
+    }
+    begun.iter_mut().for_each(|stream| stream.write_all(&request[request.len() - 1..]).unwrap());
+    let answers = begun.iter_mut().map(|stream| {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
+    });
+    assert_eq!(answers.filter(|said| said.starts_with("HTTP/1.1 200")).count(), 3);
+}
+
+/// Connections that send half a request, and nothing more.
+fn half(server: &HttpServer, count: usize) -> Vec<TcpStream> {
+    open_many_files();
+    let half = |_| {
+        let mut stream = server.connect();
+        // One that was closed meanwhile, to make room, is part of the play.
+        let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc");
+        stream
+    };
+    (0..count).map(half).collect()
+}
+
+#[test]
+fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
+    let sandbox = Sandbox::new();
+    let few = ["--max-connections", "400", "--max-connections-per-address", "300"];
+    for arguments in [&[][..], &few] {
+        let server = HttpServer::start(&sandbox, arguments);
+        let client = server.client(&[]);
+        let mut flood = half(&server, 1_500);
+        assert_healthy(&server);
+        assert_eq!(client.call("tot_status", json!({"sessionId": "absent"}))["status"], "REJECTED");
+        server.client(&[]).start();
+        assert_peak(server.process(), 150);
+        // Read until it is closed: a stream that stays open would time out.
+        let end = |stream: &mut TcpStream| stream.read_to_end(&mut Vec::new());
+        let open = flood.iter_mut().filter_map(|stream| end(stream).err());
+        assert_eq!(open.filter(|fault| fault.kind() == std::io::ErrorKind::WouldBlock).count(), 0);
+    }
+}
+
+#[test]
+fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_through() {
+    let sandbox = Sandbox::new();
+    let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let client = server.client(&[]);
+    let length = 4 * 1024 * 1024;
+    let piece = vec![b'x'; 64 * 1024];
+    let pending: Vec<_> = (0..250)
+        .map(|_| {
+            let mut stream = server.connect();
+            write!(stream, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
+                .unwrap();
+            // All but its last byte, unless it is refused before.
+            let _ = (1..length / piece.len()).try_for_each(|_| stream.write_all(&piece));
+            let _ = stream.write_all(&piece[1..]);
+            stream
+        })
+        .collect();
+    assert_healthy(&server);
+    assert_eq!(client.call("tot_status", json!({"sessionId": "absent"}))["status"], "REJECTED");
+    let refused = client.send(&call("tot_start", json!({"query": "x".repeat(3_000_000)})));
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+    client.start();
+    assert_peak(server.process(), 250);
+    drop(pending);
+    let since = Instant::now();
+    while client.send(&call("tot_start", json!({"query": "x".repeat(3_000_000)}))).status != 200 {
+        assert!(since.elapsed() < Duration::from_secs(20), "the budget isn't given back");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A server over stdio that was greeted, with the ends of its pipes.
+fn pipes(sandbox: &Sandbox) -> (std::process::Child, impl Write + Send + 'static, impl std::io::BufRead) {
+    let mut command = sandbox.command(TOT_MCP);
+    command.arg("--root").arg(sandbox.root());
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut output = std::io::BufReader::new(output);
+    writeln!(input, "{}", initialize()).unwrap();
+    std::io::BufRead::read_line(&mut output, &mut String::new()).unwrap();
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+    (child, input, output)
+}
+
+fn numbered(method: &str, id: usize) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string()
+}
+
+#[test]
+fn a_client_that_reads_no_replies_is_read_from_no_more_and_gets_all_of_them_later() {
+    let sandbox = Sandbox::new();
+    let (mut child, mut input, output) = pipes(&sandbox);
+    // Answers of some 24 KB each.
+    let all = 4_000;
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
+    let writing = std::thread::spawn(move || {
+        for id in 1..=all {
+            writeln!(input, "{}", numbered("tools/list", id)).unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut before = 0;
+    loop {
+        std::thread::sleep(Duration::from_secs(2));
+        let now = sent.load(Ordering::SeqCst);
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    assert!(before < all, "all were taken in");
+    assert_peak(child.id(), 150);
+    // It hangs up when it has sent all.
+    assert_eq!(std::io::BufRead::lines(output).map(Result::unwrap).count(), all);
+    writing.join().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_client_that_sends_2000_calls_before_it_reads_gets_2000_replies() {
+    let sandbox = Sandbox::new();
+    let (mut child, mut input, output) = pipes(&sandbox);
+    for id in 1..=2_000 {
+        let mut message = call("tot_status", json!({"sessionId": "absent"}));
+        message["id"] = json!(id);
+        writeln!(input, "{message}").unwrap();
+    }
+    drop(input);
+    assert_eq!(std::io::BufRead::lines(output).map(Result::unwrap).count(), 2_000);
+    assert!(child.wait().unwrap().success());
+}
