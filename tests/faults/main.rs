@@ -8,12 +8,13 @@
 //! cargo test --release --test faults -- --long
 //! ```
 //!
-//! A name as an argument (`writers`, `random`, `steps`) runs that part alone. `TOT_FAULTS_SEED` repeats the instants of
+//! A name as an argument (`writers`, `beside`, `random`, `steps`) runs that part alone. `TOT_FAULTS_SEED` repeats the instants of
 //! a run as far as the machine's scheduler allows; each run prints its seed.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![allow(clippy::print_stdout, reason = "the table of figures is what it is run for")]
 
+mod beside;
 mod figures;
 mod place;
 mod random;
@@ -39,7 +40,8 @@ pub struct Form {
 /// A part of the suite, which gives a row of figures.
 type Part = (&'static str, fn(Form) -> Vec<Figures>);
 
-const PARTS: &[Part] = &[("writers", writers::run), ("random", random::run), ("steps", steps::run)];
+const PARTS: &[Part] =
+    &[("writers", writers::run), ("beside", beside::run), ("random", random::run), ("steps", steps::run)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -11,6 +11,7 @@ use gix::refs::file::transaction::prepare::ReferenceOutOfDate;
 use gix::refs::transaction::{PreviousValue, RefEdit};
 use gix::refs::{FullName, Target};
 
+use super::collector::Written;
 use super::durability::unconfirmed;
 use super::error::{Result, io_error};
 use super::journal::Journal;
@@ -80,7 +81,7 @@ impl Writer<'_> {
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
         // The journal is on the disk before there is any lock file, so that a power cut leaves none that it doesn't explain.
-        let synced = git.sync_objects(&draft.objects);
+        let synced = git.settle(&draft.objects);
         let lock =
             synced.and_then(|()| git.work_dir.as_ref().map(|_| IndexLock::take(&git.git_dir)).transpose());
         // Once more: git holds that lock while it begins what is looked for here.
@@ -99,7 +100,9 @@ impl Writer<'_> {
                 if is_complete {
                     journal.finish();
                 }
-                synced.map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
+                synced
+                    .and_then(|()| git.keep(&draft.objects))
+                    .map_err(unconfirmed(&git.shown().0, format!("the commit {}", draft.commit)))?;
             }
             Err(error) => {
                 // Should this fail too, the journal waits for the next recovery. The first error is the caller's.
@@ -127,11 +130,12 @@ impl Writer<'_> {
             message: clean_message(message).into(),
             signature: None,
         };
-        let id = git.write_object(&tag)?;
+        let written = [git.write_object(&tag)?];
+        let id = written[0].id;
         let references = [full_name.as_bstr().to_string()];
         let journal = Journal::begin(&git.git_dir, id, &references, &[])?;
         let edit = RefEdit::update(full_name, id, PreviousValue::MustNotExist, "");
-        let synced = git.sync_objects(&[id]);
+        let synced = git.settle(&written);
         let edited = synced.and_then(|()| git.edit_reference(edit, tagger, &references[0], &[]));
         journal.finish();
         edited?.map_err(|source| match git.reference_error("create a tag", &references, source) {
@@ -140,7 +144,7 @@ impl Writer<'_> {
             }
             error => error,
         })?;
-        let synced = git.sync_names(&references, &[]);
+        let synced = git.keep(&written).and_then(|()| git.sync_names(&references, &[]));
         synced.map_err(unconfirmed(&git.shown().0, format!("the tag {name:?}")))
     }
 }
@@ -151,7 +155,7 @@ pub(super) struct Draft {
     pub(super) parent: Option<ObjectId>,
     pub(super) parent_tree: ObjectId,
     /// All that was written for it.
-    pub(super) objects: Vec<ObjectId>,
+    pub(super) objects: Vec<Written>,
     pub(super) steps: Vec<Step>,
     pub(super) subject: String,
     pub(super) time: String,
@@ -198,11 +202,11 @@ impl Git {
     }
 
     /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
-    pub(super) fn sync_objects(&self, objects: &[ObjectId]) -> Result<()> {
+    pub(super) fn sync_objects<'a>(&self, objects: impl Iterator<Item = &'a Written>) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
         }
-        let mut files: Vec<PathBuf> = objects.iter().map(|id| self.objects.object_path(id)).collect();
+        let mut files: Vec<PathBuf> = objects.map(|object| self.objects.object_path(&object.id)).collect();
         // Equal contents are one object.
         files.sort();
         files.dedup();
@@ -278,8 +282,9 @@ impl Git {
         let leaves: Vec<Option<Leaf>> = leaves.collect::<Result<_>>()?;
         let mut objects = Vec::new();
         let mut write = |object: &dyn WriteTo| {
-            let id = self.write_object(object)?;
-            objects.push(id);
+            let written = self.write_object(object)?;
+            let id = written.id;
+            objects.push(written);
             Ok(id)
         };
         let mut steps = Vec::with_capacity(changes.len());
@@ -324,10 +329,16 @@ impl Git {
 
     /// Writes an object without asking whether there is one already: a handle from before a `git gc` still sees objects
     /// of packs that are gone, and would leave out one that the new commit needs.
-    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<ObjectId> {
+    pub(super) fn write_object(&self, object: &dyn WriteTo) -> Result<Written> {
+        let (kind, mut data) = (object.kind(), Vec::new());
+        object.write_to(&mut data).map_err(io_error("write an object to", self.objects.path()))?;
+        Ok(Written { id: self.write_bytes(kind, &data)?, kind, data })
+    }
+
+    pub(super) fn write_bytes(&self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let mut attempts = 0;
         loop {
-            match self.objects.write(object) {
+            match self.objects.write_buf(kind, data) {
                 // A `git gc` has removed the empty folder in between.
                 Err(error) if error.is_not_found() && attempts < RACE_RETRIES => attempts += 1,
                 outcome => {

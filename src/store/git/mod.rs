@@ -3,7 +3,7 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
-//! from which, and what is lost), `commit` (the steps below), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`,
+//! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`,
 //! `in_progress` (where a commit is refused), `durability`, `paths` (which are written), `identity`, `platform` (what is
 //! not the same everywhere), `error`.
 //!
@@ -32,8 +32,8 @@
 //!   the seconds after it, which may tear the journal as well: work tree files that were written stay changed then.
 //! - Between comparing a work tree file and replacing it lie some microseconds in which an editor's save is lost,
 //!   and a hostile process of the same machine can put a link where a folder was.
-//! - `git gc --prune=now` may collect the objects of a commit that is being made in that instant, as it may with
-//!   git's own.
+//! - `git prune` by itself, and a `git gc --prune=now` that takes more than ten seconds, may still collect the objects of a
+//!   commit that was being made when they began, as they may with git's own; see `collector`.
 //! - Work tree files are written as they are committed; a repository whose attributes convert line endings sees
 //!   its files as the user's own and leaves them alone. `core.sharedRepository` is not applied.
 //! - Not read: sha256 and reftable repositories, sparse indexes, linked work trees, alternates. Replacement objects
@@ -59,6 +59,7 @@
 //! brings the journal's paths to whatever the head says. A bare repository skips 6, 7, 8 and 10.
 
 mod ancestry;
+mod collector;
 mod commit;
 mod durability;
 mod error;

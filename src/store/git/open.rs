@@ -132,7 +132,7 @@ pub(super) fn build_aside(
     let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;
     // No journal: a kill leaves a hidden folder that is not a repository yet.
-    git.sync_objects(&draft.objects)?;
+    git.settle(&draft.objects)?;
     let lock = IndexLock::take(&git.git_dir)?;
     match git.publish(&draft, Some(lock), None)? {
         true => {

@@ -60,6 +60,22 @@ pub(super) fn host_name() -> String {
     name
 }
 
+/// Whether a process of this machine lives; where that can't be said, it does.
+pub(super) fn is_alive(process: i32) -> bool {
+    #[cfg(unix)]
+    {
+        let process = rustix::process::Pid::from_raw(process);
+        process.is_some_and(|process| {
+            rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH)
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = process;
+        true
+    }
+}
+
 /// When this machine was started, where the system says so: Linux does.
 pub(super) fn machine_start() -> Option<SystemTime> {
     let facts = fs::read_to_string("/proc/stat").ok()?;

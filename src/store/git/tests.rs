@@ -18,7 +18,7 @@ use super::commit::{Draft, head_references};
 use super::error::Result;
 use super::journal::{JOURNAL_FIRST_LINE, Journal, whole};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
-use super::platform::machine_start;
+use super::platform::{host_name, machine_start};
 use super::*;
 
 const AT: i64 = 1_795_000_000;
@@ -962,6 +962,38 @@ fn commits_go_on_while_git_collects_garbage() {
         outcome.unwrap();
     });
     bench.run(&["gc", "-q"]);
+    bench.assert_clean();
+}
+
+#[test]
+fn nothing_is_acknowledged_that_a_collection_under_way_deletes_afterwards() {
+    let bench = Bench::new();
+    let (note, host) = (bench.git.path().join("gc.pid"), host_name());
+    fs::write(&note, format!("{} {host}\n", std::process::id())).unwrap();
+    thread::scope(|scope| {
+        let (dir, git_dir, first, note) = (bench.dir(), bench.git.path(), bench.first.to_string(), &note);
+        let collection = scope.spawn(move || {
+            // It has found out what nothing leads to before the head moved, and deletes it now.
+            while run_in(&dir, &["rev-parse", "HEAD"]).trim() == first {}
+            thread::sleep(Duration::from_millis(50));
+            for line in run_in(&dir, &["rev-list", "--objects", &format!("{first}..HEAD")]).lines() {
+                let _ = fs::remove_file(git_dir.join("objects").join(&line[..2]).join(&line[2..40]));
+            }
+            fs::remove_file(note).unwrap();
+        });
+        bench.commit(&[change("nodes/R1/R1.B.yaml", "two\n")]);
+        assert!(!note.exists(), "it is waited for");
+        collection.join().unwrap();
+    });
+    bench.assert_clean();
+
+    // One that has died without removing its note is not.
+    let dead = Command::new("git").arg("version").stdout(std::process::Stdio::null()).spawn().unwrap();
+    let (process, _) = (dead.id(), dead.wait_with_output().unwrap());
+    fs::write(&note, format!("{process} {host}")).unwrap();
+    let since = Instant::now();
+    bench.commit(&[change("nodes/R1/R1.C.yaml", "three\n")]);
+    assert!(since.elapsed() < Duration::from_secs(5));
     bench.assert_clean();
 }
 
