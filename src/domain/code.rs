@@ -74,6 +74,7 @@ codes! {
     OperationInProgress "OPERATION_IN_PROGRESS" "a person merges or rebases there"
     InvalidRuleset "INVALID_RULESET" "the pinned ruleset can't be used"
     InvalidInvestigation "INVALID_INVESTIGATION" "a git repository, but no investigation"
+    InvestigationFull "INVESTIGATION_FULL" "more than is read again: end it, and begin another"
     StoreError "STORE_ERROR" "git or the file system refused"
     ReportError "REPORT_ERROR" "the site could not be written"
     HistoryMoved "HISTORY_MOVED" "commits that calls knew are left behind"

@@ -13,7 +13,7 @@ use crate::domain::{
     Timestamp, Warning,
 };
 use crate::ruleset::builtin;
-use crate::store::{CommitId, Fault, Relation};
+use crate::store::{CommitId, Fault, Relation, Size};
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -1328,6 +1328,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
             investigation: Arc::new(investigation),
             ruleset: Ok(Arc::new(builtin::all()[0].clone())),
             faults: Vec::new(),
+            size: Size::default(),
         },
         history,
         rev: None,

@@ -398,6 +398,7 @@ impl From<StoreError> for Refusal {
             StoreError::Git(GitError::Busy { .. } | GitError::Held { .. }) => Code::Busy,
             StoreError::NotAnInvestigation { .. } => Code::InvalidInvestigation,
             StoreError::ReadOnly => Code::ReadOnly,
+            StoreError::Full { .. } => Code::InvestigationFull,
             _ => Code::StoreError,
         };
         let diagnostic = Diagnostic::new(code, sentence(&causes(&error)));

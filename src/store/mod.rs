@@ -6,8 +6,8 @@
 //! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
 //!
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
-//! another; a fault in one file costs that file, not the investigation; nothing of a repository is executed, and no
-//! symbolic link in it is followed. The rules of a method are not known here.
+//! another; what a writer accepts, the next start reads; a fault in one file costs that file, not the investigation;
+//! nothing of a repository is executed, and no symbolic link in it is followed. The rules of a method are not known here.
 //!
 //! The user's own hands: what is dirty or staged stays so and is never part of a commit, an unmerged file stays
 //! unmerged; commits go to whatever HEAD is at, a branch or (detached) a commit; while a merge, a rebase or their like
@@ -17,6 +17,7 @@
 mod catalog;
 pub mod git;
 mod history;
+mod limits;
 pub mod list;
 mod moved;
 mod read;
@@ -30,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
 use git::{Descent, Git, GitError, Options, Writer};
+pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
 pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
@@ -55,6 +57,8 @@ pub struct Store {
     /// What was loaded, the last one first.
     held: Mutex<Vec<Snapshot>>,
     heads: moved::Heads,
+    /// How large an investigation may become.
+    most: Size,
     seen: list::Seen,
     /// The repositories whose objects are looked over.
     checked: Mutex<HashSet<PathBuf>>,
@@ -91,6 +95,16 @@ pub enum StoreError {
         /// What was given, shortened.
         cursor: String,
     },
+    /// With what was to be written, it would be larger than what is read.
+    #[error(
+        "the investigation in {path} would have more than {limit}, and is kept below what can be read again"
+    )]
+    Full {
+        /// The repository.
+        path: PathBuf,
+        /// The limit that was met.
+        limit: String,
+    },
     /// Something with git or the file system.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -118,6 +132,9 @@ impl StoreError {
                 Some(format!("`git -C {} log` lists them", path.display()))
             }
             StoreError::UnknownCursor { .. } => Some("Begin without a cursor".to_owned()),
+            StoreError::Full { .. } => {
+                Some("End it with tot_end, and begin another one for what is still open".to_owned())
+            }
             StoreError::NotAnInvestigation { .. }
             | StoreError::ReadOnly
             | StoreError::Yaml(_)
@@ -160,6 +177,7 @@ impl Store {
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
             heads: moved::Heads::default(),
+            most: Size::MOST,
             seen: list::Seen::default(),
             checked: Mutex::default(),
             swept: Mutex::default(),
@@ -198,6 +216,7 @@ impl Store {
         ];
         let id = meta.id.to_string();
         let path = self.root.join(&id);
+        let size = limits::of_new(&path, &files)?;
         let (git, head) = Git::init(self.options(), &path, &id, &files, message, meta.started_at.seconds())?;
         let snapshot = Snapshot {
             path: path.clone(),
@@ -206,6 +225,7 @@ impl Store {
             investigation: Arc::new(Investigation::new(meta)),
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
+            size,
         };
         self.heads.wrote(&snapshot);
         self.hold(&snapshot);
@@ -444,10 +464,11 @@ impl Store {
             .into_iter()
             .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
             .collect();
+        let size = limits::after(writer.git(), before, &files, self.most)?;
         let head = writer.commit(before.head, &files, &draft.message, draft.at.seconds())?;
         let after = if before.faults.is_empty() {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
-            Snapshot { head, investigation, ..before.clone() }
+            Snapshot { head, investigation, size, ..before.clone() }
         } else {
             // What had no place in the tree may have one now, and a fault may be mended: read it as anybody would.
             read::snapshot(writer.git(), &before.path, head, before.branch.clone(), Some(before))?

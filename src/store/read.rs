@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
-use super::{Fault, Snapshot, SourceFile, StoreError};
+use super::{Fault, Size, Snapshot, SourceFile, StoreError};
 use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
@@ -16,7 +16,7 @@ use crate::yaml::YamlError;
 pub(super) const FILE_MAX: u64 = 16 << 20;
 
 /// The most bytes of nodes that are read at once: many times the largest investigation, and less than a machine has.
-const TEXT_MAX: u64 = 512 << 20;
+pub(super) const TEXT_MAX: u64 = 512 << 20;
 
 /// The investigation at a commit. Nodes whose files are the same in `before` are taken from there.
 pub(super) fn snapshot(
@@ -37,7 +37,8 @@ pub(super) fn snapshot(
     let mut nodes: Vec<Arc<Node>> = Vec::new();
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
-    for file in git.files(commit)? {
+    let tree = git.tree(commit)?;
+    for file in tree.files {
         let place = layout::place(&file.path);
         if place == Place::Other && file.kind != FileKind::Unsafe {
             continue;
@@ -94,10 +95,13 @@ pub(super) fn snapshot(
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
+    // Files that are no longer there stay counted.
+    let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
         path: path.to_owned(),
         head: commit,
         branch,
+        size: Size { entries: tree.entries, tree_bytes: tree.bytes, text },
         investigation: Arc::new(investigation.with_unreadable(unreadable)),
         ruleset: ruleset.map(Arc::new),
         faults,

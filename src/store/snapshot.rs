@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::Size;
 use super::git::CommitId;
 use crate::domain::{Happening, Investigation, Timestamp};
 use crate::ruleset::RulesetFile;
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub ruleset: Result<Arc<RulesetFile>, Fault>,
     /// What is wrong with the files, beside the ruleset.
     pub faults: Vec<Fault>,
+    /// How large it is, at most.
+    pub size: Size,
 }
 
 /// Something wrong in a file of an investigation. The rest can still be read.

@@ -63,6 +63,7 @@ pub const CODES: &[Code] = &[
     Code::OperationInProgress,
     Code::InvalidRuleset,
     Code::InvalidInvestigation,
+    Code::InvestigationFull,
     Code::StoreError,
     Code::HistoryMoved,
     Code::Busy,

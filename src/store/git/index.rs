@@ -84,7 +84,7 @@ impl Git {
     fn index_of_tree(&self, tree: ObjectId) -> Result<State> {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
-        for file in TreeWalk::files(self, tree)? {
+        for file in TreeWalk::whole(self, tree)?.files {
             let mode = match file.kind {
                 FileKind::File => Mode::FILE,
                 FileKind::Executable => Mode::FILE_EXECUTABLE,

@@ -92,7 +92,8 @@ pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
 use identity::Identity;
-pub use read::head_at_a_glance;
+pub use read::{MAX_CHANGES, head_at_a_glance};
+pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 /// A git repository, opened for one piece of work: so its settings, such as the name of its user, are those of now.
 pub struct Git {
@@ -167,6 +168,17 @@ pub struct CommitInfo {
     pub message: String,
     /// How many bytes of the message are left out; 0 where it is whole.
     pub message_left_out: usize,
+}
+
+/// The files of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// All of them, in the order of the tree.
+    pub files: Vec<TreeFile>,
+    /// How many files and folders there are; at most [`MAX_ENTRIES`].
+    pub entries: usize,
+    /// How many bytes the folders and all paths have; at most [`MAX_TREE_BYTES`].
+    pub bytes: usize,
 }
 
 /// One file of a commit's tree.

@@ -15,7 +15,7 @@ use super::error::Result;
 use super::open::locate;
 use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
-use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, TreeFile};
+use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, Tree, TreeFile};
 
 /// How many bytes a commit has that is read: its message is not read without the rest of it.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
@@ -25,7 +25,7 @@ const MESSAGE_END: usize = 32 << 10;
 const MAX_NAME: usize = 1_000;
 const MAX_PARENTS: usize = 100;
 /// How many files differ between two trees whose difference is read: several times the largest investigation.
-const MAX_CHANGES: usize = 50_000;
+pub const MAX_CHANGES: usize = 50_000;
 
 /// Reading. It takes no lock and sees only what is committed.
 impl Git {
@@ -134,7 +134,12 @@ impl Git {
 
     /// All files of `commit`, in the order of the tree.
     pub fn files(&self, commit: CommitId) -> Result<Vec<TreeFile>> {
-        TreeWalk::files(self, self.tree_of(commit.0)?)
+        Ok(self.tree(commit)?.files)
+    }
+
+    /// The same, with how much of what is capped there is.
+    pub fn tree(&self, commit: CommitId) -> Result<Tree> {
+        TreeWalk::whole(self, self.tree_of(commit.0)?)
     }
 
     /// The content of `blob`, which may have at most `max_len` bytes. The size is known before anything is

@@ -8,12 +8,12 @@ use gix::objs::{Kind, TreeRef, TreeRefIter, WriteTo};
 use super::commit::Step;
 use super::error::Result;
 use super::paths::is_safe_name;
-use super::{BlobId, FileKind, Git, GitError, TreeFile};
+use super::{BlobId, FileKind, Git, GitError, Tree, TreeFile};
 
 /// How many entries of trees one call looks at: twenty times the largest investigation.
-pub(super) const MAX_ENTRIES: usize = 200_000;
+pub const MAX_ENTRIES: usize = 200_000;
 /// How many bytes of trees and paths one call reads.
-pub(super) const MAX_TREE_BYTES: usize = 64 << 20;
+pub const MAX_TREE_BYTES: usize = 64 << 20;
 /// How deep folders are nested.
 pub(super) const MAX_DEPTH: usize = 64;
 
@@ -89,11 +89,11 @@ pub(super) struct TreeWalk<'a> {
 }
 
 impl<'a> TreeWalk<'a> {
-    pub(super) fn files(git: &'a Git, tree: ObjectId) -> Result<Vec<TreeFile>> {
+    pub(super) fn whole(git: &'a Git, tree: ObjectId) -> Result<Tree> {
         let what = format!("the tree {tree}");
         let mut walk = TreeWalk { git, what, entries: 0, bytes: 0, files: Vec::new() };
         walk.folder(tree, "", 0, true)?;
-        Ok(walk.files)
+        Ok(Tree { files: walk.files, entries: walk.entries, bytes: walk.bytes })
     }
 
     fn folder(&mut self, tree: ObjectId, prefix: &str, depth: usize, is_safe: bool) -> Result<()> {

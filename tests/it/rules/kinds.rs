@@ -13,7 +13,7 @@ use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
-use tree_of_thoughts::store::Snapshot;
+use tree_of_thoughts::store::{Size, Snapshot};
 
 use crate::support::table::{Table, found, said};
 
@@ -267,6 +267,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             investigation: Arc::new(table.investigation),
             ruleset: Ok(Arc::new(file)),
             faults: Vec::new(),
+            size: Size::default(),
         };
         let pages: BTreeMap<String, Vec<u8>> =
             site(&[ReportInput { snapshot, history: Vec::new(), rev: None }], &templates).unwrap();

@@ -131,3 +131,53 @@ fn a_revision_in_no_language_is_an_error_and_no_panic() {
         assert_eq!(output.status.code(), Some(1), "{rev}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let repository = session.repository();
+    // So many files of the user's own that a few nodes more are all there is room for.
+    let make = |command: &str, input: &str| {
+        use std::io::Write;
+        let mut git = sandbox.command("git");
+        git.arg("-C").arg(&repository).args(command.split(' '));
+        git.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut git = git.spawn().unwrap();
+        git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = git.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let blob = make("hash-object -w --stdin", "mine\n");
+    let many: String = (0..197_980).map(|number| format!("100644 blob {blob}\t{number:06}\n")).collect();
+    let folder = make("mktree", &many);
+    let root = sandbox.git(&repository, &["ls-tree", "HEAD"]);
+    let root = make("mktree", &format!("{root}040000 tree {folder}\tmine\n"));
+    let commit = sandbox.git(&repository, &["commit-tree", "-p", "HEAD", "-m", "By hand", &root]);
+    sandbox.git(&repository, &["update-ref", "HEAD", commit.trim()]);
+
+    let mut ids = Vec::new();
+    let refusal = loop {
+        let id = format!("R2.A{}", ids.len() + 1);
+        let reply = session.call("tot_propose", json!({"nodes": [node(&id, Some("R1.A"))]}));
+        if reply["status"] != "OK" {
+            break reply;
+        }
+        ids.push(id);
+        assert!(ids.len() < 20, "the limit is met");
+    };
+    assert!(!ids.is_empty(), "{refusal:#}");
+    ids.sort();
+    assert_eq!(codes(&refusal["errors"]), ["INVESTIGATION_FULL"], "{refusal:#}");
+    insta::assert_snapshot!(
+        refusal["message"].as_str().unwrap().replace(&repository.display().to_string(), "[REPOSITORY]"),
+        @"Nothing was written. The investigation in [REPOSITORY] would have more than 198000 files and folders, and is kept below what can be read again. End it with tot_end, and begin another one for what is still open."
+    );
+    let id = session.id.clone();
+    let status = sandbox.server().ok("tot_status", json!({"sessionId": id}));
+    assert_eq!((&status["pending"], &status["faults"]), (&json!(ids), &Value::Null), "{status:#}");
+    // There is room for less.
+    session.ok("tot_propose", json!({"withdraw": ids}));
+}
