@@ -24,7 +24,7 @@ const PER_PAGE: usize = 200;
 /// Names of other files that a commit changed.
 const MOST_FILES: usize = 12;
 /// Bytes of texts that are compared, in all commits together.
-const MOST_COMPARED: usize = 32 << 20;
+const MOST_COMPARED: usize = 8 << 20;
 
 /// All commits, newest first.
 #[derive(Clone, Debug)]

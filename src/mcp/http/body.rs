@@ -4,6 +4,9 @@
 //! is in memory for as long. The first [`SMALL`] bytes of each body are of a share of their own, so that small requests get
 //! through while large ones use up the rest. A body that finds no room gives back what it has, and is refused: those that
 //! waited would each keep what another waits for.
+//!
+//! A whole body waits for its turn to be read, small ones and large ones apart: JSON grows when it is read, a list of numbers
+//! by a hundred times and more.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,10 +26,18 @@ pub const SMALL_BODIES: usize = 64 * 1024 * 1024;
 /// The share of what is beyond, in bytes: as much as the longest request that an operator may allow.
 pub const LARGE_BODIES: usize = 64 * 1024 * 1024;
 
+/// How many bytes of small bodies are worked on at once.
+const SMALL_AT_WORK: usize = 2 * 1024 * 1024;
+
+/// The same of larger ones. One that is longer is worked on alone.
+const LARGE_AT_WORK: usize = 4 * 1024 * 1024;
+
 /// What is left of the budget.
 pub(super) struct Budget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
+    small_at_work: Arc<Semaphore>,
+    large_at_work: Arc<Semaphore>,
 }
 
 /// What one body takes of it.
@@ -34,6 +45,7 @@ pub(super) struct Budget {
 pub(super) struct Share {
     small: Option<OwnedSemaphorePermit>,
     large: Option<OwnedSemaphorePermit>,
+    at_work: Option<OwnedSemaphorePermit>,
 }
 
 /// Why there is no body.
@@ -52,10 +64,16 @@ pub(super) enum BodyError {
 impl Budget {
     pub(super) fn new() -> Budget {
         let share = |bytes| Arc::new(Semaphore::new(bytes));
-        Budget { small: share(SMALL_BODIES), large: share(LARGE_BODIES) }
+        Budget {
+            small: share(SMALL_BODIES),
+            large: share(LARGE_BODIES),
+            small_at_work: share(SMALL_AT_WORK),
+            large_at_work: share(LARGE_AT_WORK),
+        }
     }
 
-    /// The whole body. The time is for all of it: a byte now and then is not enough.
+    /// The whole body, when it is its turn. The time is for all of it, a byte now and then is not enough; and then for
+    /// the turn.
     pub(super) async fn receive(
         &self,
         body: Body,
@@ -66,7 +84,13 @@ impl Budget {
         if body.size_hint().lower() > most as u64 {
             return Err(BodyError::TooLong(most));
         }
-        tokio::time::timeout(time, self.collect(body, most)).await.unwrap_or(Err(BodyError::TooSlow))
+        let collected = tokio::time::timeout(time, self.collect(body, most)).await;
+        let (text, mut share) = collected.unwrap_or(Err(BodyError::TooSlow))?;
+        let at_work = if text.len() <= SMALL { &self.small_at_work } else { &self.large_at_work };
+        let bytes = u32::try_from(text.len().min(LARGE_AT_WORK)).map_err(|_| BodyError::NoRoom)?;
+        let turn = tokio::time::timeout(time, Arc::clone(at_work).acquire_many_owned(bytes)).await;
+        share.at_work = turn.map_err(|_| BodyError::NoRoom)?.ok();
+        Ok((text, share))
     }
 
     async fn collect(&self, mut body: Body, most: usize) -> Result<(Bytes, Share), BodyError> {
@@ -135,5 +159,19 @@ mod tests {
         drop((held, also_held));
         let left = (budget.small.available_permits(), budget.large.available_permits());
         assert_eq!(left, (SMALL_BODIES, LARGE_BODIES));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn large_bodies_are_worked_on_a_few_at_a_time_beside_small_ones() {
+        let budget = Budget::new();
+        let first = received(&budget, LARGE_AT_WORK - SMALL).await.unwrap();
+        let second = received(&budget, 2 * SMALL);
+        tokio::pin!(second);
+        assert!(tokio::time::timeout(LONG / 2, second.as_mut()).await.is_err());
+        assert!(received(&budget, SMALL).await.is_ok());
+        drop(first);
+        assert!(second.await.is_ok());
+        let _held = received(&budget, LARGE_AT_WORK).await.unwrap();
+        assert!(matches!(received(&budget, 2 * SMALL).await, Err(BodyError::NoRoom)));
     }
 }

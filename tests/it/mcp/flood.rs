@@ -46,6 +46,7 @@ fn assert_healthy(server: &HttpServer) {
 
 fn assert_peak(process: u32, most: u64) {
     let memory = Memory::of(process);
+
     assert!(memory.peak < most * MIB, "{} MiB, now {}", memory.peak / MIB, memory.now / MIB);
 }
 
@@ -155,6 +156,30 @@ fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_thr
         assert!(since.elapsed() < Duration::from_secs(20), "the budget isn't given back");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A list of numbers takes a hundred times as much memory once it is read, and more.
+#[test]
+fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
+    let sandbox = Sandbox::new();
+    let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
+    let client = server.client(&[]);
+    for (crowd, numbers) in [(6, 1_900_000), (100, 15_000)] {
+        let message = call("tot_start", json!({"query": vec![0; numbers]}));
+        let ask = &|id: usize| {
+            let mut message = message.clone();
+            message["id"] = json!(id);
+            client.send(&message).status
+        };
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let senders: Vec<_> = (0..crowd).map(|id| scope.spawn(move || ask(1_000 + id))).collect();
+            senders.into_iter().map(|sender| sender.join().unwrap()).collect()
+        });
+        assert!(statuses.contains(&200), "{statuses:?}");
+        assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+        assert_peak(server.process(), 900);
+    }
+    client.start();
 }
 
 /// A server over stdio that was greeted, with the ends of its pipes.
