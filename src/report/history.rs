@@ -46,6 +46,9 @@ pub(super) struct HistoryPage<'a> {
     /// The pages beside it; absent at the ends.
     pub newer: Option<String>,
     pub older: Option<String>,
+    /// How many commits of all pages are not shown whole, and where the newest of them says what is left out.
+    pub partial_count: usize,
+    pub partial: Option<String>,
 }
 
 /// One commit.
@@ -66,6 +69,11 @@ pub(super) struct CommitEntry {
     pub more_files: usize,
     /// What can't be read of it, or is left out.
     pub faults: Vec<String>,
+}
+
+/// Where an entry stands, by its place among all.
+fn href(at: usize, entry: &CommitEntry) -> String {
+    format!("{}#c-{}", page_file(at / PER_PAGE + 1), entry.short)
 }
 
 /// A line like `Agent-Id: abc-123`.
@@ -159,6 +167,9 @@ impl History {
     /// The pages of the timeline, each with its file; one at least.
     pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
         let page_count = self.entries.len().div_ceil(PER_PAGE).max(1);
+        let partial = || self.entries.iter().enumerate().filter(|(_, entry)| !entry.faults.is_empty());
+        let (partial_count, newest) =
+            (partial().count(), partial().next().map(|(at, entry)| href(at, entry)));
         (1..=page_count).map(move |number| {
             let page = HistoryPage {
                 entries: self.entries.chunks(PER_PAGE).nth(number - 1).unwrap_or_default(),
@@ -167,6 +178,8 @@ impl History {
                 page_count,
                 newer: (number > 1).then(|| page_file(number - 1)),
                 older: (number < page_count).then(|| page_file(number + 1)),
+                partial_count,
+                partial: newest.clone(),
             };
             (page_file(number), page)
         })
@@ -176,10 +189,10 @@ impl History {
     pub(super) fn of_node(&self, id: &NodeId) -> Vec<CommitLink> {
         let entries = self.by_node.get(id).into_iter().flatten();
         entries
-            .filter_map(|at| Some((page_file(at / PER_PAGE + 1), self.entries.get(*at)?)))
-            .map(|(file, entry)| CommitLink {
+            .filter_map(|at| Some((*at, self.entries.get(*at)?)))
+            .map(|(at, entry)| CommitLink {
                 short: entry.short.clone(),
-                href: format!("{file}#c-{}", entry.short),
+                href: href(at, entry),
                 subject: entry.subject.clone(),
                 at: entry.at.clone(),
                 author: entry.author.clone(),

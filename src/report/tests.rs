@@ -1210,6 +1210,19 @@ fn a_long_text_that_is_edited_again_and_again_does_not_fill_the_memory() {
     assert_eq!(edits().next().unwrap().wrote, ["findings, 60001 lines"]);
 }
 
+#[test]
+fn the_first_page_of_the_history_tells_where_something_is_left_out() {
+    let mut input = sample();
+    assert!(!page(&render(&[input.clone()]), "history.html").contains("not shown whole"));
+    let oldest = input.history.last_mut().unwrap();
+    oldest.gaps.push("What came before is not there.".to_owned());
+    let place = format!("href=\"history.html#c-{}\"", &oldest.commit.to_string()[..10]);
+    let page = page(&render(&[input]), "history.html");
+    let (head, entries) = page.split_once("<ol class=\"timeline\">").unwrap();
+    assert!(head.contains("1 commit is not shown whole") && head.contains(&place), "{head}");
+    assert!(entries.contains("What came before is not there."));
+}
+
 /// The sample, with a text changed by hand afterwards.
 fn edited() -> ReportInput {
     let mut input = sample();

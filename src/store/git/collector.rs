@@ -15,13 +15,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use gix::ObjectId;
-use gix::objs::Kind;
+use gix::objs::{Exists as _, Kind};
 
+use super::Git;
 use super::commit::RACE_RETRIES;
 use super::error::{Result, io_error};
 use super::platform::{file_identity, host_name, is_alive};
 use super::worktree::optional_metadata;
-use super::{Git, GitError};
 
 /// How long a collection is waited for. Others who wait to write wait for a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -50,29 +50,35 @@ impl Git {
 
     /// Waits until objects are on the disk to which nothing leads yet.
     pub(super) fn settle(&self, objects: &[Written]) -> Result<()> {
-        let mut attempts = 0;
-        loop {
-            match self.sync_objects(objects.iter()) {
-                Err(GitError::Io { source, .. })
-                    if source.kind() == ErrorKind::NotFound && attempts < RACE_RETRIES =>
-                {
-                    attempts += 1;
-                }
-                outcome => return outcome,
-            }
-            self.write_missing(objects)?;
-        }
+        self.sync_objects(objects)?;
+        self.write_missing(objects)
     }
 
-    /// Writes those again that are not there as files of their own. One that was packed in between is there twice then,
-    /// until the next collection.
+    /// Writes those again that are not there, and waits for them as for the others. A collection may take away what it has
+    /// not found anything to lead to, but not for long.
     fn write_missing(&self, objects: &[Written]) -> Result<()> {
-        let is_missing = |object: &&Written| !self.objects.object_path(&object.id).exists();
-        let missing: Vec<&Written> = objects.iter().filter(is_missing).collect();
-        for object in &missing {
-            self.write_bytes(object.kind, &object.data)?;
+        for _ in 0..RACE_RETRIES {
+            let mut is_whole = true;
+            for object in objects {
+                if !self.objects.object_path(&object.id).exists() && !self.is_packed(&object.id)? {
+                    self.write_bytes(object.kind, &object.data)?;
+                    is_whole = false;
+                }
+            }
+            if is_whole {
+                break;
+            }
+            self.sync_objects(objects)?;
         }
-        if missing.is_empty() { Ok(()) } else { self.sync_objects(missing.into_iter()) }
+        Ok(())
+    }
+
+    /// Whether a pack that is there now has the object.
+    fn is_packed(&self, id: &ObjectId) -> Result<bool> {
+        let path = self.git_dir.join("objects");
+        // A new look: one from before the collection knows packs that are gone.
+        let objects = gix::odb::at(&path, gix::hash::Kind::Sha1).map_err(io_error("look at", &path))?;
+        Ok(objects.exists(id))
     }
 
     /// Which collection runs, if one does, told from the next one. git notes it in a file while it lasts.

@@ -202,20 +202,32 @@ impl Git {
     }
 
     /// Waits for objects, and with everything for the journal, which must be there before the first file it names.
-    pub(super) fn sync_objects<'a>(&self, objects: impl Iterator<Item = &'a Written>) -> Result<()> {
+    pub(super) fn sync_objects(&self, objects: &[Written]) -> Result<()> {
         if !self.disk.objects() {
             return Ok(());
         }
-        let mut files: Vec<PathBuf> = objects.map(|object| self.objects.object_path(&object.id)).collect();
-        // Equal contents are one object.
-        files.sort();
-        files.dedup();
-        if self.disk.everything() {
-            files.push(self.git_dir.join(JOURNAL_FILE));
-        }
-        match self.disk.everything() {
-            true => self.disk.sync_with_names(&self.git_dir, &files, &[]),
-            false => self.disk.sync(&files, &[]),
+        let mut attempts = 0;
+        loop {
+            let files = objects.iter().map(|object| self.objects.object_path(&object.id));
+            // One that is no file any more was packed by git, or taken away: see `collector`.
+            let mut files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
+            // Equal contents are one object.
+            files.sort();
+            files.dedup();
+            let synced = if self.disk.everything() {
+                files.push(self.git_dir.join(JOURNAL_FILE));
+                self.disk.sync_with_names(&self.git_dir, &files, &[])
+            } else {
+                self.disk.sync(&files, &[])
+            };
+            match synced {
+                Err(GitError::Io { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && attempts < RACE_RETRIES =>
+                {
+                    attempts += 1;
+                }
+                synced => return synced,
+            }
         }
     }
 

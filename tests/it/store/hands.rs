@@ -230,26 +230,26 @@ fn gc_may_run_at_any_time() {
     let sandbox = Sandbox::new();
     let mut session = begun(&sandbox);
     let repository = session.repository();
-    let done = std::sync::atomic::AtomicBool::new(false);
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let mut tidying = [&["gc", "-q"][..], &["pack-refs", "--all"]].map(|arguments| {
             let mut command = sandbox.command("git");
             command.arg("-C").arg(&repository).args(arguments);
             command
         });
-        let done = &done;
         scope.spawn(move || {
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            // Until the other end is gone, also by a panic.
+            while is_done.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
                 for command in &mut tidying {
                     command.output().unwrap();
                 }
             }
         });
+        let _done = done;
         for _ in 0..15 {
             session.ok("tot_reclassify", dead());
             session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     sandbox.assert_sound(&repository);
     assert_eq!(sandbox.git(&repository, &["rev-list", "--count", "HEAD"]).trim(), "35");
