@@ -1,7 +1,7 @@
 //! Texts that seem to hold a credential. git remembers what was committed, so a token in a finding is leaked for good.
 //!
-//! The rules name tokens with a prefix of their issuer's and a known form, and private keys: what can be told without
-//! guessing. There is no rule for `password = …`, whose false alarms would teach people to look away.
+//! The rules name tokens with a prefix of their issuer's and a known form, private keys, and passwords in addresses: what
+//! can be told without guessing. There is no rule for `password = …`, whose false alarms would teach people to look away.
 //!
 //! Guarantees: what is found is told by its kind and line, never by its text; placeholders (`AKIA…EXAMPLE`, `ghp_xxxx`)
 //! and what has too little variety to be random are passed over; one pass over the text per prefix, without
@@ -96,6 +96,9 @@ const TOKENS: [Token; 39] = [
     token("a Grafana token", "glsa_", "_", 41, 41, 2),
 ];
 
+/// The longest name of a scheme that is looked at.
+const MAX_SCHEME: usize = 32;
+
 /// The signature of the example of a JSON Web Token that its own site shows, and with it half of all documentation.
 const EXAMPLE_JWT: &str = "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c";
 
@@ -111,6 +114,7 @@ pub fn suspects(text: &str) -> Vec<Suspect> {
     }
     found.extend(private_keys(text).map(|at| (at, "a private key")));
     found.extend(starts(text, "eyJ").filter(|at| is_web_token(text, *at)).map(|at| (at, "a JSON Web Token")));
+    found.extend(passwords(text).map(|at| (at, "a password in an address")));
     found.sort_unstable();
     let (mut line, mut seen) = (1, 0);
     let mut suspects: Vec<Suspect> = found
@@ -224,6 +228,36 @@ fn is_web_token(text: &str, at: usize) -> bool {
         && is_random(signature, 2)
 }
 
+/// Where an address begins that holds a password: `scheme://user:password@host`.
+fn passwords(text: &str) -> impl Iterator<Item = usize> + '_ {
+    text.match_indices("://").filter_map(|(at, mark)| {
+        let letters = |c: &u8| c.is_ascii_alphanumeric() || b"+.-".contains(c);
+        let scheme = text.as_bytes()[..at].iter().rev().take(MAX_SCHEME).take_while(|c| letters(c)).count();
+        let rest = window(&text[at + mark.len()..]);
+        // What ends an address, or the part of it that names the host. A password has these only as `%2F`.
+        let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>()[]{}\\|,;".contains(c));
+        let (login, _) = rest[..end.unwrap_or(rest.len())].rsplit_once('@')?;
+        let (_, password) = login.split_once(':')?;
+        let host = &rest[login.len() + 1..];
+        let is_host = host.starts_with(|c: char| c.is_alphanumeric() || c == '[');
+        (scheme > 0 && is_host && !stands_for_a_password(password)).then(|| at - scheme)
+    })
+}
+
+/// Whether it is what people write in place of a password.
+fn stands_for_a_password(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words =
+        ["example", "placeholder", "redacted", "dummy", "your", "sample", "changeme", "xxx", "***", "..."];
+    let names = ["password", "passwd", "pass", "pwd", "pw", "secret", "token", "x-oauth-basic"];
+    let is_variable = text.starts_with(['$', '%']) && !text.starts_with("%2") && !text.starts_with("%4");
+    let is_masked = text.chars().all(|c| !c.is_alphanumeric());
+    is_masked
+        || is_variable
+        || names.contains(&lower.as_str())
+        || words.iter().any(|word| lower.contains(word))
+}
+
 /// The beginning of a text, so that the time stays linear whatever it repeats.
 fn window(text: &str) -> &str {
     let mut end = text.len().min(WINDOW);
@@ -309,6 +343,39 @@ mod tests {
     }
 
     #[test]
+    fn passwords_in_addresses_are_found() {
+        for address in [
+            "https://anna:hunter2@git.example/a/b.git",
+            "postgres://app:s3cr3t%2Fx@db.internal:5432/app",
+            "redis://:k9Zt2@cache:6379",
+            "mongodb+srv://anna:p@ss@cluster.example/x?y=z",
+            "https://x-access-token:9c1f0b7e@github.com/a/b",
+            "ftp://anna:x:y9@[::1]:21/x",
+        ] {
+            let text = format!("Found.\n\nCloned `{address}` today.");
+            assert_eq!(suspects(&text), [Suspect { line: 3, kind: "a password in an address" }], "{address}");
+        }
+    }
+
+    #[test]
+    fn addresses_without_a_password_are_passed_over() {
+        for text in [
+            "git@host:path/x.git and ssh://git@host:22/path",
+            "https://user@host/x, https://host:8080/a@b, https://host/a:b@c",
+            "https://<user>:<password>@host and https://{user}:{password}@host",
+            "https://user:password@host, https://USER:PASSWORD@host, https://user:***@host",
+            "https://user:$PASSWORD@host, https://user:${PASSWORD}@host, https://%USER%:%PASS%@host",
+            "https://user:your-token-here@host https://user:@host https://user:....@host",
+            "https://host?q=a:b@c https://host#a:b@c",
+            "://user:hunter2@host and user:hunter2@host and https: //user:hunter2@host",
+            "https://a.example:see b@c.example",
+            "mailto:anna@host",
+        ] {
+            assert_eq!(suspects(text), [], "{text}");
+        }
+    }
+
+    #[test]
     fn look_alikes_are_passed_over() {
         let image = noise(&format!("{BASE62}+/"), 20_000);
         let public = format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----", noise(BASE62, 64));
@@ -350,7 +417,8 @@ mod tests {
     #[test]
     fn a_hostile_text_is_read_at_once() {
         let before = std::time::Instant::now();
-        for piece in ["-----BEGIN sk-eyJ AKIA", "sk-ant-", "eyJ-", "-----BEGIN PRIVATE KEY-----\n"] {
+        for piece in ["-----BEGIN sk-eyJ AKIA", "sk-ant-", "eyJ-", "-----BEGIN PRIVATE KEY-----\n", "a://b:c"]
+        {
             assert_eq!(suspects(&piece.repeat((1 << 16) / piece.len())), []);
         }
         assert!(before.elapsed().as_secs() < 20, "{:?}", before.elapsed());

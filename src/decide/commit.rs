@@ -11,6 +11,7 @@ use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_end
 use crate::domain::{
     Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
+use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
@@ -63,6 +64,7 @@ pub const WARNINGS: &[Code] = &[
     Code::MissingAgent,
     Code::ReusedAgent,
     Code::EmptyFindings,
+    Code::UnreadableReference,
     Code::SecretSuspected,
 ];
 
@@ -189,6 +191,7 @@ fn judge(
                 .suggest("Say what was tried and what was found: a state alone convinces nobody."),
         );
     }
+    own.warnings.extend(unreadable_references(&about, &result.findings));
     let committed = Committed {
         investigation,
         rules,
@@ -225,6 +228,24 @@ fn judge(
     });
     verdict.warnings.append(&mut own.warnings);
     Some(after)
+}
+
+/// How many lines under References are named.
+const NAMED: usize = 3;
+
+/// The warning of what an agent wrote under References and nobody will find there.
+fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
+    let lines = markdown::unreadable_references(findings);
+    lines.first()?;
+    let mut named: Vec<String> =
+        lines.iter().take(NAMED).map(|it| format!("“{}” (line {})", it.text, it.line)).collect();
+    if lines.len() > NAMED {
+        named.push(format!("{} more", lines.len() - NAMED));
+    }
+    let message =
+        format!("Under References, {about} lists what can't be read as a source: {}.", named.join(", "));
+    let how = "Begin each item with a URL or a path: `src/a.rs:42 - why`, `owner/name src/a.rs:42`.";
+    Some(Diagnostic::new(Code::UnreadableReference, message).about(about).suggest(how))
 }
 
 /// Every text of a result, with the name of its field.

@@ -108,6 +108,7 @@ codes! {
     MissingAgent "MISSING_AGENT" "no agentId"
     ReusedAgent "REUSED_AGENT" "the agentId stands on another node"
     EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
+    UnreadableReference "UNREADABLE_REFERENCE" "a line under References names no source that can be read"
     DepthEnforced "DEPTH_ENFORCED" "a state that came too early was stored as another"
     EarlyState "EARLY_STATE" "a state that no commit could have had in that round"
     AlreadyEnded "ALREADY_ENDED" "it has ended before; nothing was written"

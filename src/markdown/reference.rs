@@ -9,7 +9,7 @@ use super::{
     parse::{self, Definition, Parsed, Source},
     text::{bare_urls, is_web_url},
 };
-use crate::text::{is_hidden, one_line};
+use crate::text::{is_hidden, one_line, shorten};
 
 /// A longer path or address is not one.
 const MAX_TARGET_BYTES: usize = 4096;
@@ -26,10 +26,14 @@ const SEPARATORS: [&str; 5] = [" - ", " – ", " — ", " -- ", ": "];
 const MAX_HEAD_BYTES: usize = 4096;
 const MAX_TITLE_BYTES: usize = 1024;
 
+/// How many characters of a line that can't be read are shown.
+const MAX_SHOWN: usize = 80;
+
 /// One source that a finding cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// The address as it was written, or the path without its line.
+    /// The address as it was written, or the path without its line. A path of a named repository has that before it, as
+    /// it was written: `repo@commit:path`, `owner/name path`.
     pub target: String,
     /// Which of the two it is.
     pub kind: MentionKind,
@@ -37,6 +41,15 @@ pub struct Mention {
     pub line: Option<u32>,
     /// A link's title or text, or the description in the list item; of one line, not escaped.
     pub title: Option<String>,
+}
+
+/// A line under the heading "References" that should name a source, and names none that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableReference {
+    /// The line it begins on, from 1.
+    pub line: usize,
+    /// How it begins; of one line, not escaped.
+    pub text: String,
 }
 
 /// What a [`Mention`] points to.
@@ -59,21 +72,42 @@ pub enum MentionKind {
 /// - A path is the first thing in its item (several with `,` or `and` between them), bare, in backticks or as
 ///   the target of a link. In an item that begins with prose, what stands in backticks, or has both a folder
 ///   and a file extension, is one. White space is never part of a path.
+/// - A path may name its repository: `repo@commit:path:line`, with seven digits of the commit or more, and
+///   `owner/name path:line`, which has to name a line.
 pub fn references(markdown: &str) -> Vec<Mention> {
     Source::new(markdown).parse().references()
+}
+
+/// The lines under "References" from which [`references`] takes nothing: a list item in which nothing is a source,
+/// with all that is below it, and a paragraph that would be one if it were an item. "None" is an answer.
+pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
+    let source = Source::new(markdown);
+    let parsed = source.parse();
+    let (mut line, mut seen) = (1, 0);
+    let unreadable = parsed.read().unreadable.into_iter().map(|(at, text)| {
+        line += parsed.source[seen..at].matches('\n').count();
+        seen = at;
+        UnreadableReference { line, text: shorten(&one_line(&unmarked(&text)), MAX_SHOWN) }
+    });
+    unreadable.collect()
 }
 
 impl Parsed<'_> {
     /// As [`references`].
     pub fn references(&self) -> Vec<Mention> {
+        let mut reader = self.read();
+        reader.define(&self.definitions);
+        reader.found.sort_by_key(|(at, _)| *at);
+        deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
+    }
+
+    fn read(&self) -> Reader {
         let mut reader = Reader::default();
         for (event, range) in &self.events {
             reader.take(self.source, event, range);
         }
         reader.end_line();
-        reader.define(&self.definitions);
-        reader.found.sort_by_key(|(at, _)| *at);
-        deduplicate(reader.found.into_iter().map(|(_, mention)| mention))
+        reader
     }
 
     /// Whether the text has a section headed "References" or "Reference", which [`references`] reads paths from.
@@ -108,7 +142,22 @@ struct Reader {
     heading: Option<(u8, String)>,
     /// Whether the line is the first of a list item.
     item: bool,
+    /// The outermost list item of the section that is open.
+    outer: Option<Outer>,
+    /// Where each line that can't be read begins, and how.
+    unreadable: Vec<(usize, String)>,
     silent: bool,
+}
+
+/// A list item of the section that is in no other.
+struct Outer {
+    at: usize,
+    /// Its first line.
+    text: String,
+    /// How many containers are open in it, itself among them.
+    containers: usize,
+    /// How many mentions there were before it.
+    found: usize,
 }
 
 struct Section {
@@ -158,6 +207,7 @@ impl Reader {
                     Tag::Item => {
                         self.containers += 1;
                         self.item = true;
+                        self.start_item(range.start);
                     }
                     Tag::BlockQuote(_) | Tag::List(_) | Tag::FootnoteDefinition(_) => self.containers += 1,
                     _ => {}
@@ -169,6 +219,7 @@ impl Reader {
                     tag,
                     TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item | TagEnd::FootnoteDefinition
                 ) {
+                    self.end_item();
                     self.containers = self.containers.saturating_sub(1);
                     self.item = false;
                     if self.section.as_ref().is_some_and(|section| section.containers > self.containers) {
@@ -192,6 +243,21 @@ impl Reader {
         }
     }
 
+    fn start_item(&mut self, at: usize) {
+        if self.section.is_some() && self.outer.is_none() {
+            let (containers, found) = (self.containers, self.found.len());
+            self.outer = Some(Outer { at, text: String::new(), containers, found });
+        }
+    }
+
+    /// Ends the outermost item, if it is what ends here.
+    fn end_item(&mut self) {
+        let Some(outer) = self.outer.take_if(|outer| outer.containers == self.containers) else { return };
+        if outer.found == self.found.len() && !says_none(&outer.text) {
+            self.unreadable.push((outer.at, outer.text));
+        }
+    }
+
     fn end_heading(&mut self) {
         let Some((level, text)) = self.heading.take() else { return };
         let containers = self.containers;
@@ -212,10 +278,21 @@ impl Reader {
         if line.text.is_empty() && line.links.is_empty() {
             return;
         }
-        let listed = std::mem::take(&mut self.item) && self.section.is_some();
+        let is_first = std::mem::take(&mut self.item);
         let mut found = line.urls();
-        if listed {
+        if self.section.is_some() && is_first {
             line.list_item(&mut found);
+        } else if self.section.is_some() && self.outer.is_none() && self.heading.is_none() && found.is_empty()
+        {
+            // A paragraph. What an item would cite is meant to be a source.
+            line.list_item(&mut found);
+            if !found.is_empty() {
+                found.clear();
+                self.unreadable.push((line.at, beginning(&line.text, MAX_TITLE_BYTES).to_owned()));
+            }
+        }
+        if let Some(outer) = self.outer.as_mut().filter(|outer| outer.text.is_empty()) {
+            outer.text.push_str(beginning(&line.text, MAX_TITLE_BYTES));
         }
         found.sort_by_key(|(range, _)| range.start);
         self.found.extend(found.into_iter().map(|(range, mention)| ((line.at, range.start), mention)));
@@ -387,9 +464,8 @@ impl Line {
                     None => (range.clone(), path_of(&self.text[range.clone()], true), title.clone()),
                 }
             } else {
-                let word = &self.text[start..end];
-                let word = &word[..word.find(char::is_whitespace).unwrap_or(word.len())];
-                (start..start + word.len(), path_of(&literal(word), false), title.clone())
+                let (word, path) = first_path(&self.text[start..end]);
+                (start..start + word.len(), path, title.clone())
             };
             let quoted = code.is_some() || link.is_some();
             let Some((target, line)) = path else {
@@ -506,12 +582,60 @@ fn literal(word: &str) -> String {
     if groups % 2 == 1 || around { unmarked(word) } else { word.replace(MARK, "_") }
 }
 
-/// The path and line in a word, if it looks like one. `quoted` words (backticks, links) are given more credit.
+/// The first word, or the first two where these are a repository and a path in it; and the path that this is.
+fn first_path(text: &str) -> (&str, Option<(String, Option<u32>)>) {
+    let first = word_end(text);
+    let gap = text[first..].len() - text[first..].trim_start().len();
+    let second = first + gap + word_end(&text[first + gap..]);
+    let both = Some(&text[..second]).filter(|both| first < second && both.len() <= MAX_TARGET_BYTES);
+    let path = |word| path_of(&literal(word), false);
+    match both.and_then(|both| Some((both, path(both)?))) {
+        Some((both, found)) => (both, Some(found)),
+        None => (&text[..first], path(&text[..first])),
+    }
+}
+
+fn word_end(text: &str) -> usize {
+    text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+/// The path and line in a word, with the repository before it, if it looks like one. `quoted` words (backticks, links)
+/// are given more credit.
 fn path_of(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
     if word.len() > MAX_TARGET_BYTES {
         return None;
     }
-    let word = word.trim().trim_end_matches(['.', ',', ';', ':']);
+    let word = word.trim();
+    match repository_before(word) {
+        Some((repository, path)) => {
+            let (path, line) = path_in_repository(path, quoted)?;
+            // Two words may be two paths.
+            (line.is_some() || repository.ends_with(':')).then(|| (format!("{repository}{path}"), line))
+        }
+        None => path_in_repository(word, quoted),
+    }
+}
+
+/// `repo@commit:` or `owner/name `, and what follows.
+fn repository_before(word: &str) -> Option<(&str, &str)> {
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(named);
+    let is_commit =
+        |text: &str| (7..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit());
+    let at_commit = |text: &str| {
+        text.split_once('@').map_or(is_name(text), |(name, commit)| is_name(name) && is_commit(commit))
+    };
+    let pinned = word.split_once(':').filter(|(before, _)| before.contains('@') && at_commit(before));
+    if let Some((before, path)) = pinned {
+        return Some((&word[..=before.len()], path));
+    }
+    let (before, path) = word.split_once(' ')?;
+    let owned = before.matches('/').count() == 1 && extension(before).is_none();
+    (owned && at_commit(before)).then(|| (&word[..=before.len()], path.trim_start()))
+}
+
+fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
+    let word = word.trim_end_matches(['.', ',', ';', ':']);
     let word = ["()", "[]", "<>", "\"\"", "''"]
         .iter()
         .find_map(|pair| word.strip_prefix(&pair[..1])?.strip_suffix(&pair[1..]))
@@ -602,6 +726,13 @@ fn is_known_name(name: &str) -> bool {
     ];
     // `Build` begins a sentence, `BUILD` is Bazel's file.
     NAMES.contains(&name.to_ascii_lowercase().as_str()) && (name != "Build" && name != "build")
+}
+
+/// Whether an item says that there is no source.
+fn says_none(text: &str) -> bool {
+    let text = text.trim().trim_end_matches('.');
+    text.chars().all(|c| !c.is_alphanumeric())
+        || ["none", "n/a"].iter().any(|none| text.eq_ignore_ascii_case(none))
 }
 
 /// Whether a heading's text opens a References section.

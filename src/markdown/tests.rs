@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{
     HtmlOptions, Mention, MentionKind, excerpt, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
-    to_html,
+    to_html, unreadable_references,
 };
 
 // ---- references -------------------------------------------------------------------------------------------
@@ -196,6 +196,67 @@ fn paths_of_list_items() {
         ["src/a.rs | all", "src/b.rs | all", "c.rs | all"]
     );
     assert_eq!(item("src/a.rs - x\n  - src/b.rs - y"), ["src/a.rs | x", "src/b.rs | y"]);
+}
+
+#[test]
+fn paths_of_named_repositories() {
+    for (text, found) in [
+        ("tot@0a1b2c3:src/a.rs:18", "tot@0a1b2c3:src/a.rs:18"),
+        ("tot@0a1b2c3:src/a.rs:18-24 - the parser", "tot@0a1b2c3:src/a.rs:18 | the parser"),
+        ("`owner/name@0a1b2c3d4e5f:src/a.rs#L18-L24`", "owner/name@0a1b2c3d4e5f:src/a.rs:18"),
+        ("tot@0a1b2c3:src/__init__.py", "tot@0a1b2c3:src/__init__.py"),
+        ("owner/name src/a.rs:18", "owner/name src/a.rs:18"),
+        ("owner/name  src/a.rs:18-24: the parser", "owner/name src/a.rs:18 | the parser"),
+        ("`owner/name src/a.rs:18` – the parser", "owner/name src/a.rs:18 | the parser"),
+        ("owner/name `src/a.rs:18`", "owner/name src/a.rs:18"),
+        ("owner/name@0a1b2c3 src/a.rs:18", "owner/name@0a1b2c3 src/a.rs:18"),
+        ("In tot@0a1b2c3:src/a.rs:18, the parser", "tot@0a1b2c3:src/a.rs:18"),
+    ] {
+        assert_eq!(item(text), [found], "{text}");
+    }
+    assert_eq!(item("src/a src/b.rs"), ["src/a", "src/b.rs"], "two paths");
+    assert_eq!(item("src/a.rs src/b.rs:3"), ["src/a.rs", "src/b.rs:3"], "two paths");
+    for text in ["git@host.example:owner/name.git", "tot@main:src/a.rs:18", "a@0a1b2c3:", "@0a1b2c3:a b"] {
+        assert!(item(text).is_empty(), "{text}: {:?}", item(text));
+    }
+}
+
+#[test]
+fn lines_of_references_that_name_no_source_are_known() {
+    let unreadable = |text: &str| -> Vec<String> {
+        let shown = unreadable_references(text).into_iter().map(|it| format!("{}: {}", it.line, it.text));
+        shown.collect()
+    };
+    let listed = |text: &str| unreadable(&format!("Found.\n\n## References\n\n{text}\n"));
+    assert_eq!(
+        listed("- the team's wiki\n- src/a.rs:3 - x\n- RFC 7231,\n  section 3"),
+        ["5: the team's wiki", "7: RFC 7231, section 3"]
+    );
+    assert_eq!(
+        listed("- a talk\n  - by them\n- Code:\n  - src/a.rs\n- b/c.rs\n  - which is old"),
+        ["5: a talk"]
+    );
+    assert_eq!(listed("src/a.rs:3 - x\nsrc/b.rs:4 - y\n\n- c/d.rs"), ["5: src/a.rs:3 - x src/b.rs:4 - y"]);
+    assert_eq!(listed("| where |\n|-|\n| src/a.rs:3 |"), ["7: src/a.rs:3"]);
+    assert_eq!(unreadable("Text.\n\n> ## References\n> - the wiki\n\n- no source"), ["4: the wiki"]);
+    for text in [
+        "- None",
+        "- n/a.",
+        "- –",
+        "None.",
+        "All of the 20th of November:\n\n- src/a.rs",
+        "- https://a.example/x",
+        "- see <https://a.example/x> for it",
+        "- [ ] src/a.rs",
+        "```\nsrc/a.rs\n```",
+        "### src/a.rs\n- src/a.rs:3",
+        "## Next\n\n- the wiki\n\nsrc/a.rs:3",
+    ] {
+        assert_eq!(listed(text), [""; 0], "{text}");
+    }
+    assert_eq!(unreadable("- the wiki\n\nsrc/a.rs:3"), [""; 0], "outside of the section");
+    let long = listed(&format!("- {}", "word ".repeat(100)));
+    assert!(long[0].chars().count() < 100, "{long:?}");
 }
 
 #[test]
@@ -534,6 +595,7 @@ fn hostile_texts_are_harmless() {
             "> - 1. {payload}\n\n| {payload} |\n|-|\n| {payload} |\n\n# {payload}\n\n[^f]: {payload}\n\n[^f]"
         ));
         references(payload);
+        unreadable_references(payload);
         excerpt(payload, 80);
     }
 }
@@ -919,6 +981,7 @@ proptest! {
     fn any_soup_is_safe(text in soup()) {
         safe(&text);
         excerpt(&text, 20);
+        unreadable_references(&text);
         for mention in references(&text) {
             prop_assert!(!mention.target.is_empty());
             prop_assert!(mention.title.is_none_or(|title| !title.is_empty()));

@@ -382,6 +382,26 @@ fn findings_that_say_nothing() {
 }
 
 #[test]
+fn references_that_no_one_can_find() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
+    table.sleep(60);
+    let cites = |id, list: &str| NodeResult {
+        findings: format!("Found.\n\n## References\n\n{list}\n"),
+        ..found(id, "EXPLORE")
+    };
+    let unreadable = "- the wiki\n- src/a.rs:3\n- a talk\n- a book\n- a dream";
+    let readable = "- tot@0a1b2c3:src/a.rs:3-5 - why\n- owner/name src/a.rs:3\n- https://a.example/x";
+    let results = vec![cites("R2.A2", unreadable), cites("R2.A3", readable)];
+    assert_snapshot!(said(table.try_commit(results)), @"
+    UNREADABLE_REFERENCE R2.A2: Under References, R2.A2 lists what can't be read as a source: “the wiki” (line 5), “a talk” (line 7), “a book” (line 8), 1 more. Begin each item with a URL or a path: `src/a.rs:42 - why`, `owner/name src/a.rs:42`.
+    INCOMPLETE_EXPLORE R2.A1: 3 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3.
+    ");
+    let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
+    assert_eq!(stored[0].code, "UNREADABLE_REFERENCE");
+}
+
+#[test]
 fn blockers_do_not_ask_to_propose_what_is_pending() {
     let mut table = Table::new("single-root");
     let advice = |table: &Table| {
