@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::address::Address;
+use super::app;
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
@@ -161,7 +162,9 @@ fn said(refusal: &Refusal) -> String {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let me = Implementation::new("tot-mcp", env!("CARGO_PKG_VERSION")).with_title("Tree of Thoughts");
+        let me = Implementation::new("tot-mcp", env!("CARGO_PKG_VERSION"))
+            .with_title("Tree of Thoughts")
+            .with_icons(vec![app::icon()]);
         let tools = ServerCapabilities::builder().enable_tools();
         let capabilities = match &self.service {
             None => tools.build(),
@@ -196,7 +199,8 @@ impl ServerHandler for Server {
         if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
         }
-        let mut result = ListToolsResult::with_all_items(self.offered().map(Tool::listed).collect());
+        let mut result =
+            ListToolsResult::with_all_items(self.offered().map(Tool::listed).map(app::shown).collect());
         (result.ttl_ms, result.cache_scope) = kept(&context);
         Ok(result)
     }
@@ -292,6 +296,9 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if request.uri == app::ADDRESS {
+            return Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![app::page()])));
+        }
         let address = request.uri.clone();
         let content = self.with_service(move |service| resources::read(service, &address)).await?;
         let content =
@@ -379,10 +386,15 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        self.call(&request.name, arguments).await.map(CallToolResponse::from)
+        let link = app::link(&request.name, &arguments, context.protocol_version().as_ref());
+        let mut result = self.call(&request.name, arguments).await?;
+        if result.is_error != Some(true) {
+            result.content.extend(link);
+        }
+        Ok(result.into())
     }
 
     /// Where rmcp puts every request whose params it can't read, besides those it doesn't know.

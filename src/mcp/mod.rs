@@ -11,6 +11,7 @@
 //! was taken in is answered, also when it panics and when the server is told to end; nothing but protocol goes to stdout.
 
 pub mod address;
+pub mod app;
 pub mod bounded;
 pub mod coercion;
 pub mod complete;

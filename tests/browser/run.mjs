@@ -17,6 +17,7 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 
+import { app } from "./app.mjs";
 import * as checks from "./checks.mjs";
 import { list, make, serve } from "./sites.mjs";
 
@@ -208,6 +209,8 @@ for (const site of [demo, large]) {
 for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms]]) {
   if (number === 0 && !process.env.ONLY) faulty.push(`no page has a ${what}`);
 }
+// The page that clients show beside a reply.
+await check("app", { name: "-" }, "-", ["src/mcp/app.html"], {}, app);
 faulty.push(...server.strays.map((stray) => `the server was asked for ${stray}`));
 
 await browser.close();

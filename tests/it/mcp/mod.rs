@@ -1,5 +1,6 @@
 //! The server, over real stdio.
 
+mod app;
 mod budget;
 mod flood;
 mod http;
