@@ -11,7 +11,10 @@ use std::borrow::Cow;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::domain::{Author, Code, Investigation, Node, NodeId, Reclassification, StateName, Warning};
+use crate::domain::{
+    Amendment, Author, Caller, Citation, Code, Command, Investigation, Link, Node, NodeId, Reclassification,
+    StateName, Warning,
+};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
 
@@ -37,23 +40,61 @@ pub struct NodeView<'a> {
     pub planned_action: Cow<'a, str>,
     /// When it was proposed.
     pub proposed_at: String,
+    /// Which values of what varies it covers, each as `engine=gix`.
+    pub covers: Vec<String>,
     /// The state stored by the commit.
     pub committed_as: Option<&'a StateName>,
     /// What the agent asked for, where a rule stored another state.
     pub requested_state: Option<&'a StateName>,
+    /// Whether it refutes its parent.
+    pub refutes: bool,
     /// Who did the research.
     pub agent_id: Option<Cow<'a, str>>,
+    /// Through which client it came, as that says itself.
+    pub by: Option<Caller>,
+    /// When the research began, as the agent says.
+    pub started_at: Option<String>,
     /// When it was committed.
     pub committed_at: Option<String>,
+    /// What was found, in one sentence.
+    pub headline: Option<Cow<'a, str>>,
     /// Markdown.
     pub findings: Option<Cow<'a, str>>,
     /// What backs the findings.
     #[serde(flatten)]
     pub texts: Texts<'a>,
+    /// What was run for it.
+    pub commands: Vec<Command>,
+    /// Its sources, beside those that the findings name.
+    pub references: Vec<Citation>,
+    /// What it has to do with nodes elsewhere.
+    pub links: Vec<Link>,
     /// What the commit was warned of.
     pub warnings: Vec<WarningView<'a>>,
     /// Every later change of state, oldest first.
     pub reclassified: Vec<ChangeView<'a>>,
+    /// Every later change of its texts, oldest first.
+    pub amended: Vec<AmendmentView<'a>>,
+}
+
+/// A change of texts, with what stood there before: an empty text where there was none, nothing where it was left as it was.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AmendmentView<'a> {
+    /// When.
+    pub at: String,
+    /// The agent that did it.
+    pub agent_id: Option<Cow<'a, str>>,
+    /// Through which client it came.
+    pub by: Option<Caller>,
+    /// Why.
+    pub reason: Cow<'a, str>,
+    /// The title before.
+    pub title: Option<Cow<'a, str>>,
+    /// The headline before.
+    pub headline: Option<Cow<'a, str>>,
+    /// The findings before; Markdown.
+    pub findings: Option<Cow<'a, str>>,
 }
 
 /// A change of state.
@@ -68,8 +109,8 @@ pub struct ChangeView<'a> {
     pub at: String,
     /// The agent that did it.
     pub agent_id: Option<Cow<'a, str>>,
-    /// The child that brought it about, in place of an agent.
-    pub by: Option<&'a NodeId>,
+    /// The child that brought it about, or else through which client it came.
+    pub by: Option<By<'a>>,
     /// Why.
     pub reason: Option<Cow<'a, str>>,
     /// What backs it.
@@ -77,6 +118,16 @@ pub struct ChangeView<'a> {
     pub texts: Texts<'a>,
     /// What the change was warned of.
     pub warnings: Vec<WarningView<'a>>,
+}
+
+/// What brought a change of state about.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum By<'a> {
+    /// A child, in place of an agent.
+    Child(&'a NodeId),
+    /// A call through this client.
+    Caller(Caller),
 }
 
 /// A stored warning.
@@ -127,6 +178,12 @@ pub struct Field<'a> {
 /// The name of the field that holds the later changes of state.
 pub const CHANGES_OF_STATE: &str = "Changes of state";
 
+/// The name of the field that holds the later changes of texts.
+pub const CHANGES_OF_TEXTS: &str = "Changes of texts";
+
+/// The heading of [`NodeView::headline`].
+pub const HEADLINE: &str = "Found";
+
 /// The heading of [`NodeView::planned_action`].
 pub const PLANNED: &str = "What was planned";
 
@@ -157,17 +214,26 @@ impl<'a> NodeView<'a> {
             role: None,
             planned_action: Cow::from(&node.planned_action),
             proposed_at: node.proposed_at.to_string(),
+            covers: node.covers.clone(),
             committed_as: result.map(|it| &it.state),
             requested_state: result.and_then(|it| it.requested_state.as_ref()),
+            refutes: result.is_some_and(|it| it.refutes),
             agent_id: result.and_then(|it| optional(&it.agent_id)),
+            by: result.and_then(|it| known(&it.caller)),
+            started_at: result.and_then(|it| it.started_at).map(|at| at.to_string()),
             committed_at: result.map(|it| it.committed_at.to_string()),
+            headline: result.and_then(|it| optional(&it.headline)),
             findings: result.map(|it| Cow::from(&it.findings)),
             texts: match result {
                 Some(it) => texts(&it.evidence, &it.verification_method, &it.alternatives_considered),
                 None => texts(&None, &None, &[]),
             },
+            commands: result.map_or_else(Vec::new, |it| it.commands.clone()),
+            references: result.map_or_else(Vec::new, |it| it.references.clone()),
+            links: result.map_or_else(Vec::new, |it| it.links.clone()),
             warnings: result.map_or_else(Vec::new, |it| warnings(&it.warnings)),
             reclassified: result.into_iter().flat_map(|it| &it.reclassified).map(ChangeView::new).collect(),
+            amended: result.into_iter().flat_map(|it| &it.amended).map(AmendmentView::new).collect(),
         }
     }
 
@@ -175,11 +241,25 @@ impl<'a> NodeView<'a> {
     /// and gives the names of the fields in which something is left out. Of the changes of state the last ones stay.
     pub fn shorten(&mut self, characters: usize, entries: usize) -> Vec<&'static str> {
         const CHANGES: &str = "reclassified";
+        const AMENDED: &str = "amended";
         let mut shortener = Shortener { characters, entries, shortened: Vec::new() };
         shortener.text("title", &mut self.title);
         shortener.text("plannedAction", &mut self.planned_action);
+        shortener.strings("covers", &mut self.covers);
         shortener.optional("agentId", &mut self.agent_id);
+        shortener.caller("by", &mut self.by);
+        shortener.optional("headline", &mut self.headline);
         shortener.texts(None, &mut self.texts);
+        shortener.list("commands", &mut self.commands);
+        for Command { command, output, .. } in &mut self.commands {
+            std::iter::once(command).chain(output).for_each(|text| shortener.string("commands", text));
+        }
+        shortener.list("references", &mut self.references);
+        for Citation { target, lines, commit, quote, note } in &mut self.references {
+            let optional = [lines, commit, quote, note].into_iter().flatten();
+            std::iter::once(target).chain(optional).for_each(|text| shortener.string("references", text));
+        }
+        shortener.list("links", &mut self.links);
         shortener.warnings("warnings", &mut self.warnings);
         let earlier = self.reclassified.len().saturating_sub(entries);
         self.reclassified.drain(..earlier);
@@ -189,6 +269,20 @@ impl<'a> NodeView<'a> {
             shortener.optional(CHANGES, &mut change.reason);
             shortener.texts(Some(CHANGES), &mut change.texts);
             shortener.warnings(CHANGES, &mut change.warnings);
+            if let Some(By::Caller(caller)) = &mut change.by {
+                shortener.caller_texts(CHANGES, caller);
+            }
+        }
+        let earlier = self.amended.len().saturating_sub(entries);
+        self.amended.drain(..earlier);
+        shortener.note(AMENDED, earlier > 0);
+        for amendment in &mut self.amended {
+            shortener.optional(AMENDED, &mut amendment.agent_id);
+            shortener.caller(AMENDED, &mut amendment.by);
+            shortener.text(AMENDED, &mut amendment.reason);
+            for text in [&mut amendment.title, &mut amendment.headline, &mut amendment.findings] {
+                shortener.optional(AMENDED, text);
+            }
         }
         shortener.shortened
     }
@@ -205,6 +299,7 @@ impl<'a> NodeView<'a> {
             Field::fact("Title", self.title),
             Field::fact("Parent", self.parent.map_or("", NodeId::as_str)),
             Field::fact(PLANNED, self.planned_action),
+            Field::fact("Covers", self.covers.join("\n")),
         ]
     }
 
@@ -216,8 +311,12 @@ impl<'a> NodeView<'a> {
         let mut fields = vec![
             Field::fact("State as committed", state.as_str()),
             Field::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
+            Field::fact("Refutes its parent", if self.refutes { "yes" } else { "" }),
             Field::fact("Agent", self.agent_id.unwrap_or_default()),
+            Field::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
+            Field::fact("Research began", self.started_at.unwrap_or_default()),
             Field::fact("Committed", self.committed_at.unwrap_or_default()),
+            Field { name: HEADLINE, value: self.headline.unwrap_or_default(), is_text: true },
             Field { name: FINDINGS, value: findings, is_text: true },
         ];
         fields.extend(self.texts.0.into_iter().map(|text| Field {
@@ -228,8 +327,16 @@ impl<'a> NodeView<'a> {
             },
             is_text: true,
         }));
+        let commands: Vec<String> = self.commands.iter().map(command_text).collect();
+        let references: Vec<String> = self.references.iter().map(reference_line).collect();
+        let links: Vec<String> = self.links.iter().map(link_line).collect();
+        let amended: Vec<String> = self.amended.iter().map(AmendmentView::line).collect();
+        fields.push(Field { name: "Commands", value: Cow::from(commands.join("\n\n")), is_text: true });
+        fields.push(Field::fact("References", references.join("\n")));
+        fields.push(Field::fact("Links", links.join("\n")));
         fields.push(Field::fact("Warnings", warnings.join("\n")));
         fields.push(Field::fact(CHANGES_OF_STATE, changes.join("\n")));
+        fields.push(Field::fact(CHANGES_OF_TEXTS, amended.join("\n")));
         fields
     }
 }
@@ -237,10 +344,11 @@ impl<'a> NodeView<'a> {
 impl<'a> ChangeView<'a> {
     /// A change of state as it is stored.
     pub fn new(change: &'a Reclassification) -> Self {
+        let caller = known(&change.caller).map(By::Caller);
         let (agent_id, by) = match &change.by {
-            Author::Agent(agent) => (Some(Cow::from(agent)), None),
-            Author::Child(child) => (None, Some(child)),
-            Author::Unknown => (None, None),
+            Author::Agent(agent) => (Some(Cow::from(agent)), caller),
+            Author::Child(child) => (None, Some(By::Child(child))),
+            Author::Unknown => (None, caller),
         };
         ChangeView {
             from: &change.from,
@@ -256,9 +364,11 @@ impl<'a> ChangeView<'a> {
 
     /// Who or what did it, with a space before; empty where nobody gave a name.
     fn author(&self) -> String {
-        match (&self.agent_id, self.by) {
-            (Some(agent), _) => format!(" by {agent}"),
-            (None, Some(child)) => format!(" by its child {child}"),
+        match (&self.agent_id, &self.by) {
+            (_, Some(By::Child(child))) => format!(" by its child {child}"),
+            (Some(agent), Some(By::Caller(caller))) => format!(" by {agent} ({})", caller_line(caller)),
+            (None, Some(By::Caller(caller))) => format!(" ({})", caller_line(caller)),
+            (Some(agent), None) => format!(" by {agent}"),
             (None, None) => String::new(),
         }
     }
@@ -273,6 +383,59 @@ impl<'a> ChangeView<'a> {
         }
         line
     }
+}
+
+impl<'a> AmendmentView<'a> {
+    /// A change of texts as it is stored.
+    fn new(amendment: &'a Amendment) -> Self {
+        AmendmentView {
+            at: amendment.at.to_string(),
+            agent_id: optional(&amendment.agent_id),
+            by: known(&amendment.caller),
+            reason: Cow::from(&amendment.reason),
+            title: optional(&amendment.title),
+            headline: optional(&amendment.headline),
+            findings: optional(&amendment.findings),
+        }
+    }
+
+    /// The change in one line, with every field that a manual edit could have changed.
+    fn line(&self) -> String {
+        let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
+        let before = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
+        let before = before.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?)));
+        let before: String = before.map(|(name, text)| format!("; {name} before: {text}")).collect();
+        format!("{}{agent}{caller}: {}{before}", self.at, self.reason)
+    }
+}
+
+/// The client, its session and the model, in one line.
+pub fn caller_line(caller: &Caller) -> String {
+    let session = caller.session.as_deref().map(|session| format!("session {session}"));
+    let parts = [caller.client.clone(), caller.model.clone(), session];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A command with what it exited with and printed.
+fn command_text(command: &Command) -> String {
+    let exit = command.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
+    let output = command.output.as_deref().map(|output| format!("\n{output}")).unwrap_or_default();
+    format!("$ {}{exit}{output}", command.command)
+}
+
+/// A source in one line.
+fn reference_line(citation: &Citation) -> String {
+    let commit = citation.commit.as_deref().map(|commit| format!("@{commit}")).unwrap_or_default();
+    let lines = citation.lines.as_deref().map(|lines| format!(":{lines}")).unwrap_or_default();
+    let quote = citation.quote.as_deref().map(|quote| format!(" “{quote}”")).unwrap_or_default();
+    let note = citation.note.as_deref().map(|note| format!(" - {note}")).unwrap_or_default();
+    format!("{}{commit}{lines}{quote}{note}", citation.target)
+}
+
+/// A link in a few words.
+fn link_line(link: &Link) -> String {
+    format!("{} {}", link.kind.as_str(), link.to)
 }
 
 impl WarningView<'_> {
@@ -333,6 +496,10 @@ fn texts<'a>(
     ])
 }
 
+fn known(caller: &Caller) -> Option<Caller> {
+    (!caller.is_unknown()).then(|| caller.clone())
+}
+
 fn optional(text: &Option<String>) -> Option<Cow<'_, str>> {
     text.as_ref().map(Cow::from)
 }
@@ -354,6 +521,28 @@ impl Shortener {
         let short = text::shorten(text, self.characters);
         self.note(field, short != **text);
         *text = Cow::from(short);
+    }
+
+    fn string(&mut self, field: &'static str, text: &mut String) {
+        let short = text::shorten(text, self.characters);
+        self.note(field, short != *text);
+        *text = short;
+    }
+
+    fn strings(&mut self, field: &'static str, texts: &mut Vec<String>) {
+        self.list(field, texts);
+        texts.iter_mut().for_each(|text| self.string(field, text));
+    }
+
+    fn caller(&mut self, field: &'static str, caller: &mut Option<Caller>) {
+        if let Some(caller) = caller {
+            self.caller_texts(field, caller);
+        }
+    }
+
+    fn caller_texts(&mut self, field: &'static str, caller: &mut Caller) {
+        let Caller { client, session, model } = caller;
+        [client, session, model].into_iter().flatten().for_each(|text| self.string(field, text));
     }
 
     fn optional(&mut self, field: &'static str, text: &mut Option<Cow<'_, str>>) {

@@ -37,7 +37,10 @@ impl Stored {
     fn take(&mut self, happening: &Happening, entry: &HistoryEntry) -> Option<Finding> {
         match happening {
             Happening::Started => None,
-            Happening::Proposed(node) | Happening::Committed(node) | Happening::Reclassified(node, _) => {
+            Happening::Proposed(node)
+            | Happening::Committed(node)
+            | Happening::Reclassified(node, _)
+            | Happening::Amended(node, _) => {
                 self.nodes.insert(node.id.clone(), Arc::clone(node));
                 None
             }

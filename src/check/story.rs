@@ -158,6 +158,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
             let reopened = count(|it| matches!(it, Happening::Reopened));
             asked == 1 && reopened <= 1 && all == asked + confirmed + reopened
         }
+        "tot_amend" => all == 1 && count(|it| matches!(it, Happening::Amended(..))) == 1,
         "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_))) == 1,
         _ => return None,
     })
@@ -170,6 +171,7 @@ fn node_of(happening: &Happening) -> Option<&NodeId> {
         | Happening::Withdrawn(node)
         | Happening::Committed(node)
         | Happening::Reclassified(node, _)
+        | Happening::Amended(node, _)
         | Happening::Edited(node)
         | Happening::Removed(node) => Some(&node.id),
     }
@@ -190,6 +192,7 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Withdrawn(_) => "withdrew",
             Happening::Committed(_) => "committed",
             Happening::Reclassified(..) => "reclassified",
+            Happening::Amended(..) => "amended",
             Happening::Edited(_) => "edited",
             Happening::Removed(_) => "removed",
         };

@@ -195,8 +195,12 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .with_log(log)
         .reading_only(arguments.read_only);
     match http {
-        Some(options) => Ok(mcp::serve_http(server, options)?),
-        None => Ok(mcp::serve_stdio(server)?),
+        Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
+        // Claude Code tells the servers that it starts which of its sessions they are for.
+        None => {
+            let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
+            Ok(mcp::serve_stdio(server.of_one_client(session))?)
+        }
     }
 }
 

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::amend;
+use super::backing::{self, Cited, LINE_MAX, Linked, Ran};
 use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
+use crate::domain::node::says_nothing;
 use crate::domain::{
     Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
 };
@@ -41,6 +44,23 @@ pub struct NodeResult {
     /// What else was considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
+    /// What was found, in one sentence: lists show it in place of the title.
+    pub headline: Option<String>,
+    /// Whether it refutes its parent; then with a terminal state.
+    #[serde(default)]
+    pub refutes: bool,
+    /// When the research began, if before the proposal.
+    #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
+    pub started_at: Option<String>,
+    /// What was run.
+    #[serde(default)]
+    pub commands: Vec<Ran>,
+    /// Sources, as data.
+    #[serde(default)]
+    pub references: Vec<Cited>,
+    /// Nodes elsewhere in the tree that it bears on.
+    #[serde(default)]
+    pub links: Vec<Linked>,
 }
 
 /// What a commit may be refused for, beside what any call is.
@@ -52,6 +72,7 @@ pub const CODES: &[Code] = &[
     Code::TerminalParent,
     Code::MissingEvidence,
     Code::TerminalRatioExceeded,
+    Code::NodeNotFound,
     Code::DuplicateInBatch,
     Code::EmptyBatch,
     Code::InvestigationEnded,
@@ -184,14 +205,38 @@ fn judge(
         }
         Err(locked) => own.errors.push(locked),
     }
-    if matches!(result.findings.trim(), "" | TO_FILL_IN) {
+    if says_nothing(&result.findings) {
+        let said = if result.findings.trim().is_empty() {
+            "without findings"
+        } else {
+            "with findings that say nothing"
+        };
         own.warnings.push(
-            Diagnostic::new(Code::EmptyFindings, format!("{about} was committed without findings."))
+            Diagnostic::new(Code::EmptyFindings, format!("{about} was committed {said}."))
                 .about(&about)
                 .suggest("Say what was tried and what was found: a state alone convinces nobody."),
         );
     }
     own.warnings.extend(unreadable_references(&about, &result.findings));
+    amend::check_line(&about, "headline", result.headline.as_deref(), LINE_MAX, &mut own.errors);
+    let started_at = backing::started_at(&about, result.started_at.as_deref(), now, &mut own.errors);
+    if result.refutes && (node.parent.is_none() || !rules.is_terminal(&asked)) {
+        let message = format!(
+            "{about} can't refute its parent: {}.",
+            match &node.parent {
+                None => "it is a root".to_owned(),
+                Some(_) => format!("{asked} is not terminal"),
+            }
+        );
+        own.errors.push(
+            Diagnostic::new(Code::InvalidArgument, message)
+                .about(&about)
+                .suggest("Leave `refutes` out, or commit a child in a terminal state with it."),
+        );
+    }
+    let commands = backing::commands(&about, result.commands, &mut own.errors);
+    let references = backing::references(&about, result.references, &mut own.errors);
+    let links = backing::links(investigation, node, &result.links, &mut own.errors);
     let committed = Committed {
         investigation,
         rules,
@@ -201,6 +246,8 @@ fn judge(
         evidence: result.evidence.as_deref(),
         agent: agent_id.as_deref(),
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
+        started_at,
+        has_commands: !commands.is_empty(),
         now,
     };
     for kind in &KINDS {
@@ -214,17 +261,21 @@ fn judge(
         return None;
     }
     let mut after = Node::clone(node);
+    let committed_at = stamp(investigation, node, now);
     after.classification = Some(Classification {
         requested_state: (asked != state).then_some(asked),
-        state,
+        refutes: result.refutes,
         agent_id,
-        committed_at: stamp(investigation, node, now),
-        findings: result.findings,
+        started_at,
+        headline: not_blank(result.headline).map(|headline| headline.trim().to_owned()),
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification_method),
         alternatives_considered: result.alternatives_considered,
+        commands,
+        references,
+        links,
         warnings: own.warnings.iter().map(stored).collect(),
-        reclassified: Vec::new(),
+        ..Classification::new(state, result.findings, committed_at)
     });
     verdict.warnings.append(&mut own.warnings);
     Some(after)
@@ -251,6 +302,7 @@ fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
 /// Every text of a result, with the name of its field.
 fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     let optional = [
+        ("headline", &result.headline),
         ("evidence", &result.evidence),
         ("verificationMethod", &result.verification_method),
         ("agentId", &result.agent_id),
@@ -259,6 +311,8 @@ fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     std::iter::once(("findings", result.findings.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        .chain(result.commands.iter().flat_map(Ran::texts))
+        .chain(result.references.iter().flat_map(Cited::texts))
 }
 
 /// The node and the state that it would be stored with, if the node is pending and the state known and not locked.

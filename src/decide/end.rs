@@ -69,9 +69,9 @@ pub fn end(
     secrets::check(rules.secrets(), "", texts, &mut verdict);
     Rejection::unless_empty(verdict.errors)?;
     let conclusion = Arc::new(Conclusion {
-        ended_at: now,
         agent_id: not_blank(request.agent_id),
         conclusion: not_blank(request.conclusion),
+        ..Conclusion::new(now)
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }

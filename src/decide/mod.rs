@@ -1,6 +1,6 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
-//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`end`]. Each judges what holds in every
+//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`end`]. Each judges what holds in every
 //! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
 //! whoever asks, is in [`standing`] (what is owed, whether it can end), [`results`] (what was found) and [`next`]
 //! (tasks, and the next call that is legal).
@@ -8,6 +8,8 @@
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
 //! The codes and rules are those of the method's specification; each check names its code.
 
+pub mod amend;
+pub mod backing;
 pub mod commit;
 pub mod end;
 pub mod next;

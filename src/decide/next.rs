@@ -152,6 +152,7 @@ impl Plan {
             parent: task.parent.as_ref().map(ToString::to_string),
             title: task.title.clone(),
             planned_action: task.planned_action.clone(),
+            covers: Vec::new(),
         });
         Propose { nodes: nodes.collect(), withdraw: Vec::new() }
     }

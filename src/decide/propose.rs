@@ -40,6 +40,10 @@ pub struct NewNode {
     /// What is to be done.
     #[serde(default)]
     pub planned_action: String,
+    /// What it covers of `dimensions`.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["engine=gix"]]))]
+    pub covers: Vec<String>,
 }
 
 /// What a proposal may be refused for, beside what any call is.
@@ -322,12 +326,9 @@ fn check_node(
     spellings.in_use.insert(id.as_str().to_ascii_lowercase(), id.clone());
     spellings.in_batch.insert(id.clone());
     (errors.len() == before).then(|| Node {
-        id,
-        parent: parent.map(|parent| parent.id.clone()),
-        title: new.title.trim().to_owned(),
         planned_action: new.planned_action,
-        proposed_at: now,
-        classification: None,
+        covers: new.covers,
+        ..Node::new(id, parent.map(|parent| parent.id.clone()), new.title.trim(), now)
     })
 }
 

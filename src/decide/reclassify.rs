@@ -99,17 +99,16 @@ pub fn reclassify(
     let warnings = verdict.warnings;
     let from = from.clone();
     let mut after = Node::clone(node);
+    let at = stamp(investigation, node, now);
+    let by = not_blank(request.agent_id).map_or(Author::Unknown, Author::Agent);
     if let Some(classification) = &mut after.classification {
         classification.reclassified.push(Reclassification {
-            from: from.clone(),
-            to: to.clone(),
-            at: stamp(investigation, node, now),
-            by: not_blank(request.agent_id).map_or(Author::Unknown, Author::Agent),
             reason: not_blank(request.reason),
             evidence: not_blank(request.evidence),
             verification_method: not_blank(request.verification_method),
             alternatives_considered: request.alternatives_considered,
             warnings: warnings.iter().map(stored).collect(),
+            ..Reclassification::new(from.clone(), to.clone(), at, by)
         });
     }
     let after = Arc::new(after);

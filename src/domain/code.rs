@@ -102,6 +102,7 @@ codes! {
     MissingEvidence "MISSING_EVIDENCE" "the state needs more evidence"
     TerminalRatioExceeded "TERMINAL_RATIO_EXCEEDED" "too many nodes closed at once"
     NodeNotFound "NODE_NOT_FOUND" "not a committed node"
+    MissingReason "MISSING_REASON" "a change without a reason"
     HasChildren "HAS_CHILDREN" "a terminal state while it has children"
     // Warnings.
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
@@ -110,6 +111,8 @@ codes! {
     EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References names no source that can be read"
     DepthEnforced "DEPTH_ENFORCED" "a state that came too early was stored as another"
+    NoReason "NO_REASON" "a state was changed without saying why"
+    MissingConclusion "MISSING_CONCLUSION" "ended without an answer"
     EarlyState "EARLY_STATE" "a state that no commit could have had in that round"
     AlreadyEnded "ALREADY_ENDED" "it has ended before; nothing was written"
     // What blocks the end.

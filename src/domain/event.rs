@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Conclusion, Meta, Node, NodeId, Reclassification, StateName};
+use super::{Amendment, Caller, Conclusion, Meta, Node, NodeId, Reclassification, StateName};
 
 /// One difference between two states of an investigation: what git's diff of two trees can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,11 @@ pub enum Event {
         /// Whether it opened an ended investigation again.
         reopened: bool,
     },
+    /// `tot_amend`.
+    Amended {
+        /// The node afterwards; its last amendment is this one.
+        node: Arc<Node>,
+    },
     /// `tot_end`.
     Ended {
         /// What is stored of it.
@@ -66,6 +71,37 @@ pub struct Transition {
 }
 
 impl Event {
+    /// The same, noting through which client it came on whatever it newly stores.
+    pub fn called_by(mut self, caller: &Caller) -> Event {
+        match &mut self {
+            // A proposal is no finding: its commit's message says who made it.
+            Event::Proposed { .. } => {}
+            Event::Committed { nodes, transitions } => {
+                let ids: Vec<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
+                let moved = transitions.iter_mut().map(|transition| &mut transition.node);
+                for node in nodes.iter_mut().chain(moved.filter(|node| ids.contains(&node.id))) {
+                    if let Some(classification) = &mut Arc::make_mut(node).classification {
+                        classification.caller.clone_from(caller);
+                    }
+                }
+            }
+            Event::Reclassified { transition, .. } => {
+                let classification = &mut Arc::make_mut(&mut transition.node).classification;
+                if let Some(change) = classification.as_mut().and_then(|it| it.reclassified.last_mut()) {
+                    change.caller.clone_from(caller);
+                }
+            }
+            Event::Amended { node } => {
+                let classification = &mut Arc::make_mut(node).classification;
+                if let Some(amendment) = classification.as_mut().and_then(|it| it.amended.last_mut()) {
+                    amendment.caller.clone_from(caller);
+                }
+            }
+            Event::Ended { conclusion } => Arc::make_mut(conclusion).caller.clone_from(caller),
+        }
+        self
+    }
+
     /// The differences that the event makes.
     pub fn changes(&self) -> Vec<Change> {
         let node = |node: &Arc<Node>| Change::Node(Arc::clone(node));
@@ -82,6 +118,7 @@ impl Event {
                 .map(|t| node(&t.node))
                 .chain(reopened.then_some(Change::Reopened))
                 .collect(),
+            Event::Amended { node: amended } => vec![node(amended)],
             Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
         }
     }
@@ -100,6 +137,8 @@ pub enum Happening {
     Committed(Arc<Node>),
     /// A committed node's state changed.
     Reclassified(Arc<Node>, Reclassification),
+    /// A committed node's texts were amended.
+    Amended(Arc<Node>, Amendment),
     /// A committed node was changed in any other way: by hand, or in a merge.
     Edited(Arc<Node>),
     /// A committed node was removed: by hand.
@@ -125,18 +164,22 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
             };
             let earlier = before.and_then(|before| before.classification.as_ref());
             let known = earlier.map_or(0, |earlier| earlier.reclassified.len());
+            let amended = earlier.map_or(0, |earlier| earlier.amended.len());
             let mut happenings = Vec::new();
             match earlier {
                 None => happenings.push(Happening::Committed(Arc::clone(after))),
                 Some(earlier) => {
-                    let continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice());
+                    let is_continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice())
+                        && now.amended.get(..amended) == Some(earlier.amended.as_slice());
+                    let undone = undone(after, &now.amended[amended.min(now.amended.len())..]);
                     let mut expected = before.map(|before| Node::clone(before));
                     if let Some(classification) =
                         expected.as_mut().and_then(|node| node.classification.as_mut())
                     {
                         classification.reclassified.clone_from(&now.reclassified);
+                        classification.amended.clone_from(&now.amended);
                     }
-                    if !continued || expected.as_ref() != Some(after.as_ref()) {
+                    if !is_continued || expected != Some(undone) {
                         happenings.push(Happening::Edited(Arc::clone(after)));
                     }
                 }
@@ -144,7 +187,28 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
             for change in now.reclassified.iter().skip(known) {
                 happenings.push(Happening::Reclassified(Arc::clone(after), change.clone()));
             }
+            for amendment in now.amended.iter().skip(amended) {
+                happenings.push(Happening::Amended(Arc::clone(after), amendment.clone()));
+            }
             happenings
         }
     }
+}
+
+/// The node with the texts that it had before these amendments.
+fn undone(node: &Node, amendments: &[Amendment]) -> Node {
+    let mut node = node.clone();
+    let Some(classification) = &mut node.classification else { return node };
+    for amendment in amendments.iter().rev() {
+        if let Some(title) = &amendment.title {
+            node.title.clone_from(title);
+        }
+        if let Some(headline) = &amendment.headline {
+            classification.headline = (!headline.is_empty()).then(|| headline.clone());
+        }
+        if let Some(findings) = &amendment.findings {
+            classification.findings.clone_from(findings);
+        }
+    }
+    node
 }

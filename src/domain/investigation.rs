@@ -431,26 +431,8 @@ mod tests {
         let id: NodeId = id.parse().unwrap();
         let above = &id.suffix()[..id.suffix().len() - 1];
         let parent = (!above.is_empty()).then(|| format!("R{}.{above}", id.round() - 1).parse().unwrap());
-        let classification = state.map(|state| Classification {
-            state: state.parse().unwrap(),
-            requested_state: None,
-            agent_id: None,
-            committed_at: at,
-            findings: "F".into(),
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            warnings: Vec::new(),
-            reclassified: Vec::new(),
-        });
-        Arc::new(Node {
-            id,
-            parent,
-            title: "T".into(),
-            planned_action: "P".into(),
-            proposed_at: at,
-            classification,
-        })
+        let classification = state.map(|state| Classification::new(state.parse().unwrap(), "F", at));
+        Arc::new(Node { classification, ..Node::new(id, parent, "T", at) })
     }
 
     /// What the nodes of each kin are, by a look at each node and its children.

@@ -21,5 +21,8 @@ pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
-pub use node::{Author, Classification, Conclusion, Node, Reclassification, Warning};
+pub use node::{
+    Amendment, Author, Caller, Citation, Classification, Command, Conclusion, Link, LinkKind, Node,
+    Reclassification, StopReason, Stopped, Warning,
+};
 pub use time::Timestamp;

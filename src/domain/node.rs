@@ -12,6 +12,8 @@
 //!    and comparison have it from there.
 //! 6. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Code, NodeId, StateName, Timestamp};
 
 /// A node, from its proposal on. Without a classification it is a pending proposal.
@@ -27,6 +29,8 @@ pub struct Node {
     pub planned_action: String,
     /// When it was proposed, or proposed again.
     pub proposed_at: Timestamp,
+    /// Which values of what varies it covers, each as `engine=gix`.
+    pub covers: Vec<String>,
     /// What became of it; absent while it is pending.
     pub classification: Option<Classification>,
 }
@@ -38,10 +42,18 @@ pub struct Classification {
     pub state: StateName,
     /// What the agent asked for, where a rule stored another state.
     pub requested_state: Option<StateName>,
+    /// Whether it refutes its parent.
+    pub refutes: bool,
     /// Who did the research.
     pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// When the research began, as the agent says: it may have come before the proposal.
+    pub started_at: Option<Timestamp>,
     /// When it was committed.
     pub committed_at: Timestamp,
+    /// What was found, in one sentence. The title was written before the work.
+    pub headline: Option<String>,
     /// Markdown, as it came.
     pub findings: String,
     /// What proves it.
@@ -50,10 +62,111 @@ pub struct Classification {
     pub verification_method: Option<String>,
     /// What else was considered.
     pub alternatives_considered: Vec<String>,
+    /// What was run for it.
+    pub commands: Vec<Command>,
+    /// Its sources, beside those that the findings name.
+    pub references: Vec<Citation>,
+    /// What it has to do with nodes elsewhere in the tree.
+    pub links: Vec<Link>,
     /// What the commit was warned of.
     pub warnings: Vec<Warning>,
     /// Every later change of state, oldest first.
     pub reclassified: Vec<Reclassification>,
+    /// Every later change of its texts, oldest first.
+    pub amended: Vec<Amendment>,
+}
+
+/// Who called, as far as it is known and as the client says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    /// The program and its version, as `claude-code/2.1.154`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// What tells one run of it from another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model, as the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// A command that was run for a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Command {
+    /// As it was typed.
+    pub command: String,
+    /// What it exited with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// What it printed, or the part that matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// A source, given as data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Citation {
+    /// The URL or path.
+    pub target: String,
+    /// The line, or the first and the last with `-` between.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
+    /// The commit of the repository that it was read in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What the agent read there, word for word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// What it is, or what it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What a node has to do with one that is not its parent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// The other node.
+    pub to: NodeId,
+    /// What of it.
+    pub kind: LinkKind,
+}
+
+/// What one node does to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LinkKind {
+    /// It makes the other more likely.
+    Supports,
+    /// Both can't be true.
+    Contradicts,
+    /// It says the same.
+    Duplicates,
+    /// It holds only if the other does.
+    Depends,
+}
+
+/// One change of a node's texts after its commit. It holds what stood there before: an empty text where there was none,
+/// and nothing of a text that was left as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amendment {
+    /// When.
+    pub at: Timestamp,
+    /// Who did it.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why.
+    pub reason: String,
+    /// The title before.
+    pub title: Option<String>,
+    /// The headline before.
+    pub headline: Option<String>,
+    /// The findings before.
+    pub findings: Option<String>,
 }
 
 /// A warning as it is stored with a node.
@@ -87,6 +200,8 @@ pub struct Reclassification {
     pub at: Timestamp,
     /// Who or what did it.
     pub by: Author,
+    /// Through which client it came.
+    pub caller: Caller,
     /// Why, in the agent's words.
     pub reason: Option<String>,
     /// What proves it.
@@ -106,11 +221,134 @@ pub struct Conclusion {
     pub ended_at: Timestamp,
     /// Who ended it.
     pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why it was ended before the rules were met, if it was.
+    pub stopped: Option<Stopped>,
+    /// When the conclusion was given, where that was after the end.
+    pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
     pub conclusion: Option<String>,
 }
 
+/// Why an investigation was ended before the rules were met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// What kind of reason.
+    pub reason: StopReason,
+    /// What there is to say about it.
+    pub note: Option<String>,
+}
+
+/// What kind of reason there is to stop early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// No time, money or calls are left.
+    Budget,
+    /// What was found is enough for who asked.
+    Enough,
+    /// Nothing that could be done leads on.
+    Stuck,
+}
+
+impl Amendment {
+    /// Which texts were changed.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let parts = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
+        parts.into_iter().filter(|(_, before)| before.is_some()).map(|(name, _)| name)
+    }
+}
+
+impl Caller {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Caller::default()
+    }
+}
+
+impl LinkKind {
+    /// All of them.
+    pub const ALL: [LinkKind; 4] =
+        [LinkKind::Supports, LinkKind::Contradicts, LinkKind::Duplicates, LinkKind::Depends];
+
+    /// As it is written in files and calls, and read by people: `R3.A1 supports R2.B`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LinkKind::Supports => "supports",
+            LinkKind::Contradicts => "contradicts",
+            LinkKind::Duplicates => "duplicates",
+            LinkKind::Depends => "depends",
+        }
+    }
+}
+
+impl StopReason {
+    /// All of them.
+    pub const ALL: [StopReason; 3] = [StopReason::Budget, StopReason::Enough, StopReason::Stuck];
+
+    /// As it is written in files and calls.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StopReason::Budget => "budget",
+            StopReason::Enough => "enough",
+            StopReason::Stuck => "stuck",
+        }
+    }
+}
+
+impl Conclusion {
+    /// An end with nothing said.
+    pub fn new(ended_at: Timestamp) -> Self {
+        Conclusion {
+            ended_at,
+            agent_id: None,
+            caller: Caller::default(),
+            stopped: None,
+            concluded_at: None,
+            conclusion: None,
+        }
+    }
+}
+
+impl Reclassification {
+    /// A change of state with nothing said about it.
+    pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
+        Reclassification {
+            from,
+            to,
+            at,
+            by,
+            caller: Caller::default(),
+            reason: None,
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
 impl Node {
+    /// A proposal with nothing but its title.
+    pub fn new(id: NodeId, parent: Option<NodeId>, title: impl Into<String>, proposed_at: Timestamp) -> Self {
+        Node {
+            id,
+            parent,
+            title: title.into(),
+            planned_action: String::new(),
+            proposed_at,
+            covers: Vec::new(),
+            classification: None,
+        }
+    }
+
+    /// What lists call it: what was found, in one sentence, or else its title.
+    pub fn name(&self) -> &str {
+        let headline = self.classification.as_ref().and_then(|it| it.headline.as_deref());
+        headline.unwrap_or(&self.title)
+    }
+
     /// The round: the number in the id.
     pub fn round(&self) -> u32 {
         self.id.round()
@@ -137,6 +375,30 @@ impl Reclassification {
 }
 
 impl Classification {
+    /// A result of a state and findings alone.
+    pub fn new(state: StateName, findings: impl Into<String>, committed_at: Timestamp) -> Self {
+        Classification {
+            state,
+            requested_state: None,
+            refutes: false,
+            agent_id: None,
+            caller: Caller::default(),
+            started_at: None,
+            committed_at,
+            headline: None,
+            findings: findings.into(),
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            commands: Vec::new(),
+            references: Vec::new(),
+            links: Vec::new(),
+            warnings: Vec::new(),
+            reclassified: Vec::new(),
+            amended: Vec::new(),
+        }
+    }
+
     /// The state in force: the last change's, or the committed one.
     pub fn current_state(&self) -> &StateName {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
@@ -169,4 +431,16 @@ impl Classification {
             }
         }))
     }
+}
+
+/// Whether a text says nothing of what was done or found: it is blank, a single short word such as "ok", or what stands in
+/// for a text that is still to be written.
+pub fn says_nothing(text: &str) -> bool {
+    /// Longer than this, a word is a path, an address or a sentence in a script without spaces.
+    const WORD: usize = 15;
+    let text = text.trim();
+    let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);
+    let mut words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    let first = words.next().unwrap_or_default();
+    is_left_open || (words.next().is_none() && first.chars().count() <= WORD)
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Time, Version};
-use crate::domain::Conclusion;
+use super::{CallerEntry, Time, Version};
+use crate::domain::{Conclusion, StopReason, Stopped};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -14,7 +14,21 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_id: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<CallerEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopped: Option<StoppedEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    concluded_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     conclusion: Option<Text>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StoppedEntry {
+    reason: StopReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Text>,
 }
 
 /// The text of the file.
@@ -28,6 +42,11 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
         version: Version,
         ended_at: Time(conclusion.ended_at),
         agent_id: conclusion.agent_id.map(Text),
+        by: CallerEntry::of(conclusion.caller),
+        stopped: conclusion
+            .stopped
+            .map(|stopped| StoppedEntry { reason: stopped.reason, note: stopped.note.map(Text) }),
+        concluded_at: conclusion.concluded_at.map(Time),
         conclusion: conclusion.conclusion.map(Text),
     })
 }
@@ -42,6 +61,11 @@ pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     Ok(Conclusion {
         ended_at: file.ended_at.0,
         agent_id: file.agent_id.map(|text| text.0),
+        caller: CallerEntry::caller(file.by),
+        stopped: file
+            .stopped
+            .map(|stopped| Stopped { reason: stopped.reason, note: stopped.note.map(|text| text.0) }),
+        concluded_at: file.concluded_at.map(|time| time.0),
         conclusion: file.conclusion.map(|text| text.0),
     })
 }

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{
-    Author, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition, Warning,
+    Amendment, Author, Caller, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition,
+    Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line, shorten, visible};
@@ -20,11 +21,11 @@ const UNFILED: Code = Code::SecretSuspected;
 
 /// The message of the first commit.
 pub fn started(meta: &Meta) -> String {
-    started_with(meta, &[])
+    started_with(meta, &[], &Caller::default())
 }
 
 /// The message of the first commit, with what the start was warned of.
-pub fn started_with(meta: &Meta, warnings: &[Diagnostic]) -> String {
+pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> String {
     let mut message = format!("Start: {}\n\n{}\n", line(&meta.title, SUBJECT_MAX), block(&meta.query));
     if !warnings.is_empty() {
         message.push_str(&format!("\n{}", noted(warnings)));
@@ -33,6 +34,7 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic]) -> String {
     trailer(&mut message, "Tool", "tot_start");
     trailer(&mut message, "Ruleset", &meta.ruleset);
     trailer(&mut message, "Mode", &meta.mode);
+    called(&mut message, caller);
     for warning in warnings {
         trailer(&mut message, "Warning", &warning.code.to_string());
     }
@@ -56,6 +58,7 @@ pub fn message(
     rules: &EffectiveRules,
     event: &Event,
     warnings: &[Diagnostic],
+    caller: &Caller,
 ) -> String {
     let mut text = format!("{}\n", subject(before, rules, event));
     let mut body = body(before, event);
@@ -70,7 +73,7 @@ pub fn message(
         text.push_str(&body);
     }
     text.push('\n');
-    trailers(&mut text, event, warnings);
+    trailers(&mut text, event, warnings, caller);
     text
 }
 
@@ -93,6 +96,11 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let reopened = if *reopened { ", reopening the investigation" } else { "" };
             let Transition { node, from, to, .. } = transition;
             format!("Reclassify {} {from}→{to}{}{reopened}", node.id, moved(transitions))
+        }
+        Event::Amended { node } => {
+            let last = node.classification.as_ref().and_then(|it| it.amended.last());
+            let parts: Vec<&str> = last.into_iter().flat_map(Amendment::parts).collect();
+            format!("Amend {} of {}", parts.join(", "), node.id)
         }
         Event::Ended { .. } => {
             let of_role = |role| {
@@ -178,6 +186,13 @@ fn body(before: &Investigation, event: &Event) -> String {
                 body.push_str(&entry(&transition.node.id, &changed(transition)));
             }
         }
+        Event::Amended { node } => {
+            let last = node.classification.as_ref().and_then(|it| it.amended.last());
+            body.push_str(&entry(&node.id, node.name()));
+            if let Some(amendment) = last {
+                body.push_str(&format!("\n{}\n", block(&amendment.reason)));
+            }
+        }
         Event::Ended { conclusion } => {
             if let Some(text) = &conclusion.conclusion {
                 body.push_str(&format!("{}\n", block(text)));
@@ -207,7 +222,7 @@ fn changed(transition: &Transition) -> String {
     }
 }
 
-fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]) {
+fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &Caller) {
     let (tool, nodes, agents): (_, Vec<&NodeId>, Vec<&str>) = match event {
         Event::Proposed { nodes, withdrawn } => {
             ("tot_propose", nodes.iter().map(|node| &node.id).chain(withdrawn).collect(), Vec::new())
@@ -233,6 +248,11 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]) {
                 .collect();
             ("tot_reclassify", nodes, agent.into_iter().collect())
         }
+        Event::Amended { node } => {
+            let last = node.classification.as_ref().and_then(|it| it.amended.last());
+            let agent = last.and_then(|amendment| amendment.agent_id.as_deref());
+            ("tot_amend", vec![&node.id], agent.into_iter().collect())
+        }
         Event::Ended { conclusion } => {
             ("tot_end", Vec::new(), conclusion.agent_id.as_deref().into_iter().collect())
         }
@@ -248,10 +268,21 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic]) {
     for agent in agents.into_iter().filter(|agent| seen.insert(*agent)) {
         trailer(text, "Agent-Id", agent);
     }
+    called(text, caller);
     let stored = stored_codes(event);
     for warning in warnings.iter().filter(|warning| stored.contains(&warning.code)) {
         let node = warning.node.as_deref().unwrap_or_default();
         trailer(text, "Warning", format!("{} {node}", warning.code).trim_end());
+    }
+}
+
+/// Through which client the call came, as far as it is known.
+fn called(text: &mut String, caller: &Caller) {
+    let Caller { client, session, model } = caller;
+    for (key, value) in [("Client", client), ("Session", session), ("Model", model)] {
+        if let Some(value) = value {
+            trailer(text, key, value);
+        }
     }
 }
 
@@ -260,6 +291,7 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
     let nodes: Vec<&Node> = match event {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
         Event::Reclassified { transition, .. } => vec![&transition.node],
+        Event::Amended { node } => vec![node],
         Event::Proposed { .. } | Event::Ended { .. } => Vec::new(),
     };
     nodes

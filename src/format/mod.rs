@@ -17,8 +17,8 @@ pub mod node_file;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serializer};
 
-use crate::domain::{Change, Event, Timestamp};
-use crate::yaml::{self, YamlError};
+use crate::domain::{Caller, Change, Event, Timestamp};
+use crate::yaml::{self, Text, YamlError};
 
 /// The version of the files' form that this program writes and reads.
 pub const VERSION: u32 = 1;
@@ -117,6 +117,40 @@ mod as_text {
         deserializer: D,
     ) -> Result<T, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Who called, in a file: the key `by`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CallerEntry {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<Text>,
+}
+
+impl CallerEntry {
+    /// None for a caller of whom nothing is known.
+    fn of(caller: Caller) -> Option<Self> {
+        let is_known = !caller.is_unknown();
+        let Caller { client, session, model } = caller;
+        is_known.then(|| CallerEntry {
+            client: client.map(Text),
+            session: session.map(Text),
+            model: model.map(Text),
+        })
+    }
+
+    fn caller(entry: Option<Self>) -> Caller {
+        let text = |text: Option<Text>| text.map(|text| text.0);
+        entry.map_or_else(Caller::default, |entry| Caller {
+            client: text(entry.client),
+            session: text(entry.session),
+            model: text(entry.model),
+        })
     }
 }
 

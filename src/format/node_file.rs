@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Time, Version};
-use crate::domain::{Author, Classification, Code, Node, NodeId, Reclassification, StateName, Warning};
+use super::{CallerEntry, Time, Version};
+use crate::domain::{
+    Amendment, Author, Caller, Citation, Classification, Code, Command, Link, LinkKind, Node, NodeId,
+    Reclassification, StateName, Warning,
+};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -16,14 +19,24 @@ struct File {
     title: Text,
     planned_action: Text,
     proposed_at: Time,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    covers: Vec<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<StateName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     requested_state: Option<StateName>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    refutes: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_id: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<CallerEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     committed_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    headline: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     findings: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,9 +46,65 @@ struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     alternatives_considered: Vec<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    references: Vec<CitationEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    links: Vec<LinkEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<WarningEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reclassified: Vec<ReclassificationEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    amended: Vec<AmendmentEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CommandEntry {
+    command: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<Text>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CitationEntry {
+    target: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commit: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quote: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Text>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LinkEntry {
+    to: NodeId,
+    kind: LinkKind,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AmendmentEntry {
+    at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<CallerEntry>,
+    reason: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    headline: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    findings: Option<Text>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,9 +122,8 @@ struct ReclassificationEntry {
     at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_id: Option<Text>,
-    /// The child that confirmed or refuted the node: in place of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<NodeId>,
+    by: Option<By>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +134,14 @@ struct ReclassificationEntry {
     alternatives_considered: Vec<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<WarningEntry>,
+}
+
+/// What brought a change of state about: a child that confirmed or refuted the node, or else who called.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum By {
+    Child(NodeId),
+    Caller(CallerEntry),
 }
 
 /// The text of the file.
@@ -82,28 +158,46 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
         title: Text(node.title),
         planned_action: Text(node.planned_action),
         proposed_at: Time(node.proposed_at),
+        covers: texts(node.covers),
         state: None,
         requested_state: None,
+        refutes: false,
         agent_id: None,
+        by: None,
+        started_at: None,
         committed_at: None,
+        headline: None,
         findings: None,
         evidence: None,
         verification_method: None,
         alternatives_considered: Vec::new(),
+        commands: Vec::new(),
+        references: Vec::new(),
+        links: Vec::new(),
         warnings: Vec::new(),
         reclassified: Vec::new(),
+        amended: Vec::new(),
     };
     if let Some(classification) = node.classification {
         file.state = Some(classification.state);
         file.requested_state = classification.requested_state;
+        file.refutes = classification.refutes;
         file.agent_id = classification.agent_id.map(Text);
+        file.by = CallerEntry::of(classification.caller);
+        file.started_at = classification.started_at.map(Time);
         file.committed_at = Some(Time(classification.committed_at));
+        file.headline = classification.headline.map(Text);
         file.findings = Some(Text(classification.findings));
         file.evidence = classification.evidence.map(Text);
         file.verification_method = classification.verification_method.map(Text);
         file.alternatives_considered = texts(classification.alternatives_considered);
+        file.commands = classification.commands.into_iter().map(command_entry).collect();
+        file.references = classification.references.into_iter().map(citation_entry).collect();
+        file.links =
+            classification.links.into_iter().map(|link| LinkEntry { to: link.to, kind: link.kind }).collect();
         file.warnings = warning_entries(classification.warnings);
         file.reclassified = classification.reclassified.into_iter().map(reclassification_entry).collect();
+        file.amended = classification.amended.into_iter().map(amendment_entry).collect();
     }
     yaml::to_text(&file)
 }
@@ -113,8 +207,8 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
 /// # Errors
 ///
 /// An invalid file, with the line where it is known.
-pub fn read(text: &str) -> Result<Node, YamlError> {
-    let file: File = super::read(text)?;
+pub fn read(content: &str) -> Result<Node, YamlError> {
+    let file: File = super::read(content)?;
     let missing = |field: &str| YamlError {
         line: None,
         column: None,
@@ -129,18 +223,27 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
         Some(state) => Some(Classification {
             state,
             requested_state: file.requested_state,
-            agent_id: file.agent_id.map(|text| text.0),
+            refutes: file.refutes,
+            agent_id: text(file.agent_id),
+            caller: CallerEntry::caller(file.by),
+            started_at: file.started_at.map(|time| time.0),
             committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?.0,
+            headline: text(file.headline),
             findings: file.findings.ok_or_else(|| missing("findings"))?.0,
-            evidence: file.evidence.map(|text| text.0),
-            verification_method: file.verification_method.map(|text| text.0),
-            alternatives_considered: file.alternatives_considered.into_iter().map(|text| text.0).collect(),
+            evidence: text(file.evidence),
+            verification_method: text(file.verification_method),
+            alternatives_considered: plain(file.alternatives_considered),
+            commands: file.commands.into_iter().map(command).collect(),
+            references: file.references.into_iter().map(citation).collect(),
+            links: file.links.into_iter().map(|link| Link { to: link.to, kind: link.kind }).collect(),
             warnings: warnings(file.warnings),
             reclassified: file.reclassified.into_iter().map(reclassification).collect(),
+            amended: file.amended.into_iter().map(amendment).collect(),
         }),
         None if file.findings.is_some() => return Err(stray("findings")),
         None if file.committed_at.is_some() => return Err(stray("committedAt")),
         None if !file.reclassified.is_empty() => return Err(stray("reclassified")),
+        None if !file.amended.is_empty() => return Err(stray("amended")),
         None => None,
     };
     Ok(Node {
@@ -149,12 +252,75 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
         title: file.title.0,
         planned_action: file.planned_action.0,
         proposed_at: file.proposed_at.0,
+        covers: plain(file.covers),
         classification,
     })
 }
 
 fn texts(texts: Vec<String>) -> Vec<Text> {
     texts.into_iter().map(Text).collect()
+}
+
+fn plain(texts: Vec<Text>) -> Vec<String> {
+    texts.into_iter().map(|text| text.0).collect()
+}
+
+fn text(text: Option<Text>) -> Option<String> {
+    text.map(|text| text.0)
+}
+
+fn command_entry(command: Command) -> CommandEntry {
+    let Command { command, exit_code, output } = command;
+    CommandEntry { command: Text(command), exit_code, output: output.map(Text) }
+}
+
+fn command(entry: CommandEntry) -> Command {
+    Command { command: entry.command.0, exit_code: entry.exit_code, output: text(entry.output) }
+}
+
+fn citation_entry(citation: Citation) -> CitationEntry {
+    let Citation { target, lines, commit, quote, note } = citation;
+    CitationEntry {
+        target: Text(target),
+        lines: lines.map(Text),
+        commit: commit.map(Text),
+        quote: quote.map(Text),
+        note: note.map(Text),
+    }
+}
+
+fn citation(entry: CitationEntry) -> Citation {
+    Citation {
+        target: entry.target.0,
+        lines: text(entry.lines),
+        commit: text(entry.commit),
+        quote: text(entry.quote),
+        note: text(entry.note),
+    }
+}
+
+fn amendment_entry(amendment: Amendment) -> AmendmentEntry {
+    AmendmentEntry {
+        at: Time(amendment.at),
+        agent_id: amendment.agent_id.map(Text),
+        by: CallerEntry::of(amendment.caller),
+        reason: Text(amendment.reason),
+        title: amendment.title.map(Text),
+        headline: amendment.headline.map(Text),
+        findings: amendment.findings.map(Text),
+    }
+}
+
+fn amendment(entry: AmendmentEntry) -> Amendment {
+    Amendment {
+        at: entry.at.0,
+        agent_id: text(entry.agent_id),
+        caller: CallerEntry::caller(entry.by),
+        reason: entry.reason.0,
+        title: text(entry.title),
+        headline: text(entry.headline),
+        findings: text(entry.findings),
+    }
 }
 
 fn warning_entries(warnings: Vec<Warning>) -> Vec<WarningEntry> {
@@ -172,10 +338,11 @@ fn warnings(entries: Vec<WarningEntry>) -> Vec<Warning> {
 }
 
 fn reclassification_entry(change: Reclassification) -> ReclassificationEntry {
+    let caller = CallerEntry::of(change.caller).map(By::Caller);
     let (agent_id, by) = match change.by {
-        Author::Agent(agent) => (Some(Text(agent)), None),
-        Author::Child(child) => (None, Some(child)),
-        Author::Unknown => (None, None),
+        Author::Agent(agent) => (Some(Text(agent)), caller),
+        Author::Child(child) => (None, Some(By::Child(child))),
+        Author::Unknown => (None, caller),
     };
     ReclassificationEntry {
         from: change.from,
@@ -192,19 +359,22 @@ fn reclassification_entry(change: Reclassification) -> ReclassificationEntry {
 }
 
 fn reclassification(entry: ReclassificationEntry) -> Reclassification {
+    let agent = entry.agent_id.map_or(Author::Unknown, |agent| Author::Agent(agent.0));
+    let (by, caller) = match entry.by {
+        Some(By::Child(child)) => (Author::Child(child), Caller::default()),
+        Some(By::Caller(caller)) => (agent, CallerEntry::caller(Some(caller))),
+        None => (agent, Caller::default()),
+    };
     Reclassification {
         from: entry.from,
         to: entry.to,
         at: entry.at.0,
-        by: match (entry.by, entry.agent_id) {
-            (Some(child), _) => Author::Child(child),
-            (None, Some(agent)) => Author::Agent(agent.0),
-            (None, None) => Author::Unknown,
-        },
-        reason: entry.reason.map(|text| text.0),
-        evidence: entry.evidence.map(|text| text.0),
-        verification_method: entry.verification_method.map(|text| text.0),
-        alternatives_considered: entry.alternatives_considered.into_iter().map(|text| text.0).collect(),
+        by,
+        caller,
+        reason: text(entry.reason),
+        evidence: text(entry.evidence),
+        verification_method: text(entry.verification_method),
+        alternatives_considered: plain(entry.alternatives_considered),
         warnings: warnings(entry.warnings),
     }
 }
@@ -279,38 +449,75 @@ reclassified:
         fn any_node_comes_back_as_it_was(
             title in text(), action in text(), findings in text(), evidence in proptest::option::of(text()),
             agent in proptest::option::of(text()), alternatives in proptest::collection::vec(text(), 0..3),
-            reason in proptest::option::of(text()), pending: bool,
+            reason in proptest::option::of(text()), pending: bool, refutes: bool,
         ) {
             let time = |ms| crate::domain::Timestamp::from_milliseconds(ms).unwrap();
             let state = |name: &str| name.parse::<StateName>().unwrap();
+            let caller = Caller { client: agent.clone(), session: reason.clone(), model: None };
             let node = Node {
-                id: "R2.A1".parse().unwrap(),
-                parent: Some("R1.A".parse().unwrap()),
-                title,
                 planned_action: action,
-                proposed_at: time(1_700_000_000_123),
+                covers: alternatives.clone(),
                 classification: (!pending).then(|| Classification {
-                    state: state("EXPLORE"),
                     requested_state: Some(state("DEAD")),
+                    refutes: refutes && agent.is_some(),
                     agent_id: agent.clone(),
-                    committed_at: time(1_700_000_100_000),
-                    findings,
+                    caller: caller.clone(),
+                    started_at: refutes.then(|| time(1_699_000_000_000)),
+                    headline: reason.clone(),
                     evidence: evidence.clone(),
                     verification_method: evidence,
                     alternatives_considered: alternatives.clone(),
+                    commands: alternatives
+                        .iter()
+                        .map(|text| Command { command: text.clone(), exit_code: Some(-1), output: reason.clone() })
+                        .collect(),
+                    references: alternatives
+                        .iter()
+                        .map(|text| Citation {
+                            target: text.clone(),
+                            lines: reason.clone(),
+                            commit: agent.clone(),
+                            quote: Some(text.clone()),
+                            note: None,
+                        })
+                        .collect(),
+                    links: LinkKind::ALL
+                        .map(|kind| Link { to: "R2.B1".parse().unwrap(), kind })
+                        .into_iter()
+                        .take(alternatives.len())
+                        .collect(),
+                    amended: reason
+                        .iter()
+                        .map(|reason| Amendment {
+                            at: time(1_700_000_300_000),
+                            agent_id: agent.clone(),
+                            caller: caller.clone(),
+                            reason: reason.clone(),
+                            title: Some(reason.clone()),
+                            headline: Some(String::new()),
+                            findings: agent.clone(),
+                        })
+                        .collect(),
                     warnings: vec![Warning { code: Code::parse("A_B"), message: reason.clone().unwrap_or_default() }],
                     reclassified: vec![Reclassification {
-                        from: state("EXPLORE"),
-                        to: state("DEAD"),
-                        at: time(1_700_000_200_000),
-                        by: agent.map_or(Author::Child("R3.A1a".parse().unwrap()), Author::Agent),
+                        caller: if agent.is_some() { caller } else { Caller::default() },
                         reason,
-                        evidence: None,
-                        verification_method: None,
                         alternatives_considered: alternatives,
-                        warnings: Vec::new(),
+                        ..Reclassification::new(
+                            state("EXPLORE"),
+                            state("DEAD"),
+                            time(1_700_000_200_000),
+                            agent.map_or(Author::Child("R3.A1a".parse().unwrap()), Author::Agent),
+                        )
                     }],
+                    ..Classification::new(state("EXPLORE"), findings, time(1_700_000_100_000))
                 }),
+                ..Node::new(
+                    "R2.A1".parse().unwrap(),
+                    Some("R1.A".parse().unwrap()),
+                    title,
+                    time(1_700_000_000_123),
+                )
             };
             let written = write(&node).unwrap();
             prop_assert_eq!(read(&written).unwrap(), node, "{}", written);

@@ -84,23 +84,8 @@ pub(super) fn tree(
 
 fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
     Node {
-        id: id.parse().unwrap(),
-        parent: parent.map(|parent| parent.parse().unwrap()),
-        title: title.to_owned(),
-        planned_action: String::new(),
-        proposed_at: time(),
-        classification: state.map(|state| Classification {
-            state: state.parse().unwrap(),
-            requested_state: None,
-            agent_id: None,
-            committed_at: time(),
-            findings: String::new(),
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            warnings: Vec::new(),
-            reclassified: Vec::new(),
-        }),
+        classification: state.map(|state| Classification::new(state.parse().unwrap(), "", time())),
+        ..Node::new(id.parse().unwrap(), parent.map(|parent| parent.parse().unwrap()), title, time())
     }
 }
 

@@ -390,7 +390,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let link = app::link(&request.name, &arguments, context.protocol_version().as_ref());
-        let mut result = self.call(&request.name, arguments).await?;
+        let caller = self.caller(context.client_info(), is_stateless(&context));
+        let mut result = self.call(&request.name, arguments, caller).await?;
         if result.is_error != Some(true) {
             result.content.extend(link);
         }
@@ -410,7 +411,8 @@ impl ServerHandler for Server {
             && let Some(arguments) = params.remove("arguments")
         {
             // Arguments that aren't an object, say JSON text: for the tool's schema to judge.
-            let mut result = self.call(&name, arguments).await?;
+            let caller = self.caller(context.client_info(), is_stateless(&context));
+            let mut result = self.call(&name, arguments, caller).await?;
             if !is_stateless(&context) {
                 result.result_type = None;
             }

@@ -31,6 +31,6 @@ pub mod tools;
 pub mod wire;
 
 pub use http::serve_http;
-pub use server::Server;
+pub use server::{ClientSession, Server};
 pub use stdio::{ServeError, serve_stdio};
 pub use tool::{About, Answer, Reply, Tool};

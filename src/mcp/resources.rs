@@ -14,7 +14,7 @@ use crate::graph::{self, Pages, SvgOptions};
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, Body, NodeView};
+use crate::view::{self, Body, By, NodeView};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -375,9 +375,9 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     let number = warnings.len();
     listing(&mut text, "Warnings", warnings.into_iter(), number);
     let changes = changes.map(|change| {
-        let by = match change.by {
-            Some(child) => format!(" by its child {}", link(investigation, child)),
-            None => {
+        let by = match &change.by {
+            Some(By::Child(child)) => format!(" by its child {}", link(investigation, child)),
+            Some(By::Caller(_)) | None => {
                 change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default()
             }
         };

@@ -16,7 +16,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rmcp::{ErrorData, model::CallToolResult};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, Implementation},
+};
 use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -27,8 +30,9 @@ use super::{
     queues::Queues,
     tool::{Reply, Tool, error, internal_error, rejection},
 };
-use crate::domain::Code;
+use crate::domain::{Caller, Code};
 use crate::service::Service;
+use crate::text::{one_line, shorten};
 
 /// The server: what it says of itself, its tools, and the service whose investigations are its resources.
 #[derive(Clone)]
@@ -44,6 +48,21 @@ pub struct Server {
     writers: Queues<()>,
     pub(super) log: Log,
     read_only: bool,
+    session: ClientSession,
+}
+
+/// What tells one run of a client from another.
+#[derive(Clone, Debug, Default)]
+pub enum ClientSession {
+    /// Nothing does.
+    #[default]
+    Unknown,
+    /// This process serves one run alone, which has this name.
+    Process(String),
+    /// A connection may have a session of its own, by the protocol up to 2025-11-25; it gets a name when it begins.
+    Connections,
+    /// The one of this connection.
+    Connection(String),
 }
 
 impl Server {
@@ -60,6 +79,7 @@ impl Server {
             writers: Queues::default(),
             log: Log::default(),
             read_only: false,
+            session: ClientSession::Unknown,
         }
     }
 
@@ -81,17 +101,59 @@ impl Server {
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
     pub(super) fn connected(&self) -> Server {
-        Server { subscriptions: Arc::default(), ..self.clone() }
+        let session = match (&self.session, self.new_session()) {
+            (ClientSession::Connections, Some(name)) => ClientSession::Connection(name),
+            (session, _) => session.clone(),
+        };
+        Server { subscriptions: Arc::default(), session, ..self.clone() }
     }
 
-    pub(super) async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, ErrorData> {
+    /// The server with something that tells one run of a client from another.
+    pub fn with_session(self, session: ClientSession) -> Server {
+        Server { session, ..self }
+    }
+
+    /// The server in a process of one client, whose run has that name; without one it gets a new one.
+    pub fn of_one_client(self, name: Option<String>) -> Server {
+        let session = name.or_else(|| self.new_session()).map(ClientSession::Process);
+        self.with_session(session.unwrap_or_default())
+    }
+
+    fn new_session(&self) -> Option<String> {
+        let world = self.service.as_ref()?.world();
+        Some(world.session_id(world.now().ok()?).to_string())
+    }
+
+    /// Who called, as far as it is known. In the stateless protocol no two requests of a connection belong together.
+    pub(super) fn caller(&self, client: Option<Implementation>, is_stateless: bool) -> Caller {
+        /// The most characters of a name.
+        const MOST: usize = 100;
+        let session = match &self.session {
+            ClientSession::Process(name) => Some(name.clone()),
+            ClientSession::Connection(name) if !is_stateless => Some(name.clone()),
+            _ => None,
+        };
+        let client = client.map(|client| format!("{}/{}", client.name, client.version));
+        let client = client.map(|client| shorten(&one_line(&client), MOST));
+        Caller { client, session, model: None }
+    }
+
+    pub(super) async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        caller: Caller,
+    ) -> Result<CallToolResult, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
             self.log.warn("a call of a tool that there is not");
             return Err(self.unknown_tool(name));
         };
         let (since, named) = (Instant::now(), log::short(&arguments));
-        let reply =
-            if self.is_offered(tool) { self.run(tool.clone(), arguments).await } else { read_only(name) };
+        let reply = if self.is_offered(tool) {
+            self.run(tool.clone(), arguments, caller).await
+        } else {
+            read_only(name)
+        };
         self.log.call(&log::Call {
             tool: name,
             session: named,
@@ -105,14 +167,14 @@ impl Server {
         })
     }
 
-    async fn run(&self, tool: Tool, arguments: Value) -> Reply {
+    async fn run(&self, tool: Tool, arguments: Value, caller: Caller) -> Reply {
         let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
         let call = async move {
             let _turn = match &queue {
                 Some(queue) => Some(queue.lock().await),
                 None => None,
             };
-            tool.answer(arguments).await
+            tool.answer(arguments, caller).await
         };
         match self.work(call).await {
             Ok(reply) => reply,

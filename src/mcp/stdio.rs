@@ -190,6 +190,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::domain::Caller;
     use crate::mcp::drain::AT_WORK;
     use crate::mcp::tool::{About, Answer, Tool};
     use crate::mcp::wire::Shared;
@@ -732,7 +733,7 @@ mod tests {
         let outcome = run(runtime, async {
             // As a blocking read of stdin is, where that is no pipe.
             let tool = stuck.tool();
-            tokio::spawn(async move { tool.answer(json!({})).await });
+            tokio::spawn(async move { tool.answer(json!({}), Caller::default()).await });
             stuck.begun(1).await;
             gate.ended()
         });

@@ -18,7 +18,7 @@ use super::{
     schema,
     wire::Shared,
 };
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic};
 
 /// One tool: what it says of itself, its schemas, and what it does.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct Tool {
     output: Arc<LazyLock<schema::Output>>,
     /// Whether a call of it waits for others that write to the same investigation.
     pub(super) queues: bool,
-    call: Arc<dyn Fn(Value) -> BoxFuture<Reply> + Send + Sync>,
+    call: Arc<dyn Fn(Value, Caller) -> BoxFuture<Reply> + Send + Sync>,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -41,10 +41,19 @@ impl Tool {
         I: DeserializeOwned + JsonSchema + Send + 'static,
         B: Serialize + JsonSchema,
     {
+        Tool::writing(about, move |input, _: &Caller| call(input))
+    }
+
+    /// The same for one that writes, and notes who called.
+    pub fn writing<I, B>(about: About, call: impl Fn(I, &Caller) -> Answer<B> + Send + Sync + 'static) -> Tool
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        B: Serialize + JsonSchema,
+    {
         let call = Arc::new(call);
-        let tool = Tool::with::<I, B, _>(about, move |input, output| {
+        let tool = Tool::with::<I, B, _>(about, move |input, caller, output| {
             let call = Arc::clone(&call);
-            blocking(move || Reply::of(&call(input), &output.marks))
+            blocking(move || Reply::of(&call(input, &caller), &output.marks))
         });
         Tool { queues: !about.read_only, ..tool }
     }
@@ -57,7 +66,7 @@ impl Tool {
         B: Serialize + JsonSchema,
         F: Future<Output = Answer<B>> + Send + 'static,
     {
-        Tool::with::<I, B, _>(about, move |input, output| {
+        Tool::with::<I, B, _>(about, move |input, _, output| {
             let answer = call(input);
             async move { Reply::of(&answer.await, &output.marks) }
         })
@@ -65,7 +74,7 @@ impl Tool {
 
     fn with<I, B, F>(
         about: About,
-        call: impl Fn(I, Arc<LazyLock<schema::Output>>) -> F + Send + Sync + 'static,
+        call: impl Fn(I, Caller, Arc<LazyLock<schema::Output>>) -> F + Send + Sync + 'static,
     ) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
@@ -75,12 +84,12 @@ impl Tool {
         let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
         let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
         let parts = Arc::new((call, Arc::clone(&input), Arc::clone(&output)));
-        let call = move |arguments: Value| -> BoxFuture<Reply> {
+        let call = move |arguments: Value, caller: Caller| -> BoxFuture<Reply> {
             let parts = Arc::clone(&parts);
             Box::pin(async move {
                 let schema = Arc::clone(&parts.1);
                 match blocking(move || understand(&about, &schema, arguments)).await {
-                    Ok(input) => (parts.0)(input, Arc::clone(&parts.2)).await,
+                    Ok(input) => (parts.0)(input, caller, Arc::clone(&parts.2)).await,
                     Err(misfitting) => *misfitting,
                 }
             })
@@ -89,8 +98,8 @@ impl Tool {
     }
 
     /// Answers a call as an agent sent it. A panic of the tool goes through.
-    pub async fn answer(&self, arguments: Value) -> Reply {
-        (self.call)(arguments).await
+    pub async fn answer(&self, arguments: Value, caller: Caller) -> Reply {
+        (self.call)(arguments, caller).await
     }
 
     /// What the tool says of itself.

@@ -214,6 +214,7 @@ pub(super) fn node_of(happening: &Happening) -> Option<&Arc<Node>> {
         | Happening::Withdrawn(node)
         | Happening::Committed(node)
         | Happening::Reclassified(node, _)
+        | Happening::Amended(node, _)
         | Happening::Edited(node)
         | Happening::Removed(node) => Some(node),
         Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
@@ -228,6 +229,7 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Withdrawn(_) => ("Withdrawn", "withdrawn"),
         Happening::Committed(_) => ("Committed", "committed"),
         Happening::Reclassified(..) => ("Reclassified", "reclassified"),
+        Happening::Amended(..) => ("Amended", "amended"),
         Happening::Edited(_) => ("Edited by hand", "edited"),
         Happening::Removed(_) => ("Removed by hand", "removed"),
         Happening::Ended(_) => ("Ended", "ended"),
@@ -322,7 +324,11 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
         wrote: Vec::new(),
         changes: Vec::new(),
     };
-    if let Happening::Proposed(node) | Happening::Committed(node) | Happening::Edited(node) = happening {
+    if let Happening::Proposed(node)
+    | Happening::Committed(node)
+    | Happening::Amended(node, _)
+    | Happening::Edited(node) = happening
+    {
         (view.changes, view.wrote) = compare(before, node, &mut known.room);
     }
     match happening {
@@ -342,6 +348,10 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
                 Author::Child(child) => Some(child.to_string()),
                 Author::Unknown => None,
             };
+        }
+        Happening::Amended(_, amendment) => {
+            view.reason = Some(amendment.reason.clone());
+            view.by.clone_from(&amendment.agent_id);
         }
         Happening::Edited(node) | Happening::Removed(node) => {
             view.to = node.state().map(|state| cards.state(state));

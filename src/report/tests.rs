@@ -587,7 +587,7 @@ fn a_report_of_an_earlier_commit_says_so_on_every_page() {
 fn one_that_ended_without_an_answer_says_so() {
     let mut input = empty();
     let meta = input.snapshot.investigation.meta().clone();
-    let end = Conclusion { ended_at: time(9), agent_id: None, conclusion: None };
+    let end = Conclusion::new(time(9));
     input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
     let page = page(&render(&[input]), "index.html");
     assert!(page.contains("Ended without an answer") && page.contains("No answer has been found."), "{page}");
@@ -875,47 +875,33 @@ fn pending(id: &str, title: &str, plan: &str) -> Node {
         let suffix = &id.suffix()[..(id.round() as usize - 1).min(id.suffix().len() - 1)];
         format!("R{}.{suffix}", id.round() - 1).parse().unwrap()
     });
-    Node {
-        parent,
-        title: title.to_owned(),
-        planned_action: plan.to_owned(),
-        proposed_at: time(i64::from(id.round()) * 20),
-        classification: None,
-        id,
-    }
+    let proposed_at = time(i64::from(id.round()) * 20);
+    Node { planned_action: plan.to_owned(), ..Node::new(id, parent, title, proposed_at) }
 }
 
 fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
     let mut node = pending(id, title, "Look, and say what is there.");
+    let committed_at = time(i64::from(node.round()) * 20 + 12);
     node.classification = Some(Classification {
-        state: state.parse().unwrap(),
-        requested_state: None,
         agent_id: Some(format!("researcher-{}", id.to_lowercase())),
-        committed_at: time(i64::from(node.round()) * 20 + 12),
-        findings: findings.to_owned(),
-        evidence: None,
-        verification_method: None,
-        alternatives_considered: Vec::new(),
-        warnings: Vec::new(),
-        reclassified: Vec::new(),
+        ..Classification::new(state.parse().unwrap(), findings, committed_at)
     });
     node
 }
 
 fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification {
     Reclassification {
-        from: from.parse().unwrap(),
-        to: to.parse().unwrap(),
-        at: time(minutes),
-        by: Author::Agent("reviewer-1".to_owned()),
         reason: Some(reason.to_owned()),
-        evidence: None,
-        verification_method: None,
-        alternatives_considered: Vec::new(),
         warnings: vec![Warning {
             code: Code::parse("EARLY_STATE"),
             message: "DEAD in round 2: a commit could not have had it before round 4.".to_owned(),
         }],
+        ..Reclassification::new(
+            from.parse().unwrap(),
+            to.parse().unwrap(),
+            time(minutes),
+            Author::Agent("reviewer-1".to_owned()),
+        )
     }
 }
 
@@ -954,8 +940,11 @@ fn all_texts(text: &str) -> ReportInput {
         ..old.meta().clone()
     };
     let nodes: Vec<Arc<Node>> = old.nodes().map(|node| Arc::new(hostile(node, text))).collect();
-    let conclusion =
-        Conclusion { ended_at: time(900), agent_id: Some(text.into()), conclusion: Some(text.into()) };
+    let conclusion = Conclusion {
+        agent_id: Some(text.into()),
+        conclusion: Some(text.into()),
+        ..Conclusion::new(time(900))
+    };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
     input.snapshot.investigation = Arc::new(evil);
     input.snapshot.branch = Some(text.to_owned());
@@ -1152,7 +1141,6 @@ fn sample() -> ReportInput {
     );
     meta.context = Some("Dashboards: *checkout*, *postgres*. No one may restart production.".to_owned());
     let conclusion = Conclusion {
-        ended_at: time(170),
         agent_id: Some("lead".to_owned()),
         conclusion: Some(
             "The upgrade left the database **without optimiser statistics**, so the planner chose a sequential scan of \
@@ -1161,6 +1149,7 @@ fn sample() -> ReportInput {
              Cross-zone traffic is real, and costs 14 ms; it is a ticket of its own."
                 .to_owned(),
         ),
+        ..Conclusion::new(time(170))
     };
     let nodes: Vec<Arc<Node>> = sample_nodes().into_iter().map(Arc::new).collect();
     input(meta, nodes, Some(conclusion))

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::changes::Changed;
 use super::{Refusal, Service, Standing, Written};
 use crate::decide::Rejection;
+use crate::decide::amend::{Amend, amend};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::next::{Next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic};
 use crate::format::message;
 use crate::ruleset::builtin;
 
@@ -25,6 +26,7 @@ impl Service {
         &self,
         ruleset: Option<&str>,
         request: Start,
+        caller: &Caller,
     ) -> Result<(Standing, Vec<Diagnostic>), Refusal> {
         let name = ruleset.map_or(builtin::DEFAULT, str::trim);
         let file = self.rulesets.get(name).ok_or_else(|| {
@@ -44,7 +46,7 @@ impl Service {
                 return Err(rejection.into());
             }
         };
-        let message = message::started_with(&meta, &secrets.warnings);
+        let message = message::started_with(&meta, &secrets.warnings, caller);
         let snapshot = self.store.create(meta, file, &message)?;
         self.tell(Changed::started(snapshot.investigation.meta().id));
         Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, secrets.warnings))
@@ -55,8 +57,10 @@ impl Service {
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn propose(&self, session: &str, request: Propose) -> Result<Written, Refusal> {
-        self.write(session, |investigation, rules, now| propose(investigation, rules, request.clone(), now))
+    pub fn propose(&self, session: &str, request: Propose, caller: &Caller) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
+            propose(investigation, rules, request.clone(), now)
+        })
     }
 
     /// Proposes the given nodes, or else the tasks of a plan.
@@ -69,8 +73,11 @@ impl Service {
         session: &str,
         nodes: Option<&[NewNode]>,
         plan: &Next,
+        caller: &Caller,
     ) -> Result<Written, Refusal> {
-        self.write(session, |investigation, rules, now| propose_next(investigation, rules, nodes, plan, now))
+        self.write(session, caller, |investigation, rules, now| {
+            propose_next(investigation, rules, nodes, plan, now)
+        })
     }
 
     /// Stores what was found.
@@ -78,8 +85,15 @@ impl Service {
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn commit(&self, session: &str, results: Vec<NodeResult>) -> Result<Written, Refusal> {
-        self.write(session, |investigation, rules, now| commit(investigation, rules, results.clone(), now))
+    pub fn commit(
+        &self,
+        session: &str,
+        results: Vec<NodeResult>,
+        caller: &Caller,
+    ) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
+            commit(investigation, rules, results.clone(), now)
+        })
     }
 
     /// Changes the state of a node.
@@ -87,9 +101,25 @@ impl Service {
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn reclassify(&self, session: &str, request: Reclassify) -> Result<Written, Refusal> {
-        self.write(session, |investigation, rules, now| {
+    pub fn reclassify(
+        &self,
+        session: &str,
+        request: Reclassify,
+        caller: &Caller,
+    ) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
             reclassify(investigation, rules, request.clone(), now)
+        })
+    }
+
+    /// Corrects the texts of a node.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
+            amend(investigation, rules, request.clone(), now)
         })
     }
 
@@ -98,7 +128,9 @@ impl Service {
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn end(&self, session: &str, request: End) -> Result<Written, Refusal> {
-        self.write(session, |investigation, rules, now| end(investigation, rules, request.clone(), now))
+    pub fn end(&self, session: &str, request: End, caller: &Caller) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
+            end(investigation, rules, request.clone(), now)
+        })
     }
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
+use crate::domain::{Caller, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
@@ -257,7 +257,7 @@ impl Service {
         refusal
     }
 
-    /// Decides on the committed state and writes what was decided as one commit.
+    /// Decides on the committed state and writes what was decided as one commit, with who called.
     ///
     /// # Errors
     ///
@@ -265,6 +265,7 @@ impl Service {
     pub fn write(
         &self,
         session: &str,
+        caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
@@ -284,13 +285,15 @@ impl Service {
                 .into());
             }
             let at = self.now()?;
-            let decision = match decide(standing.investigation(), &self.rules(&standing), at) {
+            let mut decision = match decide(standing.investigation(), &self.rules(&standing), at) {
                 Ok(decision) => decision,
                 Err(rejection) => {
                     return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
                 }
             };
-            let draft = decision.event.as_ref().map(|event| draft(&standing, event, &decision.warnings, at));
+            decision.event = decision.event.map(|event| event.called_by(caller));
+            let draft =
+                decision.event.as_ref().map(|event| draft(&standing, event, &decision.warnings, caller, at));
             Ok((draft.transpose()?, (decision, standing.ruleset)))
         })?;
         let Transacted { before, after, tag, decided: (decision, ruleset) } = written;
@@ -307,11 +310,12 @@ fn draft(
     standing: &Standing,
     event: &Event,
     warnings: &[Diagnostic],
+    caller: &Caller,
     at: Timestamp,
 ) -> Result<Draft, Refusal> {
     let files = format::files(event).map_err(StoreError::from)?;
     check_sizes(&files)?;
-    let message = message::message(standing.investigation(), &standing.rules(), event, warnings);
+    let message = message::message(standing.investigation(), &standing.rules(), event, warnings, caller);
     Ok(Draft { files, changes: event.changes(), message, at })
 }
 

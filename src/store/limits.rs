@@ -150,8 +150,7 @@ mod tests {
     fn the_longest_texts_of_any_kind_are_read_back() {
         for part in ["\u{7f}", "\u{85}", "\n", "a\n", "a", "- ", "*a ", "😀"] {
             let text = part.repeat(TEXT_MAX / part.len());
-            let end =
-                Conclusion { ended_at: Timestamp::default(), agent_id: None, conclusion: Some(text.clone()) };
+            let end = Conclusion { conclusion: Some(text.clone()), ..Conclusion::new(Timestamp::default()) };
             let file = conclusion_file::write(&end).unwrap();
             assert!(file.len() as u64 <= read::FILE_MAX, "{part:?}");
             assert!(conclusion_file::read(&file).as_ref() == Ok(&end), "{part:?}");
@@ -165,12 +164,8 @@ mod tests {
     /// What a call does to a node's file: writes so many bytes, or removes it.
     fn draft(id: &NodeId, length: Option<usize>) -> Draft {
         let node = Node {
-            id: id.clone(),
-            parent: None,
-            title: "A".into(),
             planned_action: "x".repeat(length.unwrap_or_default()),
-            proposed_at: Timestamp::default(),
-            classification: None,
+            ..Node::new(id.clone(), None, "A", Timestamp::default())
         };
         let content = length.map(|_| node_file::write(&node).unwrap());
         let change = match length {

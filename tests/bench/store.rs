@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::{Classification, Event, Meta, Node, NodeId, Timestamp};
+use tree_of_thoughts::domain::{Caller, Classification, Event, Meta, Node, NodeId, Timestamp};
 use tree_of_thoughts::format::{self, layout, meta_file};
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::builtin;
@@ -285,7 +285,7 @@ impl Call {
 
     fn call(&self, name: &str, arguments: Value) {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = self.runtime.block_on(tool.answer(arguments));
+        let reply = self.runtime.block_on(tool.answer(arguments, Caller::default()));
         assert!(!reply.outcome.rejected, "{}", reply.content);
         assert!(reply.content["commit"].is_string());
     }
@@ -419,23 +419,12 @@ fn durability(durable: bool) -> Durability {
 
 fn node(id: &NodeId, parent: Option<NodeId>, state: &str, findings: &str, at: Timestamp) -> Node {
     Node {
-        id: id.clone(),
-        parent,
-        title: format!("Look into {id}"),
         planned_action: "Read the log, and compare it with last week's.".into(),
-        proposed_at: at,
         classification: Some(Classification {
-            state: state.parse().unwrap(),
-            requested_state: None,
             agent_id: Some(format!("agent-{id}")),
-            committed_at: at,
-            findings: findings.into(),
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            warnings: Vec::new(),
-            reclassified: Vec::new(),
+            ..Classification::new(state.parse().unwrap(), findings, at)
         }),
+        ..Node::new(id.clone(), parent, format!("Look into {id}"), at)
     }
 }
 

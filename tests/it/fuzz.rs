@@ -13,7 +13,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::{NodeId, SessionId, StateName, Timestamp};
+use tree_of_thoughts::domain::{Caller, NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{conclusion_file, layout, meta_file, node_file};
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
@@ -508,7 +508,7 @@ impl Root {
     /// Calls a tool and checks that the answer is one.
     fn call(&self, name: &str, input: Value) -> Value {
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = self.runtime.block_on(tool.answer(input));
+        let reply = self.runtime.block_on(tool.answer(input, Caller::default()));
         let status = if reply.outcome.rejected { "REJECTED" } else { "OK" };
         assert_eq!(reply.content["status"], status, "{}", reply.content);
         for error in reply.content["errors"].as_array().unwrap() {

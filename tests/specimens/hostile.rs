@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
-    Author, Classification, Code, Conclusion, Event, Meta, Node, NodeId, Reclassification, SessionId,
-    Timestamp, Warning,
+    Amendment, Author, Caller, Citation, Classification, Code, Command, Conclusion, Event, Link, LinkKind,
+    Meta, Node, NodeId, Reclassification, SessionId, StopReason, Stopped, Timestamp, Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -80,8 +80,13 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 1\n{text}\n")),
     ];
     commit(4, "Strays", strays);
-    let conclusion =
-        Conclusion { ended_at: time(5), agent_id: Some(text.to_owned()), conclusion: Some(text.to_owned()) };
+    let conclusion = Conclusion {
+        agent_id: Some(text.to_owned()),
+        caller: caller(text),
+        stopped: Some(Stopped { reason: StopReason::Stuck, note: Some(text.to_owned()) }),
+        conclusion: Some(text.to_owned()),
+        ..Conclusion::new(time(5))
+    };
     // Some have no end.
     if !number.is_multiple_of(3) {
         let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap());
@@ -120,12 +125,10 @@ fn ruleset(number: usize, text: &str) -> String {
 fn nodes(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Node> {
     let id = |id: &str| id.parse::<NodeId>().unwrap();
     let node = |name: &str, parent: Option<&str>, state: Option<&str>| Node {
-        id: id(name),
-        parent: parent.map(id),
-        title: text.to_owned(),
         planned_action: text.to_owned(),
-        proposed_at: time(1),
+        covers: vec![text.to_owned()],
         classification: state.map(|state| classification(text, state, time)),
+        ..Node::new(id(name), parent.map(id), text, time(1))
     };
     // As much of the payload as an id can hold.
     let letters: String = text.chars().filter(char::is_ascii_alphanumeric).take(150).collect();
@@ -143,22 +146,44 @@ fn nodes(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Node> {
 fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> Classification {
     let warning = || Warning { code: Code::parse(text), message: text.to_owned() };
     let change = |by: Author| Reclassification {
-        from: "EXPLORE".parse().unwrap(),
-        to: state.parse().unwrap(),
-        at: time(3),
-        by,
+        caller: match by {
+            Author::Child(_) => Caller::default(),
+            Author::Agent(_) | Author::Unknown => caller(text),
+        },
         reason: Some(text.to_owned()),
         evidence: Some(text.to_owned()),
         verification_method: Some(text.to_owned()),
         alternatives_considered: vec![text.to_owned()],
         warnings: vec![warning()],
+        ..Reclassification::new("EXPLORE".parse().unwrap(), state.parse().unwrap(), time(3), by)
     };
     Classification {
-        state: "EXPLORE".parse().unwrap(),
         requested_state: Some(state.parse().unwrap()),
         agent_id: Some(text.to_owned()),
-        committed_at: time(2),
-        findings: text.to_owned(),
+        caller: caller(text),
+        headline: Some(text.to_owned()),
+        commands: vec![Command {
+            command: text.to_owned(),
+            exit_code: Some(1),
+            output: Some(text.to_owned()),
+        }],
+        references: vec![Citation {
+            target: text.to_owned(),
+            lines: Some(text.to_owned()),
+            commit: Some(text.to_owned()),
+            quote: Some(text.to_owned()),
+            note: Some(text.to_owned()),
+        }],
+        links: vec![Link { to: "R2.A1".parse().unwrap(), kind: LinkKind::Contradicts }],
+        amended: vec![Amendment {
+            at: time(4),
+            agent_id: Some(text.to_owned()),
+            caller: caller(text),
+            reason: text.to_owned(),
+            title: Some(text.to_owned()),
+            headline: Some(text.to_owned()),
+            findings: Some(text.to_owned()),
+        }],
         evidence: Some(text.to_owned()),
         verification_method: Some(text.to_owned()),
         alternatives_considered: vec![text.to_owned(), format!("also {text}")],
@@ -168,7 +193,13 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
             "FOUND" => vec![change(Author::Child("R3.A1a".parse().unwrap()))],
             _ => vec![change(Author::Agent(text.to_owned()))],
         },
+        ..Classification::new("EXPLORE".parse().unwrap(), text, time(2))
     }
+}
+
+fn caller(text: &str) -> Caller {
+    let text = || Some(text.to_owned());
+    Caller { client: text(), session: text(), model: text() }
 }
 
 fn files(nodes: Vec<Node>) -> Vec<(String, String)> {

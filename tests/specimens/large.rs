@@ -154,22 +154,13 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
         target(2),
         1 + number % 300,
     ));
+    let minute = id.round() as usize * 10;
+    let first = if number.is_multiple_of(11) { "EXPLORE" } else { state };
+    let title = format!("{} and {}", words(id.as_str(), 5), words(&format!("{id}x"), 3));
     Node {
-        id: id.clone(),
-        parent,
-        title: format!("{} and {}", words(id.as_str(), 5), words(&format!("{id}x"), 3)),
         planned_action: "Read the log, repeat the run on a copy, and compare it with last week's.".to_owned(),
-        proposed_at: time(id.round() as usize * 10),
         classification: Some(Classification {
-            state: if number.is_multiple_of(11) {
-                "EXPLORE".parse().unwrap()
-            } else {
-                state.parse().unwrap()
-            },
-            requested_state: None,
             agent_id: Some(format!("agent-{id}")),
-            committed_at: time(id.round() as usize * 10 + 5),
-            findings,
             evidence: matches!(state, "FOUND" | "VERIFY" | "DEAD")
                 .then(|| format!("Three runs: {} s, {} s, {} s.", number % 40, number % 41, number % 42)),
             verification_method: (state == "FOUND").then(|| "Repeated on another machine.".to_owned()),
@@ -178,23 +169,22 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
             } else {
                 Vec::new()
             },
-            warnings: Vec::new(),
             reclassified: if number.is_multiple_of(11) && state != "EXPLORE" {
                 vec![Reclassification {
-                    from: "EXPLORE".parse().unwrap(),
-                    to: state.parse().unwrap(),
-                    at: time(id.round() as usize * 10 + 8),
-                    by: Author::Agent("reviewer".to_owned()),
                     reason: Some("The second run says so.".to_owned()),
-                    evidence: None,
-                    verification_method: None,
-                    alternatives_considered: Vec::new(),
-                    warnings: Vec::new(),
+                    ..Reclassification::new(
+                        "EXPLORE".parse().unwrap(),
+                        state.parse().unwrap(),
+                        time(minute + 8),
+                        Author::Agent("reviewer".to_owned()),
+                    )
                 }]
             } else {
                 Vec::new()
             },
+            ..Classification::new(first.parse().unwrap(), findings, time(minute + 5))
         }),
+        ..Node::new(id.clone(), parent, title, time(minute))
     }
 }
 

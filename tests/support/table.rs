@@ -57,6 +57,7 @@ pub fn new(id: &str, parent: &str) -> NewNode {
         parent: (!parent.is_empty()).then(|| parent.to_owned()),
         title: format!("Title of {id}"),
         planned_action: "Look.".into(),
+        covers: Vec::new(),
     }
 }
 

@@ -99,6 +99,7 @@ impl<'r> Play<'r> {
                     parent: parent.map(str::to_owned),
                     title: format!("Title of {id}"),
                     planned_action: "Look.".into(),
+                    covers: Vec::new(),
                 })
                 .collect(),
             withdraw: Vec::new(),
@@ -222,6 +223,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
                 parent: Some(parent.to_string()),
                 title: "My own".into(),
                 planned_action: String::new(),
+                covers: Vec::new(),
             };
             let request = Propose { nodes: vec![node], withdraw: Vec::new() };
             // The id may be taken.

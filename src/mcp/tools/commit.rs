@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
-use super::{answer, graph_of};
+use super::{answer, graph_of, with_model};
 use crate::decide::commit::{self, NodeResult};
-use crate::domain::{Event, Node};
+use crate::domain::{Caller, Event, Node};
 use crate::service::{Refusal, Service, Standing, Written};
 
 pub(super) const ABOUT: About = About {
@@ -43,6 +43,8 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
+    /// The model that does the work.
+    model: Option<String>,
 }
 
 /// What was stored.
@@ -86,11 +88,11 @@ struct Committed {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let written = service.commit(&input.session_id, input.results)?;
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+    let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
     let body = Body {
         stored: Stored::of(&written, &written.standing),
         graph: graph_of(&written.standing, input.graph),

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, Shared, figures, summary};
-use super::{answer, graph_of};
+use super::{answer, graph_of, with_model};
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::results::{self, Reference, results};
-use crate::domain::Node;
+use crate::domain::{Caller, Node};
 use crate::service::{Refusal, Service};
 use crate::text::shorten;
 
@@ -45,6 +45,8 @@ struct Input {
     /// auto: DOT up to 40 nodes, else its resource.
     #[serde(default)]
     graph: GraphForm,
+    /// The model that does the work.
+    model: Option<String>,
 }
 
 /// What was found.
@@ -105,11 +107,11 @@ struct Summary {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let written = service.end(&input.session_id, input.request)?;
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+    let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);

@@ -11,6 +11,7 @@
 //! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
 //! 7. `README.md`: its row among the tools.
 
+mod amend;
 mod commit;
 mod end;
 mod list;
@@ -29,10 +30,11 @@ use super::address::Address;
 use super::bounded::GRAPH;
 use super::tool::{Answer, Tool, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
-use crate::domain::{Code, Node};
+use crate::domain::{Caller, Code, Node};
 use crate::graph;
 use crate::ruleset::{builtin, effective};
 use crate::service::{Refusal, Service, Standing};
+use crate::text::{one_line, shorten};
 
 /// What an agent reads first.
 pub const INSTRUCTIONS: &str = "\
@@ -51,7 +53,7 @@ wrote nothing: its errors say how to mend the call, or that a person must. Block
 short: `omitted` counts what was left out of a list, and tot_status pages through it.
 
 Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
-whole, tot_reclassify revives, corrects or gives up one, tot_report writes a site for people. Resources: tot://{sessionId}.";
+whole, tot_reclassify revives, corrects or gives up one, tot_amend corrects what one says, tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// What any tool may answer.
 pub const CODES: &[Code] = &[
@@ -95,6 +97,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         propose::tool(Arc::clone(service)),
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
+        amend::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
         read::tool(Arc::clone(service)),
         next::tool(Arc::clone(service)),
@@ -103,6 +106,14 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         list::tool(Arc::clone(service)),
         report::tool(Arc::clone(service)),
     ]
+}
+
+/// The caller, with the model that the call names.
+fn with_model(caller: &Caller, model: Option<String>) -> Caller {
+    /// The most characters of a name.
+    const MOST: usize = 100;
+    let model = model.filter(|model| !model.trim().is_empty());
+    Caller { model: model.map(|model| shorten(&one_line(&model), MOST)), ..caller.clone() }
 }
 
 /// The reply of a call, or that of its refusal.

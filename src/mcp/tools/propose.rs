@@ -9,7 +9,7 @@ use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, pending};
 use super::{answer, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
-use crate::domain::Event;
+use crate::domain::{Caller, Event};
 use crate::service::{Refusal, Service};
 
 pub(super) const ABOUT: About = About {
@@ -58,12 +58,12 @@ struct Body {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
     let request = Propose { nodes: meant(input.request.nodes), ..input.request };
-    let written = service.propose(&input.session_id, request)?;
+    let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {
         Some(Event::Proposed { nodes, withdrawn }) => (nodes.as_slice(), withdrawn.as_slice()),
         _ => Default::default(),

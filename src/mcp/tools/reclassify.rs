@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
 use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
-use super::{answer, graph_of};
+use super::{answer, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
-use crate::domain::{Event, NodeId};
+use crate::domain::{Caller, Event, NodeId};
 use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
@@ -37,6 +37,8 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
+    /// The model that does the work.
+    model: Option<String>,
 }
 
 /// The change.
@@ -61,12 +63,12 @@ struct Body {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
     let id = input.request.node_id.clone();
-    let written = service.reclassify(&input.session_id, input.request)?;
+    let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = Shared::written(&written);
     let (previous_state, new_state, transitions) = match &written.decision.event {
         Some(Event::Reclassified { transition, transitions, .. }) => (

@@ -208,6 +208,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::domain::Caller;
     use crate::world::World;
 
     struct Fixture {
@@ -220,7 +221,9 @@ mod tests {
         async fn new() -> Fixture {
             let folder = tempfile::tempdir().unwrap();
             let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
-            let started = super::super::start::tool(Arc::clone(&service)).answer(json!({"query": "q"})).await;
+            let started = super::super::start::tool(Arc::clone(&service))
+                .answer(json!({"query": "q"}), Caller::default())
+                .await;
             let id = started.content["sessionId"].as_str().unwrap().parse().unwrap();
             Fixture { reports: Arc::new(Reports::new(service)), id, _folder: folder }
         }
@@ -251,7 +254,7 @@ mod tests {
             let proposal = json!({"sessionId": self.id.to_string(),
                 "nodes": [{"id": "R1.A", "title": "t", "plannedAction": "p"}]});
             let tool = super::super::propose::tool(Arc::clone(&self.reports.service));
-            assert!(!tool.answer(proposal).await.outcome.rejected);
+            assert!(!tool.answer(proposal, Caller::default()).await.outcome.rejected);
         }
     }
 

@@ -9,7 +9,7 @@ use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::decide::start::Start;
-use crate::domain::Code;
+use crate::domain::{Caller, Code};
 use crate::ruleset::instructions::instructions;
 use crate::service::{Refusal, Service};
 
@@ -62,11 +62,11 @@ struct Body {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
-    let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request)?;
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+    let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
     let repository = std::path::absolute(path).unwrap_or_else(|_| path.clone());

@@ -11,11 +11,11 @@ use super::super::wire::{Object, Shared, first_error, pending};
 use super::commit::Stored;
 use super::next::{Asked, NextCallEntry, TaskEntry, next_call, tasks};
 use super::propose::meant;
-use super::{answer, commit, propose, warned};
+use super::{answer, commit, propose, warned, with_model};
 use crate::decide::commit::NodeResult;
 use crate::decide::next::{briefs, next, number_of_tasks};
 use crate::decide::propose::NewNode;
-use crate::domain::{Event, NodeId};
+use crate::domain::{Caller, Event, NodeId};
 use crate::service::{Refusal, Service, Written};
 
 const ABOUT: About = About {
@@ -48,6 +48,8 @@ struct Input {
     nodes: Option<Vec<NewNode>>,
     #[serde(flatten)]
     asked: Asked,
+    /// The model that does the work.
+    model: Option<String>,
 }
 
 /// What was done, and what is next.
@@ -76,20 +78,21 @@ struct Body {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| match run(&service, input) {
+    Tool::writing(ABOUT, move |input, caller| match run(&service, input, caller) {
         Ok(done) => warned(&service, done),
         Err(refusal) => answer(&service, Err(refusal)),
     })
 }
 
-fn run(service: &Service, input: Input) -> Result<Answer<Body>, Refusal> {
-    let Input { session_id, results, nodes, asked } = input;
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<Answer<Body>, Refusal> {
+    let Input { session_id, results, nodes, asked, model } = input;
+    let caller = &with_model(caller, model);
     let plan = asked.plan();
     // Before anything is written.
     number_of_tasks(plan.max_tasks)?;
     let nodes = nodes.map(meant);
-    let first = if results.is_empty() { None } else { Some(service.commit(&session_id, results)?) };
-    match (first, service.propose_next(&session_id, nodes.as_deref(), &plan)) {
+    let first = if results.is_empty() { None } else { Some(service.commit(&session_id, results, caller)?) };
+    match (first, service.propose_next(&session_id, nodes.as_deref(), &plan, caller)) {
         (first, Ok(second)) => done(first.as_ref(), &second, &asked),
         (None, Err(refusal)) => Err(refusal),
         (Some(first), Err(refusal)) => Ok(half_done(&first, &refusal)),

@@ -13,7 +13,7 @@ use crate::format::layout;
 use crate::report::history::{CommitLink, History};
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::view::ChangeView;
+use crate::view::{By, ChangeView};
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -183,13 +183,17 @@ impl<'a> Cards<'a> {
         let change = |(at, change): (usize, &Reclassification)| {
             let suffix = format!("{at}-{}", node.id);
             let view = ChangeView::new(change);
+            let child = match view.by {
+                Some(By::Child(child)) => Some(child),
+                Some(By::Caller(_)) | None => None,
+            };
             Change {
                 card: card.clone(),
                 from: self.state(view.from),
                 to: self.state(view.to),
                 at: Time::of(change.at),
-                child: view.by.and_then(|child| self.get(child).cloned()),
-                child_id: view.by.map(ToString::to_string),
+                child: child.and_then(|child| self.get(child).cloned()),
+                child_id: child.map(ToString::to_string),
                 reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
                 texts: html(&view.texts, &suffix, 4),
                 agent: view.agent_id.map(Cow::into_owned),

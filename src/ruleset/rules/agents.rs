@@ -78,13 +78,17 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
     let node = result.node;
     let doubt =
         |code: Code, message: String, how: &str| Diagnostic::new(code, message).about(&node.id).suggest(how);
+    let least = f64::from(checks.min_research_seconds);
     let seconds = result.now.seconds_since(node.proposed_at);
-    if seconds < f64::from(checks.min_research_seconds) {
+    // Research may come before its proposal: then it says when it began, or what was run.
+    let began_before = result.started_at.is_some_and(|began| result.now.seconds_since(began) >= least);
+    if seconds < least && !began_before && !result.has_commands {
         let message = format!(
             "{} was committed {seconds:.1} s after it was proposed; research takes {} s or more.",
             node.id, checks.min_research_seconds
         );
-        let how = "Research a node between its proposal and its commit.";
+        let how = "Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was \
+                   run (`commands`).";
         verdict.add(checks.suspicious, doubt(Code::Suspicious, message, how));
     }
     match (result.agent, result.agents_other) {

@@ -211,17 +211,9 @@ fn decided(
     let mut after = node.clone();
     let from = state.clone();
     let at = stamp(investigation, node, now);
-    after.classification.as_mut()?.reclassified.push(Reclassification {
-        from: from.clone(),
-        to: becomes.clone(),
-        at,
-        by: Author::Child(child.clone()),
-        reason: None,
-        evidence: None,
-        verification_method: None,
-        alternatives_considered: Vec::new(),
-        warnings: Vec::new(),
-    });
+    let by = Author::Child(child.clone());
+    let change = Reclassification::new(from.clone(), becomes.clone(), at, by);
+    after.classification.as_mut()?.reclassified.push(change);
     Some(Transition { node: Arc::new(after), from, to: becomes, by: Some(child) })
 }
 

@@ -156,6 +156,10 @@ pub struct Committed<'a> {
     pub evidence: Option<&'a str>,
     /// Who did the research.
     pub agent: Option<&'a str>,
+    /// When the work began, if the result says so.
+    pub started_at: Option<Timestamp>,
+    /// Whether it says what was run.
+    pub has_commands: bool,
     /// The node that this agent already stands on.
     pub agents_other: Option<&'a NodeId>,
     /// When.

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tree_of_thoughts::domain::{Classification, Event, Node, NodeId, StateName, Timestamp};
+use tree_of_thoughts::domain::{Caller, Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
 use tree_of_thoughts::mcp::bounded::LIMIT;
 use tree_of_thoughts::mcp::{Tool, tools};
@@ -63,7 +63,7 @@ impl Huge {
             input["sessionId"] = json!(self.session);
         }
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
-        let reply = self.runtime.block_on(tool.answer(input.clone())).content;
+        let reply = self.runtime.block_on(tool.answer(input.clone(), Caller::default())).content;
         let bytes = reply.to_string().len();
         assert!(bytes <= LIMIT, "{name} {input}: {bytes} bytes: {reply:#}");
         reply
@@ -78,27 +78,19 @@ impl Huge {
 
 fn committed(id: &str, parent: Option<&str>, state: &str) -> Arc<Node> {
     let at = Timestamp::from_milliseconds(1_767_603_600_000).unwrap();
+    let findings = format!(
+        "{}\n\n## References\n\n- https://example.org/all - cited by all\n- src/{id}.rs:1 - its own\n",
+        "Something was found. ".repeat(20)
+    );
+    let title = format!("{id} {}", "has a title that goes on and on ".repeat(8));
+    let parent = parent.map(|parent| parent.parse().unwrap());
     Arc::new(Node {
-        id: id.parse::<NodeId>().unwrap(),
-        parent: parent.map(|parent| parent.parse().unwrap()),
-        title: format!("{id} {}", "has a title that goes on and on ".repeat(8)),
         planned_action: "Look at it from every side. ".repeat(20),
-        proposed_at: at,
         classification: Some(Classification {
-            state: state.parse::<StateName>().unwrap(),
-            requested_state: None,
             agent_id: Some(format!("agent-{id}-{}", "x".repeat(200))),
-            committed_at: at,
-            findings: format!(
-                "{}\n\n## References\n\n- https://example.org/all - cited by all\n- src/{id}.rs:1 - its own\n",
-                "Something was found. ".repeat(20)
-            ),
-            evidence: None,
-            verification_method: None,
-            alternatives_considered: Vec::new(),
-            warnings: Vec::new(),
-            reclassified: Vec::new(),
+            ..Classification::new(state.parse::<StateName>().unwrap(), findings, at)
         }),
+        ..Node::new(id.parse::<NodeId>().unwrap(), parent, title, at)
     })
 }
 

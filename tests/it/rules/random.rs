@@ -11,7 +11,7 @@ use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::{at_odds, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
-use tree_of_thoughts::domain::{Change, Happening, Investigation, NodeId, Timestamp};
+use tree_of_thoughts::domain::{Caller, Change, Happening, Investigation, NodeId, Timestamp};
 use tree_of_thoughts::format::message;
 use tree_of_thoughts::graph;
 use tree_of_thoughts::ruleset::instructions::instructions;
@@ -166,12 +166,13 @@ impl Bench {
                     parent: parent.as_ref().map(ToString::to_string),
                     title: "T".into(),
                     planned_action: String::new(),
+                    covers: Vec::new(),
                 };
                 let request = Propose {
                     nodes: ids.into_iter().map(node).collect(),
                     withdraw: withdraw.iter().map(|at| pick(&pending, *at)).collect(),
                 };
-                self.service.write(&self.id, |investigation, rules, now| {
+                self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
                     propose(investigation, rules, request.clone(), now)
                 })
             }
@@ -190,7 +191,7 @@ impl Bench {
                         ..NodeResult::default()
                     })
                     .collect();
-                self.service.write(&self.id, |investigation, rules, now| {
+                self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
                     commit(investigation, rules, results.clone(), now)
                 })
             }
@@ -201,13 +202,13 @@ impl Bench {
                     evidence: evidence(*given),
                     ..Reclassify::default()
                 };
-                self.service.write(&self.id, |investigation, rules, now| {
+                self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
                     reclassify(investigation, rules, request.clone(), now)
                 })
             }
-            Call::End => self
-                .service
-                .write(&self.id, |investigation, rules, now| end(investigation, rules, End::default(), now)),
+            Call::End => self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
+                end(investigation, rules, End::default(), now)
+            }),
         };
         let tool = match call {
             Call::Propose { .. } => "tot_propose",
@@ -283,6 +284,7 @@ impl Bench {
                 Happening::Started => continue,
                 Happening::Proposed(node)
                 | Happening::Committed(node)
+                | Happening::Amended(node, _)
                 | Happening::Edited(node)
                 | Happening::Reclassified(node, _) => Change::Node(node),
                 Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),

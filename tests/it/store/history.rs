@@ -40,7 +40,7 @@ fn folding_the_history_gives_what_the_tip_says() {
                 Happening::Proposed(node) | Happening::Committed(node) | Happening::Edited(node) => {
                     Change::Node(node)
                 }
-                Happening::Reclassified(node, _) => Change::Node(node),
+                Happening::Reclassified(node, _) | Happening::Amended(node, _) => Change::Node(node),
                 Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
                 Happening::Ended(conclusion) => Change::Concluded(conclusion),
                 Happening::Reopened => Change::Reopened,

@@ -1,0 +1,197 @@
+//! What backs a result, beside its texts: when the work began, what was run, its sources, and the nodes that it bears on.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{not_blank, quoted};
+use crate::domain::{
+    Citation, Code, Command, Diagnostic, Investigation, Link, LinkKind, Node, NodeId, Timestamp,
+};
+
+/// A command that was run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Ran {
+    /// As typed.
+    #[schemars(extend("examples" = ["cargo test"]))]
+    pub command: String,
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// What it printed, or the part that matters.
+    pub output: Option<String>,
+}
+
+/// A source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Cited {
+    /// A URL or path.
+    #[schemars(extend("examples" = ["src/queue/db.py"]))]
+    pub target: String,
+    /// 18, or 18-24.
+    pub lines: Option<String>,
+    /// The commit it was read at.
+    pub commit: Option<String>,
+    /// What it says, word for word.
+    pub quote: Option<String>,
+    /// What it shows.
+    pub note: Option<String>,
+}
+
+/// What a result does to another node.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Linked {
+    /// The node.
+    pub to: String,
+    /// What it does to it.
+    #[schemars(with = "LinkKindName")]
+    pub kind: LinkKind,
+}
+
+/// The kinds of links, for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
+enum LinkKindName {
+    Supports,
+    Contradicts,
+    Duplicates,
+    Depends,
+}
+
+/// The most entries of one list.
+const MOST: usize = 50;
+
+/// The most characters of a headline, and of a source's lines and commit.
+pub const LINE_MAX: usize = 300;
+
+impl Ran {
+    /// Its texts, with the name of their field.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        [Some(&self.command), self.output.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|text| ("commands", text.as_str()))
+    }
+}
+
+impl Cited {
+    /// Its texts, with the name of their field.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let optional = [&self.lines, &self.commit, &self.quote, &self.note].into_iter().flatten();
+        std::iter::once(&self.target).chain(optional).map(|text| ("references", text.as_str()))
+    }
+}
+
+/// When the work began, if the result says so: a time, and none that is still to come.
+pub(super) fn started_at(
+    about: &str,
+    text: Option<&str>,
+    now: Timestamp,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<Timestamp> {
+    let text = text.map(str::trim).filter(|text| !text.is_empty())?;
+    let wrong = match text.parse::<Timestamp>() {
+        Ok(time) if time <= now => return Some(time),
+        Ok(_) => format!("startedAt of {about} is still to come: it is {now} now."),
+        Err(error) => format!("startedAt of {about}: {error}."),
+    };
+    errors.push(
+        Diagnostic::new(Code::InvalidArgument, wrong)
+            .about(about)
+            .suggest("Give the time at which the research began, or leave it out."),
+    );
+    None
+}
+
+/// The commands, without blank ones.
+pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic>) -> Vec<Command> {
+    check_number(about, "commands", given.len(), errors);
+    let given = given.into_iter().filter(|ran| !ran.command.trim().is_empty());
+    let command =
+        |ran: Ran| Command { command: ran.command, exit_code: ran.exit_code, output: not_blank(ran.output) };
+    given.map(command).collect()
+}
+
+/// The sources. Each must say where it is.
+pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagnostic>) -> Vec<Citation> {
+    check_number(about, "references", given.len(), errors);
+    let is_range = |lines: &str| {
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            (Ok(first), Ok(last)) => 0 < first && first <= last,
+            _ => false,
+        }
+    };
+    let mut references = Vec::with_capacity(given.len());
+    for cited in given {
+        let mut wrong = |what: String, how: &str| {
+            errors.push(Diagnostic::new(Code::InvalidArgument, what).about(about).suggest(how));
+        };
+        if cited.target.trim().is_empty() {
+            wrong(
+                format!("A reference of {about} has no target."),
+                "Give the URL or path that it stands for.",
+            );
+            continue;
+        }
+        let lines = not_blank(cited.lines);
+        if let Some(lines) = lines.as_deref().filter(|lines| !is_range(lines)) {
+            let what = format!("The lines {} of a reference of {about} are no lines.", quoted(lines));
+            wrong(what, "Write one line as 18, several as 18-24.");
+        }
+        references.push(Citation {
+            target: cited.target.trim().to_owned(),
+            lines: lines.map(|lines| lines.replace(' ', "")),
+            commit: not_blank(cited.commit),
+            quote: not_blank(cited.quote),
+            note: not_blank(cited.note),
+        });
+    }
+    references
+}
+
+/// The links. Each leads to another node that there is.
+pub(super) fn links(
+    investigation: &Investigation,
+    node: &Node,
+    given: &[Linked],
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<Link> {
+    check_number(node.id.as_str(), "links", given.len(), errors);
+    let mut links: Vec<Link> = Vec::with_capacity(given.len());
+    for linked in given {
+        let to = linked.to.trim().parse::<NodeId>().ok();
+        let known = to.filter(|to| investigation.node(to).is_some() && *to != node.id);
+        match known.map(|to| Link { to, kind: linked.kind }) {
+            Some(link) if links.contains(&link) => {}
+            Some(link) => links.push(link),
+            None => errors.push(
+                Diagnostic::new(
+                    Code::NodeNotFound,
+                    format!(
+                        "{} links to {}, and there is no other node of that id.",
+                        node.id,
+                        quoted(&linked.to)
+                    ),
+                )
+                .about(&node.id)
+                .suggest("Link to a node that is committed or pending."),
+            ),
+        }
+    }
+    links
+}
+
+fn check_number(about: &str, field: &str, number: usize, errors: &mut Vec<Diagnostic>) {
+    if number > MOST {
+        let message = format!("{field} of {about} has {number} entries; the most is {MOST}.");
+        let how = "Keep what matters, and put the rest into a file that you cite.";
+        errors.push(Diagnostic::new(Code::InvalidArgument, message).about(about).suggest(how));
+    }
+}

@@ -1,0 +1,69 @@
+//! `tot_amend`: what a node says is corrected.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::tool::{About, Tool};
+use super::super::wire::Shared;
+use super::{answer, with_model};
+use crate::decide::amend::{self, Amend};
+use crate::domain::{Caller, Event};
+use crate::service::{Refusal, Service};
+
+const ABOUT: About = About {
+    name: "tot_amend",
+    title: "Correct what a node says",
+    description: "Puts other `findings`, another `title` or `headline` into a committed node. What stood there \
+                  before stays in its file and in git. Returns `amended`: which texts changed.",
+    codes: amend::CODES,
+    warnings: amend::WARNINGS,
+    also: &[],
+    read_only: false,
+    idempotent: true,
+};
+
+/// A correction.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    /// Its id, or a unique beginning or ending.
+    session_id: String,
+    #[serde(flatten)]
+    request: Amend,
+    /// The model that does the work.
+    model: Option<String>,
+}
+
+/// What was changed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    /// The node.
+    node_id: String,
+    /// Which texts changed.
+    amended: Vec<&'static str>,
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
+}
+
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+    let node_id = input.request.node_id.clone();
+    let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
+    let mut shared = Shared::written(&written);
+    let amended = match &written.decision.event {
+        Some(Event::Amended { node }) => {
+            let last = node.classification.as_ref().and_then(|it| it.amended.last());
+            last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
+        }
+        _ => {
+            shared.message = format!("{node_id} says that already; nothing was written. {}", shared.message);
+            Vec::new()
+        }
+    };
+    Ok((shared, Body { node_id, amended }))
+}
