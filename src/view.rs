@@ -46,8 +46,8 @@ pub struct NodeView<'a> {
     pub committed_as: Option<&'a StateName>,
     /// What the agent asked for, where a rule stored another state.
     pub requested_state: Option<&'a StateName>,
-    /// Whether it refutes its parent.
-    pub refutes: bool,
+    /// Whether it refutes its parent; none where it does not.
+    pub refutes: Option<bool>,
     /// Who did the research.
     pub agent_id: Option<Cow<'a, str>>,
     /// Through which client it came, as that says itself.
@@ -217,7 +217,7 @@ impl<'a> NodeView<'a> {
             covers: node.covers.clone(),
             committed_as: result.map(|it| &it.state),
             requested_state: result.and_then(|it| it.requested_state.as_ref()),
-            refutes: result.is_some_and(|it| it.refutes),
+            refutes: result.and_then(|it| it.refutes.then_some(true)),
             agent_id: result.and_then(|it| optional(&it.agent_id)),
             by: result.and_then(|it| known(&it.caller)),
             started_at: result.and_then(|it| it.started_at).map(|at| at.to_string()),
@@ -311,7 +311,7 @@ impl<'a> NodeView<'a> {
         let mut fields = vec![
             Field::fact("State as committed", state.as_str()),
             Field::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
-            Field::fact("Refutes its parent", if self.refutes { "yes" } else { "" }),
+            Field::fact("Refutes its parent", if self.refutes.is_some() { "yes" } else { "" }),
             Field::fact("Agent", self.agent_id.unwrap_or_default()),
             Field::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
             Field::fact("Research began", self.started_at.unwrap_or_default()),

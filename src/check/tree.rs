@@ -318,7 +318,12 @@ impl Check<'_> {
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
-        for owed in standing::owed(self.investigation, self.rules) {
+        // One that was stopped says itself that something was owed.
+        let owed = match &conclusion.stopped {
+            Some(_) => Vec::new(),
+            None => standing::owed(self.investigation, self.rules),
+        };
+        for owed in owed {
             let finding = Finding::new(
                 Error,
                 Code::EndedTooEarly,

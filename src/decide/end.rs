@@ -5,11 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::standing::blockers;
+use super::standing::{blockers, faults, owed};
 use super::{Decision, Rejection, check_lengths, not_blank};
-use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, Timestamp};
+use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, StopReason, Stopped, Timestamp};
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{Verdict, secrets};
+use crate::ruleset::rules::{KINDS, Verdict, secrets};
 
 /// What an agent asks for, not yet checked. It is told in these words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -19,6 +19,31 @@ pub struct End {
     pub conclusion: Option<String>,
     /// Who ends it.
     pub agent_id: Option<String>,
+    /// To end before nothing is owed: every page says so, with what was owed.
+    pub stopped: Option<Stop>,
+}
+
+/// Why it ends early.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Stop {
+    /// No time or money is left; what was found is enough; nothing leads on.
+    #[schemars(with = "StopReasonName")]
+    pub reason: StopReason,
+    /// What there is to say about it.
+    pub note: Option<String>,
+}
+
+/// The reasons, for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
+enum StopReasonName {
+    Budget,
+    Enough,
+    Stuck,
 }
 
 /// What keeps an end away, beside what any call is.
@@ -31,6 +56,9 @@ pub const CODES: &[Code] = &[
     Code::DepthTooShallow,
     Code::QualityTooLow,
     Code::AwaitingConfirmation,
+    Code::UnconfirmedAnswer,
+    Code::NotIndependent,
+    Code::MissingConclusion,
     Code::UnreadableNode,
     Code::UnknownState,
     Code::TerminalParent,
@@ -38,9 +66,16 @@ pub const CODES: &[Code] = &[
 ];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] = &[Code::AlreadyEnded, Code::SecretSuspected];
+pub const WARNINGS: &[Code] = &[
+    Code::AlreadyEnded,
+    Code::MissingConclusion,
+    Code::UnconfirmedAnswer,
+    Code::NotIndependent,
+    Code::SecretSuspected,
+];
 
-/// Judges an end. One that has already ended stays as it is: a decision without an event.
+/// Judges an end. One that has already ended stays as it is, a decision without an event, but for a conclusion where there
+/// was none. With `stopped`, what is owed does not keep the end away.
 ///
 /// # Errors
 ///
@@ -54,6 +89,22 @@ pub fn end(
     if let Some(ended) = investigation.conclusion() {
         // It answers as before; but who brings another answer must know that it is not stored.
         let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
+        if let Some(text) = brings.as_ref().filter(|_| ended.conclusion.is_none()) {
+            let mut verdict = Verdict::default();
+            check_texts(
+                rules,
+                [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())],
+                &mut verdict,
+            );
+            Rejection::unless_empty(verdict.errors)?;
+            let conclusion = Arc::new(Conclusion {
+                agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
+                concluded_at: Some(now.max(ended.ended_at)),
+                conclusion: brings,
+                ..Conclusion::clone(ended)
+            });
+            return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
+        }
         let unstored = brings.map(|_| {
             let message =
                 format!("It was ended at {} already; this conclusion was not stored.", ended.ended_at);
@@ -62,16 +113,47 @@ pub fn end(
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
-    let mut verdict = Verdict { errors: blockers(investigation, rules), warnings: Vec::new() };
-    let texts = [("conclusion", &request.conclusion), ("agentId", &request.agent_id)];
-    let texts = texts.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
-    check_lengths("", texts.clone(), &mut verdict.errors);
-    secrets::check(rules.secrets(), "", texts, &mut verdict);
+    let owed = owed(investigation, rules);
+    let errors = match request.stopped {
+        Some(_) => faults(investigation, rules),
+        None => blockers(investigation, rules),
+    };
+    let mut verdict = Verdict { errors, warnings: Vec::new() };
+    let note = request.stopped.as_ref().and_then(|stop| stop.note.as_ref());
+    let texts = [
+        ("conclusion", request.conclusion.as_ref()),
+        ("agentId", request.agent_id.as_ref()),
+        ("stopped.note", note),
+    ];
+    check_texts(rules, texts, &mut verdict);
+    let conclusion = not_blank(request.conclusion);
+    if conclusion.is_none() {
+        let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
+            .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
+        verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
+    }
+    verdict.warnings.extend(KINDS.iter().flat_map(|kind| (kind.end_warnings)(investigation, rules)));
     Rejection::unless_empty(verdict.errors)?;
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
-        conclusion: not_blank(request.conclusion),
+        // Where nothing was owed, nothing was stopped early.
+        stopped: request
+            .stopped
+            .filter(|_| !owed.is_empty())
+            .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
+        conclusion,
         ..Conclusion::new(now)
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
+}
+
+fn check_texts<'a>(
+    rules: &EffectiveRules,
+    texts: impl IntoIterator<Item = (&'a str, Option<&'a String>)>,
+    verdict: &mut Verdict,
+) {
+    let texts: Vec<(&str, &str)> =
+        texts.into_iter().filter_map(|(field, text)| Some((field, text?.as_str()))).collect();
+    check_lengths("", texts.iter().copied(), &mut verdict.errors);
+    secrets::check(rules.secrets(), "", texts, verdict);
 }

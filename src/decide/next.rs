@@ -470,7 +470,7 @@ impl<'a> Planner<'a> {
             let checks = match rules.role(state) {
                 Role::AwaitingConfirmation => true,
                 Role::Solution => {
-                    rules.verified_by(investigation, node).is_empty()
+                    !rules.grade(investigation, node).is_confirmed()
                         && self
                             .advisor
                             .committable(Some(node))

@@ -46,7 +46,13 @@ pub const CODES: &[Code] = &[
 ];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] = &[Code::EarlyState, Code::MissingEvidence, Code::SecretSuspected];
+pub const WARNINGS: &[Code] = &[
+    Code::EarlyState,
+    Code::MissingEvidence,
+    Code::MissingAlternatives,
+    Code::NoReason,
+    Code::SecretSuspected,
+];
 
 /// Judges a change of state. A node that already has the state is left as it is: a decision without an event.
 ///
@@ -89,7 +95,9 @@ pub fn reclassify(
         );
     }
     let evidence = request.evidence.as_deref();
-    let change = Reclassified { investigation, rules, node, to: &to, evidence };
+    let reason = request.reason.as_deref();
+    let alternatives = &request.alternatives_considered;
+    let change = Reclassified { investigation, rules, node, to: &to, reason, evidence, alternatives };
     for kind in &KINDS {
         (kind.reclassify)(&change, &mut verdict);
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::domain::{Investigation, Node, NodeId};
 use crate::markdown::{self, MentionKind};
+use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 
 /// One answer.
@@ -14,8 +15,12 @@ use crate::ruleset::{EffectiveRules, Role};
 pub struct Solution {
     /// The node.
     pub node: Arc<Node>,
-    /// The nodes that verify it; empty for an unverified one.
-    pub verified_by: Vec<NodeId>,
+    /// The nodes that confirm it, the best first.
+    pub confirming: Vec<Confirming>,
+    /// By whom it is confirmed: the best of them.
+    pub grade: Grade,
+    /// The nodes that refute it.
+    pub refuted_by: Vec<NodeId>,
 }
 
 /// One source, with the nodes that cite it.
@@ -39,8 +44,10 @@ pub struct Reference {
 /// What an investigation found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
-    /// Nodes in a state that is an answer.
+    /// Nodes in a state that is an answer, without those that are refuted.
     pub solutions: Vec<Solution>,
+    /// Answers that a child has refuted.
+    pub refuted: Vec<Solution>,
     /// Nodes in a state that is an untestable answer.
     pub theories: Vec<Arc<Node>>,
     /// Nodes in a state that is a dead end.
@@ -54,10 +61,19 @@ pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results
     let mut results = Results { references: references(investigation), ..Results::default() };
     for (node, state) in investigation.committed() {
         match rules.role(state) {
-            Role::Solution => results.solutions.push(Solution {
-                node: Arc::clone(node),
-                verified_by: rules.verified_by(investigation, node),
-            }),
+            Role::Solution => {
+                let confirming = rules.confirming(investigation, node);
+                let solution = Solution {
+                    node: Arc::clone(node),
+                    grade: confirming.first().map_or(Grade::None, |it| it.grade),
+                    confirming,
+                    refuted_by: rules.refuted_by(investigation, node),
+                };
+                match solution.refuted_by.is_empty() {
+                    true => results.solutions.push(solution),
+                    false => results.refuted.push(solution),
+                }
+            }
             Role::Theory => results.theories.push(Arc::clone(node)),
             Role::DeadEnd => results.dead_ends.push(Arc::clone(node)),
             Role::Open | Role::AwaitingConfirmation | Role::Confirmation | Role::Exhausted => {}

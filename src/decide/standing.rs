@@ -64,14 +64,19 @@ pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
         return Vec::new();
     }
     let mut blockers = owed(investigation, rules);
-    blockers.extend(investigation.unreadable().iter().map(|id| {
+    blockers.extend(faults(investigation, rules));
+    blockers
+}
+
+/// What is wrong with the files, which no call can mend.
+pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    let unreadable = investigation.unreadable().iter().map(|id| {
         let message = format!("The file of {id} can't be read or has no place in the tree.");
         Diagnostic::new(Code::UnreadableNode, message)
             .about(id)
             .suggest("Mend it by hand and commit it; tot_status names the fault.")
-    }));
-    blockers.extend(at_odds(investigation, rules));
-    blockers
+    });
+    unreadable.chain(at_odds(investigation, rules)).collect()
 }
 
 /// Everything that the rules ask for and that is not there, whether the investigation has ended or not: a merge or a

@@ -100,6 +100,7 @@ codes! {
     StateLocked "STATE_LOCKED" "the state comes too early and is refused"
     InvalidChildState "INVALID_CHILD_STATE" "not allowed beside the parent's or children's states"
     MissingEvidence "MISSING_EVIDENCE" "the state needs more evidence"
+    MissingAlternatives "MISSING_ALTERNATIVES" "the state needs more alternatives considered"
     TerminalRatioExceeded "TERMINAL_RATIO_EXCEEDED" "too many nodes closed at once"
     NodeNotFound "NODE_NOT_FOUND" "not a committed node"
     MissingReason "MISSING_REASON" "a change without a reason"
@@ -124,6 +125,8 @@ codes! {
     DepthTooShallow "DEPTH_TOO_SHALLOW" "the deepest node is not deep enough"
     QualityTooLow "QUALITY_TOO_LOW" "the quality score is too low"
     AwaitingConfirmation "AWAITING_CONFIRMATION" "a state waits for a child to confirm it"
+    UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer that no other has confirmed"
+    NotIndependent "NOT_INDEPENDENT" "an answer that no other session has confirmed"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
     // Findings of `tot check` alone.
     StrayFile "STRAY_FILE" "not the path of a node's file"

@@ -300,7 +300,7 @@ fn judged(text: &mut String, standing: &Standing) {
     if !found.solutions.is_empty() {
         let solutions = found.solutions.iter().map(|solution| {
             let by: Vec<String> =
-                solution.verified_by.iter().take(5).map(|id| link(investigation, id)).collect();
+                solution.confirming.iter().take(5).map(|it| link(investigation, &it.node)).collect();
             let how = if by.is_empty() {
                 "not verified".to_owned()
             } else {

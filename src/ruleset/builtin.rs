@@ -8,12 +8,13 @@ use super::RulesetFile;
 pub const DEFAULT: &str = "single-root";
 
 /// Name and text of each built-in ruleset, the default first.
-pub const TEXTS: [(&str, &str); 5] = [
+pub const TEXTS: [(&str, &str); 6] = [
     ("single-root", include_str!("builtin/single-root.yaml")),
     ("drill", include_str!("builtin/drill.yaml")),
     ("multi-gate", include_str!("builtin/multi-gate.yaml")),
     ("found-verify", include_str!("builtin/found-verify.yaml")),
     ("exhaust", include_str!("builtin/exhaust.yaml")),
+    ("review", include_str!("builtin/review.yaml")),
 ];
 
 static FILES: LazyLock<Vec<RulesetFile>> =

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use super::rules::agents::{Checks, Enforcement};
+pub use super::rules::alternatives::Alternatives;
 pub use super::rules::breadth::Breadth;
 pub use super::rules::child_states::ChildStates;
 pub use super::rules::children::Children;
@@ -17,6 +18,7 @@ pub use super::rules::modes::Mode;
 pub use super::rules::roots::Roots;
 pub use super::rules::states::{Role, State};
 pub use super::rules::terminal_ratio::{NotCounted, RatioLimit, TerminalRatio};
+pub use super::rules::verification::Verification;
 use crate::domain::{NodeId, StateName};
 
 /// The version of the file's form that this program reads.
@@ -57,12 +59,18 @@ pub struct Ruleset {
     /// The evidence that some states need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// The alternatives that some states need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<Alternatives>,
     /// How much of one commit may be closed at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_ratio: Option<TerminalRatio>,
     /// States that wait for a child to confirm or refute them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<Confirmation>,
+    /// By whom answers must be confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
     /// What is asked of agents.
     #[serde(default)]
     pub checks: Checks,

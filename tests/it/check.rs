@@ -150,7 +150,7 @@ fn each_tampering_is_named_with_file_and_line() {
             |t| t.replace("state: EXPLORE", "state: FOND"),
             &[
                 "error UNKNOWN_STATE nodes/R2/R2.A1.yaml:7",
-                "error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12",
+                "error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:15",
                 "error STORED_LOST commit",
             ],
         ),
@@ -170,12 +170,12 @@ fn each_tampering_is_named_with_file_and_line() {
         (
             a1,
             |t| t.replace("from: EXPLORE", "from: FOUND"),
-            &["error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:12", "error STORED_LOST commit"],
+            &["error RECLASSIFIED_CHAIN nodes/R2/R2.A1.yaml:15", "error STORED_LOST commit"],
         ),
         (
             a1,
             |t| t.replace("code: EARLY_STATE", "code: LATE_STATE"),
-            &["warning EARLY_STATE nodes/R2/R2.A1.yaml:12", "error STORED_LOST commit"],
+            &["warning EARLY_STATE nodes/R2/R2.A1.yaml:15", "error STORED_LOST commit"],
         ),
         (
             root,
@@ -194,7 +194,7 @@ fn each_tampering_is_named_with_file_and_line() {
         (
             root,
             |t| t.replace("committedAt: \"2026", "committedAt: \"2025"),
-            &["warning TIME_RUNS_BACK nodes/R1/R1.A.yaml:9", "error STORED_LOST commit"],
+            &["warning TIME_RUNS_BACK nodes/R1/R1.A.yaml:12", "error STORED_LOST commit"],
         ),
         (
             root,

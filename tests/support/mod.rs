@@ -62,6 +62,8 @@ impl Sandbox {
             .env("HOME", self.path("home"))
             .env("XDG_CONFIG_HOME", self.path("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            // As if one client had started all servers of a test.
+            .env("CLAUDE_CODE_SESSION_ID", "session-1")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tester")))
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "tester@localhost")))
             .current_dir(self.folder.path());

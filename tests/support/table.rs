@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tree_of_thoughts::decide::amend::{Amend, amend};
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
@@ -9,7 +10,7 @@ use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
-use tree_of_thoughts::domain::{Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
+use tree_of_thoughts::domain::{Caller, Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
 use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 
 /// Evidence that is long enough for every built-in ruleset.
@@ -20,6 +21,8 @@ pub struct Table {
     ruleset: Arc<RulesetFile>,
     pub investigation: Investigation,
     pub now: Timestamp,
+    /// Through which client the calls come.
+    pub caller: Caller,
 }
 
 /// Why a start is refused, or nothing.
@@ -79,7 +82,12 @@ impl Table {
         request.query = "Why is the sky blue?".into();
         let now: Timestamp = "2026-01-05T09:00:00Z".parse().unwrap();
         let meta = start(request, &file.ruleset, None, SessionId::new(0, [0; 10]), now).unwrap();
-        Table { ruleset: Arc::new(file), investigation: Investigation::new(meta), now }
+        Table {
+            ruleset: Arc::new(file),
+            investigation: Investigation::new(meta),
+            now,
+            caller: Caller::default(),
+        }
     }
 
     pub fn rules(&self) -> EffectiveRules<'_> {
@@ -107,11 +115,22 @@ impl Table {
     }
 
     pub fn try_end(&mut self) -> Result<Decision, Rejection> {
-        let decision = end(&self.investigation, &self.rules(), End::default(), self.now)?;
+        let request = End { conclusion: Some("Air scatters blue light.".into()), ..End::default() };
+        self.try_end_with(request)
+    }
+
+    pub fn try_end_with(&mut self, request: End) -> Result<Decision, Rejection> {
+        let decision = end(&self.investigation, &self.rules(), request, self.now)?;
         Ok(self.apply(decision))
     }
 
-    fn apply(&mut self, decision: Decision) -> Decision {
+    pub fn try_amend(&mut self, request: Amend) -> Result<Decision, Rejection> {
+        let decision = amend(&self.investigation, &self.rules(), request, self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    fn apply(&mut self, mut decision: Decision) -> Decision {
+        decision.event = decision.event.map(|event| event.called_by(&self.caller));
         if let Some(event) = &decision.event {
             self.investigation = self.investigation.with(&event.changes());
         }
@@ -134,6 +153,7 @@ impl Table {
         said(self.try_reclassify(Reclassify {
             node_id: id.into(),
             new_state: state.into(),
+            reason: Some("It was looked into once more.".into()),
             evidence: Some(EVIDENCE.into()),
             ..Reclassify::default()
         }))

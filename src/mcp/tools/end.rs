@@ -13,6 +13,7 @@ use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::results::{self, Reference, results};
 use crate::domain::{Caller, Node};
+use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service};
 use crate::text::shorten;
 
@@ -55,6 +56,9 @@ struct Input {
 struct Body {
     /// The answers.
     solutions: Vec<Solution>,
+    /// Answers that a child has refuted.
+    #[schemars(with = "Vec<Object>")]
+    refuted: Vec<Solution>,
     /// Answers that can't be tested here.
     #[schemars(with = "Vec<Object>")]
     theories: Vec<Summary>,
@@ -84,10 +88,16 @@ struct Body {
 struct Solution {
     #[serde(flatten)]
     node: Summary,
-    /// Whether a child confirms it.
+    /// Whether another has confirmed it.
     verified: bool,
-    /// The nodes that confirm it.
+    /// By whom: independent, second-agent, self, none.
+    #[schemars(with = "String")]
+    confirmation: Grade,
+    /// The nodes that confirm it, the best first.
     verified_by: Vec<String>,
+    /// The nodes that refute it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refuted_by: Vec<String>,
 }
 
 /// A node that says something about the question.
@@ -118,6 +128,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let mut graph = graph_of(standing, input.graph);
     let body = Body {
         solutions: found.solutions.iter().map(Solution::of).collect(),
+        refuted: found.refuted.iter().map(Solution::of).collect(),
         theories: found.theories.iter().map(|node| Summary::of(node)).collect(),
         dead_ends: found.dead_ends.len(),
         references: found.references.into_iter().map(shortened).collect(),
@@ -141,8 +152,10 @@ impl Solution {
     fn of(solution: &results::Solution) -> Self {
         Solution {
             node: Summary::of(&solution.node),
-            verified: !solution.verified_by.is_empty(),
-            verified_by: solution.verified_by.iter().map(ToString::to_string).collect(),
+            verified: solution.grade.is_confirmed(),
+            confirmation: solution.grade,
+            verified_by: solution.confirming.iter().map(|it| it.node.to_string()).collect(),
+            refuted_by: solution.refuted_by.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Committed, Kind, Verdict};
+use super::{Committed, Kind, Reclassified, Verdict};
+use crate::domain::node::says_nothing;
 use crate::domain::{Code, Diagnostic};
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::shorten;
@@ -20,6 +21,10 @@ pub struct Checks {
     pub missing_agent: Enforcement,
     /// `REUSED_AGENT`: the `agentId` already stands on another node.
     pub reused_agent: Enforcement,
+    /// `NO_REASON`: a state is changed without saying why.
+    pub no_reason: Enforcement,
+    /// `MISSING_CONCLUSION`: an end without a conclusion.
+    pub missing_conclusion: Enforcement,
     /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
     pub secret_suspected: Enforcement,
 }
@@ -31,16 +36,19 @@ impl Default for Checks {
             suspicious: Enforcement::Warn,
             missing_agent: Enforcement::Warn,
             reused_agent: Enforcement::Warn,
+            no_reason: Enforcement::Warn,
+            missing_conclusion: Enforcement::Warn,
             secret_suspected: Enforcement::Warn,
         }
     }
 }
 
 /// What a check does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Enforcement {
     /// Nothing.
+    #[default]
     Off,
     /// The call goes through and warns.
     Warn,
@@ -59,8 +67,8 @@ impl Enforcement {
     }
 }
 
-/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`.
-pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, ..Kind::SILENT };
+/// `SUSPICIOUS`, `MISSING_AGENT`, `REUSED_AGENT`, `NO_REASON`. `tot_end` itself asks for the conclusion.
+pub(super) const KIND: Kind = Kind { key: "checks", sentences, commit, reclassify, ..Kind::SILENT };
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let checks = &rules.ruleset().checks;
@@ -69,8 +77,20 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.suspicious.sentence(&early),
         checks.missing_agent.sentence("A result without agentId"),
         checks.reused_agent.sentence("An agentId that already stands on another node"),
+        checks.no_reason.sentence("A change of state without a reason"),
+        checks.missing_conclusion.sentence("An end without a conclusion"),
     ];
     each.into_iter().flatten().collect()
+}
+
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    if change.reason.is_none_or(says_nothing) {
+        let message = format!("{} becomes {} without a reason.", change.node.id, change.to);
+        let doubt = Diagnostic::new(Code::NoReason, message)
+            .about(&change.node.id)
+            .suggest("Say in `reason` what was learned since its commit.");
+        verdict.add(change.rules.ruleset().checks.no_reason, doubt);
+    }
 }
 
 fn commit(result: &Committed, verdict: &mut Verdict) {

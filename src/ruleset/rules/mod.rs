@@ -19,6 +19,7 @@
 //! 9. `tests/it/rules/kinds.rs`: a ruleset in which it fires and what it says; the other tests there follow from it.
 
 pub mod agents;
+pub mod alternatives;
 pub mod batch_limit;
 pub mod breadth;
 pub mod child_states;
@@ -34,6 +35,7 @@ pub mod roots;
 pub mod secrets;
 pub mod states;
 pub mod terminal_ratio;
+pub mod verification;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,7 +47,7 @@ use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName, Timestam
 use states::State;
 
 /// Every kind of rule, in the order in which they are asked and told.
-pub const KINDS: [Kind; 16] = [
+pub const KINDS: [Kind; 18] = [
     min_rounds::KIND,
     min_depth::KIND,
     states::KIND,
@@ -53,7 +55,9 @@ pub const KINDS: [Kind; 16] = [
     child_states::KIND,
     early_states::KIND,
     evidence::KIND,
+    alternatives::KIND,
     confirmation::KIND,
+    verification::KIND,
     terminal_ratio::KIND,
     batch_limit::KIND,
     roots::KIND,
@@ -86,6 +90,8 @@ pub struct Kind {
     pub reclassify: fn(&Reclassified, &mut Verdict),
     /// What of it blocks the end.
     pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    /// What an end is warned of.
+    pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
 }
 
 impl Kind {
@@ -101,6 +107,7 @@ impl Kind {
         commit_together: |_, _, _, _| {},
         reclassify: |_, _| {},
         blockers: |_, _| Vec::new(),
+        end_warnings: |_, _| Vec::new(),
     };
 }
 
@@ -154,6 +161,8 @@ pub struct Committed<'a> {
     pub state: &'a StateName,
     /// What proves it.
     pub evidence: Option<&'a str>,
+    /// What else was considered.
+    pub alternatives: &'a [String],
     /// Who did the research.
     pub agent: Option<&'a str>,
     /// When the work began, if the result says so.
@@ -176,8 +185,12 @@ pub struct Reclassified<'a> {
     pub node: &'a Node,
     /// The state that it shall have.
     pub to: &'a StateName,
+    /// Why.
+    pub reason: Option<&'a str>,
     /// The evidence that comes with the change.
     pub evidence: Option<&'a str>,
+    /// The alternatives that come with the change.
+    pub alternatives: &'a [String],
 }
 
 /// What a state asks for and what it does, in sentences.

@@ -28,6 +28,9 @@ pub struct State {
     /// A terminal node takes no children and owes none.
     #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
     pub terminal: bool,
+    /// Whether a child in it refutes its parent, without saying so by `refutes`.
+    #[serde(default, skip_serializing_if = "crate::ruleset::schema::is_false")]
+    pub refutes: bool,
     /// The children that an open node owes, by its round: the first entry that fits holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Children>,

@@ -37,6 +37,10 @@ fn a_node_is_read_whole() {
         "proposedAt": "2026-01-05T09:00:00.000Z",
         "committedAs": "EXPLORE",
         "agentId": "a",
+        "by": {
+          "client": "it/1",
+          "session": "session-1"
+        },
         "committedAt": "2026-01-05T09:01:00.000Z",
         "findings": "# F\n\nIt scatters.\n",
         "evidence": "seen",
@@ -50,6 +54,10 @@ fn a_node_is_read_whole() {
             "to": "FOUND",
             "at": "2026-01-05T09:01:00.000Z",
             "agentId": "b",
+            "by": {
+              "client": "it/1",
+              "session": "session-1"
+            },
             "reason": "it holds"
           }
         ]

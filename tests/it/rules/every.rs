@@ -207,7 +207,7 @@ fn texts() {
         ..Reclassify::default()
     };
     assert_snapshot!(said(table.try_reclassify(request)), @"TEXT_TOO_LONG R2.A1: reason has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
-    let request = End { conclusion: long(), agent_id: None };
+    let request = End { conclusion: long(), agent_id: None, stopped: None };
     let refused = end(&table.investigation, &table.rules(), request, table.now).unwrap_err();
     assert_snapshot!(told(&refused.errors[refused.errors.len() - 1..]), @"TEXT_TOO_LONG: conclusion has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
 }
@@ -232,7 +232,7 @@ fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
 fn a_second_conclusion_is_not_stored_unseen() {
     let table = ended();
     let again = |conclusion: Option<&str>| {
-        let request = End { conclusion: conclusion.map(str::to_owned), agent_id: None };
+        let request = End { conclusion: conclusion.map(str::to_owned), agent_id: None, stopped: None };
         said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");
@@ -344,9 +344,9 @@ fn doubts_about_who_did_the_research_and_how_fast() {
         NodeResult { agent_id: Some(" ".into()), ..found("R2.A3", "EXPLORE") },
     ];
     assert_snapshot!(said(table.try_commit(results)), @"
-    SUSPICIOUS R2.A2: R2.A2 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit.
+    SUSPICIOUS R2.A2: R2.A2 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was run (`commands`).
     REUSED_AGENT R2.A2: R2.A2 was committed by agent-R2.A1, who already researched R2.A1. Let another agent research each node.
-    SUSPICIOUS R2.A3: R2.A3 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit.
+    SUSPICIOUS R2.A3: R2.A3 was committed 9.0 s after it was proposed; research takes 10 s or more. Research a node between its proposal and its commit, or say when it began (`startedAt`) or what was run (`commands`).
     MISSING_AGENT R2.A3: R2.A3 was committed without an agentId. Give the id of the agent that did the research.
     INCOMPLETE_EXPLORE R2.A1: 3 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3.
     ");
@@ -374,7 +374,8 @@ fn findings_that_say_nothing() {
     let results = vec![blank("R2.A2", " \n"), blank("R2.A3", to_fill_in), blank("R2.A4", "-")];
     assert_snapshot!(said(table.try_commit(results)), @"
     EMPTY_FINDINGS R2.A2: R2.A2 was committed without findings. Say what was tried and what was found: a state alone convinces nobody.
-    EMPTY_FINDINGS R2.A3: R2.A3 was committed without findings. Say what was tried and what was found: a state alone convinces nobody.
+    EMPTY_FINDINGS R2.A3: R2.A3 was committed with findings that say nothing. Say what was tried and what was found: a state alone convinces nobody.
+    EMPTY_FINDINGS R2.A4: R2.A4 was committed with findings that say nothing. Say what was tried and what was found: a state alone convinces nobody.
     INCOMPLETE_EXPLORE R2.A1: 4 EXPLORE nodes still lack children: R2.A1, R2.A2, R2.A3, R2.A4.
     ");
     let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
@@ -472,6 +473,7 @@ fn doubts_can_be_off_or_refuse() {
     multi-gate: 
     found-verify: MISSING_AGENT
     exhaust: SUSPICIOUS MISSING_AGENT
+    review: MISSING_AGENT
     ");
     let mut file = builtin::all()[0].clone();
     file.ruleset.checks.suspicious = tree_of_thoughts::ruleset::Enforcement::Reject;

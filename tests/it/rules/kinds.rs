@@ -44,7 +44,7 @@ struct Fixture {
     says: &'static str,
 }
 
-const FIXTURES: [Fixture; 16] = [
+const FIXTURES: [Fixture; 18] = [
     Fixture {
         kind: "end.minRounds",
         with: ["minRounds: 1", "minRounds: 3"],
@@ -98,6 +98,15 @@ const FIXTURES: [Fixture; 16] = [
         says: "MISSING_EVIDENCE",
     },
     Fixture {
+        kind: "alternatives",
+        with: ["end:", "alternatives: {states: [YES], min: 1}\nend:"],
+        play: |table| {
+            table.propose(&[("R1.A", "")]);
+            table.commit(&[("R1.A", "YES")])
+        },
+        says: "MISSING_ALTERNATIVES",
+    },
+    Fixture {
         kind: "confirmations",
         with: [
             WAIT,
@@ -110,6 +119,12 @@ const FIXTURES: [Fixture; 16] = [
             table.blockers()
         },
         says: "AWAITING_CONFIRMATION",
+    },
+    Fixture {
+        kind: "verification",
+        with: ["end:", "verification: {confirmed: reject}\nend:"],
+        play: one_closed_root,
+        says: "UNCONFIRMED_ANSWER",
     },
     Fixture {
         kind: "terminalRatio",

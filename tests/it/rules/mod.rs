@@ -5,6 +5,7 @@ mod drill;
 mod every;
 mod exhaust;
 mod found_verify;
+mod honest;
 mod kinds;
 mod multi_gate;
 mod random;

@@ -43,6 +43,7 @@ fn evidence() {
     let plain = |evidence: Option<String>| Reclassify {
         node_id: "R2.A5".into(),
         new_state: "DEAD".into(),
+        reason: Some("Nothing is left to try.".into()),
         evidence,
         ..Reclassify::default()
     };
@@ -119,7 +120,7 @@ fn a_child_confirms_or_refutes() {
         .map(|solution| {
             (
                 solution.node.id.to_string(),
-                format!("{:?}", solution.verified_by.iter().map(ToString::to_string).collect::<Vec<_>>()),
+                format!("{:?}", solution.confirming.iter().map(|it| it.node.to_string()).collect::<Vec<_>>()),
             )
         })
         .collect();
@@ -208,7 +209,7 @@ fn what_a_child_confirmed_is_verified_only_while_the_child_stands() {
     let verified = |table: &Table| {
         let found = results(&table.investigation, &table.rules());
         let solution = found.solutions.iter().find(|solution| solution.node.id.as_str() == "R3.A1a");
-        solution.unwrap().verified_by.iter().map(ToString::to_string).collect::<Vec<_>>()
+        solution.unwrap().confirming.iter().map(|it| it.node.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(verified(&table), ["R4.A1a1"]);
     table.reclassify("R4.A1a1", "DEAD");

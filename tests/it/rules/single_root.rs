@@ -147,7 +147,7 @@ fn the_end_is_in_round_five_and_an_answer_may_be_unverified() {
     table.reclassify("R5.A1a1a", "VERIFY");
     assert_eq!(table.end(), "");
     let verified =
-        |table: &Table| results(&table.investigation, &table.rules()).solutions[0].verified_by.len();
+        |table: &Table| results(&table.investigation, &table.rules()).solutions[0].confirming.len();
     assert_eq!(verified(&table), 1);
     table.reclassify("R5.A1a1a", "EXPLORE");
     assert_eq!(verified(&table), 0);

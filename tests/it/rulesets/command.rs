@@ -38,6 +38,8 @@ fn all_rulesets_are_listed() {
                            VERIFY child; three rounds.
     exhaust                Every path is followed until it is exhausted; two VERIFY per FOUND, a DEAD
                            child per EXHAUST; five rounds.
+    review                 Answers at any depth, with evidence and alternatives; another agent tries to
+                           refute each one before the end.
     post-mortem            What caused an incident; hypotheses are refuted or become a root cause, which
                            needs evidence; four rounds.
     ");
@@ -75,6 +77,8 @@ fn a_ruleset_can_be_read() {
       - 3 or more nodes are recommended in round 2.
       - A commit less than 10 s after its proposal draws a warning that stays in the history.
       - A result without agentId is refused.
+      - A change of state without a reason draws a warning that stays in the history.
+      - An end without a conclusion draws a warning that stays in the history.
       - A text that holds what looks like a credential draws a warning that stays in the history.
 
     End
@@ -110,6 +114,8 @@ fn a_ruleset_can_be_read() {
       - A commit less than 10 s after its proposal draws a warning that stays in the history.
       - A result without agentId draws a warning that stays in the history.
       - An agentId that already stands on another node draws a warning that stays in the history.
+      - A change of state without a reason draws a warning that stays in the history.
+      - An end without a conclusion draws a warning that stays in the history.
       - A text that holds what looks like a credential draws a warning that stays in the history.
 
     End
@@ -125,7 +131,7 @@ fn a_ruleset_can_be_read() {
     assert_eq!(printed(tot(&sandbox, &["show", "post-mortem", "--yaml", "--rulesets", "rules"])), example());
     let unknown = tot(&sandbox, &["show", "post-mortem"]);
     assert_eq!(unknown.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: there is no ruleset post-mortem: there are single-root, drill, multi-gate, found-verify, exhaust; --rulesets DIR adds to them");
+    insta::assert_snapshot!(String::from_utf8_lossy(&unknown.stderr), @"tot ruleset: there is no ruleset post-mortem: there are single-root, drill, multi-gate, found-verify, exhaust, review; --rulesets DIR adds to them");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn the_example_runs_from_start_to_report_as_written() {
     let mut server = sandbox.server_with(&["--rulesets", "rulesets"]);
     let hello = server.request("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "it", "version": "1"}}));
     let hello = hello["result"]["instructions"].as_str().unwrap().to_owned();
-    assert!(hello.ends_with("exhaust, post-mortem."), "{hello}");
+    assert!(hello.ends_with("exhaust, review, post-mortem."), "{hello}");
     let unknown = server.call("tot_start", json!({"query": "q", "ruleset": "postmortem"}));
     assert_eq!(codes(&unknown["errors"]), ["UNKNOWN_RULESET"]);
     assert!(unknown["errors"][0]["suggestion"].as_str().unwrap().contains(", post-mortem"), "{unknown}");

@@ -82,6 +82,8 @@ fn the_log_reads_like_the_story_of_the_work() {
     Round: 2
     Node: R2.A1
     Node: R2.A2
+    Client: it/1
+    Session: session-1
     ");
     insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~5"]), @"
     Reclassify R2.A1 EXPLORE→DEAD
@@ -95,6 +97,8 @@ fn the_log_reads_like_the_story_of_the_work() {
     Round: 2
     Node: R2.A1
     Agent-Id: judge
+    Client: it/1
+    Session: session-1
     Warning: EARLY_STATE R2.A1
     ");
     insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~3"]), @"
@@ -108,6 +112,8 @@ fn the_log_reads_like_the_story_of_the_work() {
 
     Tool: tot_end
     Agent-Id: lead
+    Client: it/1
+    Session: session-1
     ");
     let agents =
         sandbox.git(&repository, &["log", "-1", "--format=%(trailers:key=Agent-Id,valueonly)", "HEAD~5"]);

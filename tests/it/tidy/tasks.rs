@@ -42,8 +42,7 @@ const TASKS: [Task; 4] = [
         file: "src/domain/node.rs",
         heading: "To add a stored field of a node",
         example: "verification_method",
-        // A rule asks for it.
-        beside: &["src/ruleset/rules/confirmation.rs"],
+        beside: &[],
     },
 ];
 

@@ -1,0 +1,86 @@
+//! `alternatives`: what else must have been considered before a node may have a state.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::states::State;
+use super::{Committed, Kind, Reclassified, Verdict};
+use crate::domain::node::says_nothing;
+use crate::domain::{Code, Diagnostic, StateName};
+use crate::ruleset::Ruleset;
+use crate::ruleset::effective::EffectiveRules;
+use crate::ruleset::validity::{Fault, known};
+
+/// The alternatives that some states need, else `MISSING_ALTERNATIVES`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Alternatives {
+    /// The states that need them.
+    pub states: Vec<StateName>,
+    /// How many, each in more than a word.
+    pub min: u32,
+}
+
+/// `MISSING_ALTERNATIVES`: refused at a commit, warned of at a change of state.
+pub(super) const KIND: Kind =
+    Kind { key: "alternatives", faults, of_state, commit, reclassify, ..Kind::SILENT };
+
+impl EffectiveRules<'_> {
+    /// How many alternatives the state needs; `None` for none.
+    pub fn alternatives(&self, state: &StateName) -> Option<u32> {
+        let rule = self.ruleset.alternatives.as_ref().filter(|rule| rule.states.contains(state))?;
+        Some(rule.min)
+    }
+}
+
+fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
+    if let Some(alternatives) = &ruleset.alternatives {
+        known(ruleset, "alternatives", None, &alternatives.states, faults);
+    }
+}
+
+fn of_state(rules: &EffectiveRules, state: &State) -> Vec<String> {
+    let sentence = |least| match least {
+        1 => "Needs an alternative that was considered.".to_owned(),
+        least => format!("Needs {least} alternatives that were considered."),
+    };
+    rules.alternatives(&state.name).map(sentence).into_iter().collect()
+}
+
+fn commit(result: &Committed, verdict: &mut Verdict) {
+    let Some(least) = result.rules.alternatives(result.state) else { return };
+    let has = number(result.alternatives);
+    if has < least as usize {
+        let message = format!("{} needs {least} in alternativesConsidered; there are {has}.", result.state);
+        verdict.errors.push(
+            Diagnostic::new(Code::MissingAlternatives, message)
+                .about(&result.node.id)
+                .suggest("Say what else could be the answer, and why it is not, each in a sentence."),
+        );
+    }
+}
+
+fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
+    let Some(least) = change.rules.alternatives(change.to) else { return };
+    let held = change.node.classification.iter().flat_map(|it| {
+        let later = it.reclassified.iter().flat_map(|change| &change.alternatives_considered);
+        it.alternatives_considered.iter().chain(later)
+    });
+    let all: Vec<String> = held.chain(change.alternatives).cloned().collect();
+    if number(&all) < least as usize {
+        let message = format!(
+            "{} became {} without the {least} alternatives that a commit needs.",
+            change.node.id, change.to
+        );
+        verdict.warnings.push(
+            Diagnostic::new(Code::MissingAlternatives, message)
+                .about(&change.node.id)
+                .suggest("Give `alternativesConsidered` with the reclassify."),
+        );
+    }
+}
+
+/// How many of them say something.
+fn number(alternatives: &[String]) -> usize {
+    alternatives.iter().filter(|text| !says_nothing(text)).count()
+}

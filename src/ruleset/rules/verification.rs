@@ -1,0 +1,241 @@
+//! `verification`: by whom an answer is confirmed, and what a ruleset asks of that. The word *confirmed* is for what another
+//! has confirmed; who checks his own work has self-checked it.
+//!
+//! Names of agents, clients and sessions are what callers say of themselves: they tell who worked apart from whom where
+//! nobody lies.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+use super::agents::Enforcement;
+use super::states::Role;
+use crate::domain::node::says_nothing;
+use crate::domain::{
+    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Timestamp,
+};
+use crate::ruleset::effective::EffectiveRules;
+
+/// What is asked of the confirmation of each answer before the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Verification {
+    /// `UNCONFIRMED_ANSWER`: no other agent, session or person has confirmed it. Off, where nothing is said.
+    pub confirmed: Enforcement,
+    /// `NOT_INDEPENDENT`: no other session or person has confirmed it. Off, where nothing is said.
+    pub independent: Enforcement,
+}
+
+/// By whom an answer is confirmed: the better, the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub enum Grade {
+    /// By nobody, or by findings that say nothing, or before its findings were amended.
+    #[default]
+    #[serde(rename = "none")]
+    None,
+    /// By the same agent, or by nobody who gave a name.
+    #[serde(rename = "self")]
+    SelfChecked,
+    /// By another agent of the same session, or of one that is not known.
+    #[serde(rename = "second-agent")]
+    SecondAgent,
+    /// In another session.
+    #[serde(rename = "independent")]
+    Independent,
+}
+
+/// A node that confirms another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirming {
+    /// The node.
+    pub node: NodeId,
+    /// What its confirmation is worth.
+    pub grade: Grade,
+}
+
+/// `UNCONFIRMED_ANSWER`, `NOT_INDEPENDENT`.
+pub(super) const KIND: Kind = Kind { key: "verification", sentences, blockers, end_warnings, ..Kind::SILENT };
+
+impl Grade {
+    /// Whether another has confirmed it.
+    pub fn is_confirmed(self) -> bool {
+        self >= Grade::SecondAgent
+    }
+
+    /// What it says of an answer, for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Grade::None => "not confirmed",
+            Grade::SelfChecked => "self-checked",
+            Grade::SecondAgent => "confirmed by a second agent",
+            Grade::Independent => "confirmed independently",
+        }
+    }
+
+    /// The same, as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Grade::None => "none",
+            Grade::SelfChecked => "self",
+            Grade::SecondAgent => "second-agent",
+            Grade::Independent => "independent",
+        }
+    }
+}
+
+impl EffectiveRules<'_> {
+    /// The nodes that confirm an answer, the best first.
+    pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
+        let Some(answer) = &node.classification else { return Vec::new() };
+        let confirming = self.verified_by(investigation, node).into_iter().filter_map(|id| {
+            let child = investigation.committed_node(&id)?;
+            let own = child.classification.as_ref()?;
+            let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
+            stands.then(|| Confirming { node: id, grade: grade(answer, own) })
+        });
+        let mut confirming: Vec<Confirming> = confirming.collect();
+        confirming.sort_by_key(|it| Reverse(it.grade));
+        confirming
+    }
+
+    /// By whom an answer is confirmed: the best of its confirmations.
+    pub fn grade(&self, investigation: &Investigation, node: &Node) -> Grade {
+        self.confirming(investigation, node).first().map_or(Grade::None, |it| it.grade)
+    }
+
+    /// The children that refute the node, and say why.
+    pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
+        let children = investigation.committed_children(&node.id).map(|(child, _)| child);
+        let refuting = children.filter(|child| {
+            let says_why = |it: &Classification| !says_nothing(&it.findings);
+            self.refutes(child) && child.classification.as_ref().is_some_and(says_why)
+        });
+        refuting.map(|child| child.id.clone()).collect()
+    }
+
+    /// Whether the node says that its parent is wrong: by its state, or closed and with `refutes`.
+    fn refutes(&self, node: &Node) -> bool {
+        let Some(classification) = &node.classification else { return false };
+        let Some(state) = self.ruleset().state(classification.current_state()) else { return false };
+        state.refutes || (classification.refutes && state.terminal)
+    }
+}
+
+/// What one confirmation of an answer is worth.
+fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
+    let (by, text) = author(confirmation);
+    let amended = answer.amended.iter().rev().find(|amendment| amendment.findings.is_some());
+    if amended.is_some_and(|amendment| confirmed_at(confirmation) < amendment.at) {
+        return Grade::None;
+    }
+    match text {
+        Text::Findings(findings) if says_nothing(findings) => return Grade::None,
+        Text::Change(reason, evidence) if [reason, evidence].into_iter().flatten().all(says_nothing) => {
+            return Grade::SelfChecked;
+        }
+        Text::Findings(_) | Text::Change(..) => {}
+    }
+    let others = [Who::of(answer.agent_id.as_deref(), &answer.caller), author(answer).0];
+    let is_another_session =
+        |other: &Who| matches!((by.session, other.session), (Some(a), Some(b)) if a != b);
+    let is_another_agent = |other: &Who| matches!((by.agent, other.agent), (Some(a), Some(b)) if !a.trim().eq_ignore_ascii_case(b.trim()));
+    if others.iter().all(is_another_session) {
+        Grade::Independent
+    } else if others.iter().all(is_another_agent) {
+        Grade::SecondAgent
+    } else {
+        Grade::SelfChecked
+    }
+}
+
+/// Who gave a node its state.
+#[derive(Clone, Copy)]
+struct Who<'a> {
+    agent: Option<&'a str>,
+    session: Option<&'a str>,
+}
+
+impl<'a> Who<'a> {
+    fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
+        Who { agent, session: caller.session.as_deref() }
+    }
+}
+
+/// What was said with a state.
+enum Text<'a> {
+    Findings(&'a str),
+    /// The reason and the evidence of a later change of state.
+    Change(Option<&'a str>, Option<&'a str>),
+}
+
+/// Who gave the node the state in force, and what was said with it. A child that changed it said nothing itself: what counts
+/// is who committed the node.
+fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
+    let last = classification.reclassified.last();
+    match last.map(|change| (change, &change.by)) {
+        Some((change, Author::Agent(agent))) => (
+            Who::of(Some(agent), &change.caller),
+            Text::Change(change.reason.as_deref(), change.evidence.as_deref()),
+        ),
+        Some((change, Author::Unknown)) => (
+            Who::of(None, &change.caller),
+            Text::Change(change.reason.as_deref(), change.evidence.as_deref()),
+        ),
+        Some((_, Author::Child(_))) | None => (
+            Who::of(classification.agent_id.as_deref(), &classification.caller),
+            Text::Findings(&classification.findings),
+        ),
+    }
+}
+
+/// When the confirmation was given.
+fn confirmed_at(confirmation: &Classification) -> Timestamp {
+    confirmation.current_since()
+}
+
+fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    let asked = rules.ruleset().verification.clone().unwrap_or_default();
+    let each = [
+        (asked.confirmed, "Each answer must be confirmed by another agent or in another session"),
+        (asked.independent, "Each answer must be confirmed in another session"),
+    ];
+    let sentence = |(enforcement, what): (Enforcement, &str)| match enforcement {
+        Enforcement::Off => None,
+        Enforcement::Warn => Some(format!("{what}; an end without that is warned of.")),
+        Enforcement::Reject => Some(format!("{what} before the end.")),
+    };
+    each.into_iter().filter_map(sentence).collect()
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    missing(investigation, rules, Enforcement::Reject)
+}
+
+fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    missing(investigation, rules, Enforcement::Warn)
+}
+
+/// The answers that lack a confirmation for which the ruleset has that enforcement.
+fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+    let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
+    let answers = investigation.committed().filter(|(_, state)| rules.role(state) == Role::Solution);
+    let lacking = answers.filter_map(|(node, state)| {
+        if !rules.refuted_by(investigation, node).is_empty() {
+            return None;
+        }
+        let grade = rules.grade(investigation, node);
+        let (code, by) = if verification.confirmed == asked && !grade.is_confirmed() {
+            (Code::UnconfirmedAnswer, "another agent")
+        } else if verification.independent == asked && grade != Grade::Independent {
+            (Code::NotIndependent, "an agent in another session")
+        } else {
+            return None;
+        };
+        let message = format!("{} is {state} and {}.", node.id, grade.label());
+        let how = format!("Let {by} try to refute it, and commit a child with what came of it.");
+        Some(Diagnostic::new(code, message).about(&node.id).suggest(how))
+    });
+    lacking.collect()
+}

@@ -1,0 +1,265 @@
+//! Honest work is easy, and cheating shows: confirmations by grade, refutations, amendments, ends that say what they are.
+
+use insta::assert_snapshot;
+use tree_of_thoughts::decide::amend::Amend;
+use tree_of_thoughts::decide::backing::{Cited, Linked, Ran};
+use tree_of_thoughts::decide::commit::NodeResult;
+use tree_of_thoughts::decide::end::{End, Stop};
+use tree_of_thoughts::decide::reclassify::Reclassify;
+use tree_of_thoughts::decide::results::results;
+use tree_of_thoughts::decide::standing::owed;
+use tree_of_thoughts::domain::{Caller, LinkKind, StopReason};
+use tree_of_thoughts::ruleset::rules::verification::Grade;
+
+use crate::support::table::{Table, found, said};
+
+/// An answer R1.A by `researcher` in session one, with a pending child R2.A1.
+fn answer(ruleset: &str, state: &str) -> Table {
+    let mut table = Table::new(ruleset);
+    table.caller = session("one");
+    table.propose(&[("R1.A", "")]);
+    let alternatives_considered = vec!["The cache was cold.".into(), "The clock was wrong.".into()];
+    let agent_id = Some("researcher".into());
+    table.sleep(60);
+    table.try_commit(vec![NodeResult { alternatives_considered, agent_id, ..found("R1.A", state) }]).unwrap();
+    table.propose(&[("R2.A1", "R1.A")]);
+    table.sleep(60);
+    table
+}
+
+fn session(name: &str) -> Caller {
+    Caller { client: Some("it/1".into()), session: Some(name.into()), model: None }
+}
+
+/// What the answer R1.A is worth once the child is committed with those findings by that agent in that session.
+fn graded(findings: &str, agent: Option<&str>, in_session: &str) -> Grade {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session(in_session);
+    let result = NodeResult {
+        findings: findings.into(),
+        agent_id: agent.map(str::to_owned),
+        ..found("R2.A1", "CONFIRMED")
+    };
+    table.try_commit(vec![result]).unwrap();
+    grade(&table)
+}
+
+fn grade(table: &Table) -> Grade {
+    table.rules().grade(&table.investigation, table.node("R1.A"))
+}
+
+#[test]
+fn a_confirmation_is_worth_what_its_author_and_its_findings_are() {
+    let tried = "Three other causes were tried, and none of them fits.";
+    assert_eq!(graded(tried, Some("reviewer"), "two"), Grade::Independent);
+    assert_eq!(graded(tried, Some("researcher"), "two"), Grade::Independent);
+    assert_eq!(graded(tried, Some("reviewer"), "one"), Grade::SecondAgent);
+    assert_eq!(graded(tried, Some("Researcher "), "one"), Grade::SelfChecked);
+    for nothing in ["", "ok", "Yes.", "x", "<findings in Markdown>"] {
+        assert_eq!(graded(nothing, Some("reviewer"), "two"), Grade::None, "{nothing}");
+    }
+}
+
+#[test]
+fn a_reclassify_without_a_reason_confirms_nothing_but_oneself() {
+    let grade_of = |reason: Option<&str>, agent: &str, in_session: &str| {
+        let mut table = answer("single-root", "FOUND");
+        table.propose(&[("R2.A1", "R1.A")]);
+        table.sleep(60);
+        table.commit(&[("R2.A1", "EXPLORE")]);
+        table.reclassify("R1.A", "FOUND");
+        table.caller = session(in_session);
+        let request = Reclassify {
+            node_id: "R2.A1".into(),
+            new_state: "VERIFY".into(),
+            reason: reason.map(str::to_owned),
+            agent_id: Some(agent.into()),
+            ..Reclassify::default()
+        };
+        let said = said(table.try_reclassify(request));
+        assert_eq!(said.contains("NO_REASON"), reason.is_none(), "{said}");
+        grade(&table)
+    };
+    assert_eq!(grade_of(None, "reviewer", "two"), Grade::SelfChecked);
+    assert_eq!(grade_of(Some("The second run says the same."), "reviewer", "two"), Grade::Independent);
+    let mut table = answer("review", "ANSWER");
+    assert_snapshot!(said(table.try_reclassify(Reclassify {
+        node_id: "R1.A".into(),
+        new_state: "OPEN".into(),
+        ..Reclassify::default()
+    })), @"NO_REASON R1.A: R1.A becomes OPEN without a reason. Say in `reason` what was learned since its commit.");
+}
+
+#[test]
+fn what_was_amended_after_its_confirmation_is_not_confirmed() {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session("two");
+    table.commit(&[("R2.A1", "CONFIRMED")]);
+    assert!(grade(&table).is_confirmed());
+    let amend = |findings: Option<&str>, headline: Option<&str>| Amend {
+        node_id: "R1.A".into(),
+        reason: "A number was wrong.".into(),
+        findings: findings.map(str::to_owned),
+        headline: headline.map(str::to_owned),
+        ..Amend::default()
+    };
+    table.sleep(60);
+    table.try_amend(amend(None, Some("The cache was cold."))).unwrap();
+    assert!(grade(&table).is_confirmed(), "a headline is no finding");
+    assert_eq!(table.node("R1.A").name(), "The cache was cold.");
+    table.try_amend(amend(Some("It was 40 ms and not 30 ms."), None)).unwrap();
+    assert_eq!(grade(&table), Grade::None);
+    let amended = &table.node("R1.A").classification.as_ref().unwrap().amended;
+    assert_eq!(amended[0].headline.as_deref(), Some(""));
+    assert_eq!(amended[1].findings.as_deref(), Some("Findings of R1.A."));
+    assert_eq!(amended[1].caller, session("two"));
+}
+
+#[test]
+fn an_amendment_that_can_t_be_made() {
+    let mut table = answer("review", "ANSWER");
+    let amend = |id: &str, reason: &str, title: Option<&str>| Amend {
+        node_id: id.into(),
+        reason: reason.into(),
+        title: title.map(str::to_owned),
+        ..Amend::default()
+    };
+    assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is no committed node. Amend a committed node; a pending proposal is proposed again with its new title.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong with the text.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds no text to put in place of another. Give `headline`, `findings` or `title`.");
+    let long = "x".repeat(301);
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the most is 300. Shorten it, and say the rest in the findings.");
+    let same = table.try_amend(amend("R1.A", "It is wrong.", Some("Title of R1.A"))).unwrap();
+    assert_eq!(same.event, None);
+}
+
+#[test]
+fn a_child_refutes_its_parent() {
+    // By its state, in a ruleset that has one for it.
+    let mut table = answer("review", "ANSWER");
+    table.commit(&[("R2.A1", "REFUTED")]);
+    let found_so_far = results(&table.investigation, &table.rules());
+    assert!(found_so_far.solutions.is_empty());
+    assert_eq!(found_so_far.refuted[0].refuted_by[0].as_str(), "R2.A1");
+    assert_eq!(table.node("R1.A").state().unwrap().as_str(), "ANSWER", "what was found is kept");
+    // By its word, in any other.
+    let mut table = answer("found-verify", "FOUND");
+    table.reclassify("R1.A", "FOUND");
+    let refuting = |state: &str| NodeResult { refutes: true, ..found("R2.A1", state) };
+    assert_snapshot!(said(table.try_commit(vec![refuting("EXPLORE")])), @"INVALID_ARGUMENT R2.A1: R2.A1 can't refute its parent: EXPLORE is not terminal. Leave `refutes` out, or commit a child in a terminal state with it.");
+    table.try_commit(vec![refuting("VERIFY")]).unwrap();
+    let found_so_far = results(&table.investigation, &table.rules());
+    assert_eq!((found_so_far.solutions.len(), found_so_far.refuted.len()), (0, 1));
+    // A root has nothing to refute.
+    table.propose(&[("R1.B", "")]);
+    let root = NodeResult { refutes: true, ..found("R1.B", "DEAD") };
+    assert_snapshot!(said(table.try_commit(vec![root])), @"INVALID_ARGUMENT R1.B: R1.B can't refute its parent: it is a root. Leave `refutes` out, or commit a child in a terminal state with it.");
+}
+
+#[test]
+fn research_before_its_proposal_says_when_it_began_or_what_was_run() {
+    let commit = |change: fn(&mut NodeResult)| {
+        let mut table = Table::new("single-root");
+        table.propose(&[("R1.A", "")]);
+        let mut result = found("R1.A", "EXPLORE");
+        change(&mut result);
+        said(table.try_commit(vec![result]))
+    };
+    assert!(commit(|_| {}).contains("SUSPICIOUS"));
+    assert!(!commit(|result| result.started_at = Some("2026-01-05T08:00:00Z".into())).contains("SUSPICIOUS"));
+    assert!(!commit(|result| result.commands = vec![ran("cargo test")]).contains("SUSPICIOUS"));
+    assert!(commit(|result| result.commands = vec![ran(" ")]).contains("SUSPICIOUS"));
+    assert_snapshot!(commit(|result| result.started_at = Some("tomorrow".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A: `tomorrow` is not a time like 2026-11-20T09:15:02.114Z. Give the time at which the research began, or leave it out.");
+    assert_snapshot!(commit(|result| result.started_at = Some("2027-01-05T09:00:00Z".into())), @"INVALID_ARGUMENT R1.A: startedAt of R1.A is still to come: it is 2026-01-05T09:00:00.000Z now. Give the time at which the research began, or leave it out.");
+}
+
+fn ran(command: &str) -> Ran {
+    Ran { command: command.into(), exit_code: Some(0), output: None }
+}
+
+#[test]
+fn sources_and_links_are_checked() {
+    let mut table = answer("review", "ANSWER");
+    let mut commit = |change: fn(&mut NodeResult)| {
+        let mut result = found("R2.A1", "CONFIRMED");
+        change(&mut result);
+        said(table.try_commit(vec![result]))
+    };
+    assert_snapshot!(commit(|result| result.references = vec![Cited::default()]), @"INVALID_ARGUMENT R2.A1: A reference of R2.A1 has no target. Give the URL or path that it stands for.");
+    assert_snapshot!(commit(|result| {
+        result.references = vec![Cited { target: "a".into(), lines: Some("9-3".into()), ..Cited::default() }];
+    }), @"INVALID_ARGUMENT R2.A1: The lines `9-3` of a reference of R2.A1 are no lines. Write one line as 18, several as 18-24.");
+    assert_snapshot!(commit(|result| {
+        result.links = vec![Linked { to: "R7.Q".into(), kind: LinkKind::Supports }];
+    }), @"NODE_NOT_FOUND R2.A1: R2.A1 links to `R7.Q`, and there is no other node of that id. Link to a node that is committed or pending.");
+    assert_eq!(
+        commit(|result| {
+            result.references =
+                vec![Cited { target: "a".into(), lines: Some("3-9".into()), ..Cited::default() }];
+            result.links = vec![Linked { to: "R1.A".into(), kind: LinkKind::Supports }];
+        }),
+        ""
+    );
+    let stored = table.node("R2.A1").classification.as_ref().unwrap();
+    assert_eq!(stored.references[0].lines.as_deref(), Some("3-9"));
+    assert_eq!(stored.links[0].to.as_str(), "R1.A");
+}
+
+#[test]
+fn an_end_says_what_it_is() {
+    let mut table = answer("single-root", "EXPLORE");
+    let stop = || Some(Stop { reason: StopReason::Budget, note: Some("The day is over.".into()) });
+    let end = |stopped: Option<Stop>, conclusion: Option<&str>| End {
+        stopped,
+        conclusion: conclusion.map(str::to_owned),
+        agent_id: None,
+    };
+    assert!(said(table.try_end_with(end(None, None))).contains("MIN_ROUNDS"));
+    assert_snapshot!(said(table.try_end_with(end(stop(), None))), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
+    let ended = table.investigation.conclusion().unwrap();
+    assert_eq!(ended.stopped.as_ref().unwrap().reason, StopReason::Budget);
+    let ended_at = ended.ended_at;
+    assert!(!owed(&table.investigation, &table.rules()).is_empty(), "what was owed is still known");
+    // A conclusion that comes later is stored; another one is not.
+    table.sleep(60);
+    assert_eq!(said(table.try_end_with(end(None, Some("Air scatters blue light.")))), "");
+    let ended = table.investigation.conclusion().unwrap();
+    assert_eq!((ended.ended_at, ended.concluded_at), (ended_at, Some(table.now)));
+    assert!(said(table.try_end_with(end(None, Some("It is the sea.")))).contains("ALREADY_ENDED"));
+}
+
+#[test]
+fn nothing_is_stopped_where_nothing_is_owed() {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session("two");
+    table.commit(&[("R2.A1", "CONFIRMED")]);
+    let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+    let conclusion = Some("The cache was cold.".to_owned());
+    assert_eq!(said(table.try_end_with(End { conclusion, stopped, agent_id: None })), "");
+    assert_eq!(table.investigation.conclusion().unwrap().stopped, None);
+}
+
+#[test]
+fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
+    let mut table = Table::new("review");
+    table.propose(&[("R1.A", "")]);
+    let bare = NodeResult {
+        node_id: "R1.A".into(),
+        state: "ANSWER".into(),
+        findings: "It is the cache.".into(),
+        ..NodeResult::default()
+    };
+    assert_snapshot!(said(table.try_commit(vec![bare])), @"
+    MISSING_EVIDENCE R1.A: ANSWER needs evidence of at least 40 characters; there are 0. Put what was measured or read into `evidence`.
+    MISSING_ALTERNATIVES R1.A: ANSWER needs 2 in alternativesConsidered; there are 0. Say what else could be the answer, and why it is not, each in a sentence.
+    MISSING_AGENT R1.A: R1.A was committed without an agentId. Give the id of the agent that did the research.
+    ");
+    let mut table = answer("review", "ANSWER");
+    let own = NodeResult { agent_id: Some("researcher".into()), ..found("R2.A1", "CONFIRMED") };
+    table.try_commit(vec![own]).unwrap();
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and self-checked. Let another agent try to refute it, and commit a child with what came of it.");
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.commit(&[("R2.A2", "CONFIRMED")]);
+    assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
+    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by a second agent. Let an agent in another session try to refute it, and commit a child with what came of it.");
+}
