@@ -20,8 +20,9 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`.
-    pub(super) fn start(root: &Path, clock: &Path) -> Result<Client, DemoError> {
+    /// Starts this program as a server for investigations in `root`, with its time from the file `clock`, for the session
+    /// of that name.
+    pub(super) fn start(root: &Path, clock: &Path, session: &str) -> Result<Client, DemoError> {
         let failed =
             |source| DemoError::Server { action: "could not be started".into(), source: Some(source) };
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
@@ -30,6 +31,7 @@ impl Client {
             .arg(root)
             .arg("--clock-file")
             .arg(clock)
+            .env("CLAUDE_CODE_SESSION_ID", session)
             // One identity, so that the commits of every run are the same.
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@localhost")))

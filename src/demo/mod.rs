@@ -6,7 +6,8 @@
 
 mod client;
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -88,12 +89,19 @@ struct Story {
 #[serde(deny_unknown_fields)]
 struct Call {
     at: String,
+    /// Whose session makes it; without a name, the lead's.
+    #[serde(default = "lead")]
+    session: String,
     tool: String,
     args: Value,
     #[serde(default)]
     expect: Option<String>,
     #[serde(default)]
     warnings: Vec<String>,
+}
+
+fn lead() -> String {
+    "lead".to_owned()
 }
 
 /// Plays the story into `dir`, which must not hold anything yet, and tells `progress` of each call.
@@ -116,7 +124,9 @@ pub fn play(dir: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
 
 fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Played, DemoError> {
     let story: Story = yaml::from_text(STORY)?;
-    let mut client = Client::start(&dir.join("investigations"), clock)?;
+    // Each session has a server of its own, as with a client that starts one.
+    let mut clients: BTreeMap<String, Client> = BTreeMap::new();
+    let start = |session: &str| Client::start(&dir.join("investigations"), clock, session);
     let mut played = Played {
         repository: PathBuf::new(),
         nodes: 0,
@@ -137,6 +147,10 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
         {
             fields.insert("sessionId".into(), session.clone());
         }
+        let client = match clients.entry(call.session.clone()) {
+            Entry::Occupied(client) => client.into_mut(),
+            Entry::Vacant(place) => place.insert(start(&call.session)?),
+        };
         let reply = client.call(&call.tool, arguments)?;
         check(number, &call, &reply)?;
         played.commits += usize::from(reply["commit"].is_string());
@@ -155,9 +169,13 @@ fn play_calls(dir: &Path, clock: &Path, progress: impl Fn(&str)) -> Result<Playe
             _ => {}
         }
     }
-    let status = client.call("tot_status", json!({"sessionId": session, "graph": "none"}))?;
-    played.nodes = status["totalNodes"].as_u64().unwrap_or_default();
-    client.finish()?;
+    for (number, (_, mut client)) in clients.into_iter().enumerate() {
+        if number == 0 {
+            let status = client.call("tot_status", json!({"sessionId": session, "graph": "none"}))?;
+            played.nodes = status["totalNodes"].as_u64().unwrap_or_default();
+        }
+        client.finish()?;
+    }
     Ok(played)
 }
 
