@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::standing::{blockers, faults, owed};
 use super::{Decision, Rejection, check_lengths, not_blank};
+use crate::domain::node::says_nothing;
 use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, StopReason, Stopped, Timestamp};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{KINDS, Verdict, secrets};
@@ -127,7 +128,7 @@ pub fn end(
     ];
     check_texts(rules, texts, &mut verdict);
     let conclusion = not_blank(request.conclusion);
-    if conclusion.is_none() {
+    if conclusion.as_deref().is_none_or(says_nothing) {
         let doubt = Diagnostic::new(Code::MissingConclusion, "It ends without a conclusion.")
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
         verdict.add(rules.ruleset().checks.missing_conclusion, doubt);

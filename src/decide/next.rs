@@ -142,6 +142,8 @@ pub struct Step {
     pub state: StateName,
     /// How many characters of evidence the state needs; `None` for none.
     pub evidence: Option<u32>,
+    /// How many alternatives the state needs; `None` for none.
+    pub alternatives: Option<u32>,
 }
 
 impl Plan {
@@ -467,10 +469,14 @@ impl<'a> Planner<'a> {
             let endless = limited && (node.round() >= self.advisor.goal || many);
             let asked = if endless { 0 } else { asked };
             let mut number = (missing as usize).saturating_sub(pending).max(asked.saturating_sub(children));
+            let must_be_checked =
+                rules.role(state) == Role::Solution && rules.lacks_confirmation(investigation, node);
             let checks = match rules.role(state) {
                 Role::AwaitingConfirmation => true,
                 Role::Solution => {
-                    !rules.grade(investigation, node).is_confirmed()
+                    let is_unchecked = rules.confirming(investigation, node).is_empty()
+                        && rules.refuted_by(investigation, node).is_empty();
+                    (is_unchecked || must_be_checked)
                         && self
                             .advisor
                             .committable(Some(node))
@@ -479,7 +485,9 @@ impl<'a> Planner<'a> {
                 }
                 _ => false,
             };
-            let awaits = rules.role(state) == Role::AwaitingConfirmation || self.strategy == Strategy::Verify;
+            let awaits = must_be_checked
+                || rules.role(state) == Role::AwaitingConfirmation
+                || self.strategy == Strategy::Verify;
             if checks && awaits && pending == 0 {
                 number = number.max(1);
             }
@@ -713,7 +721,12 @@ impl<'a> Planner<'a> {
     }
 
     fn step(&self, node: &NodeId, state: &StateName) -> Step {
-        Step { node: node.clone(), state: state.clone(), evidence: self.rules.evidence(state) }
+        Step {
+            node: node.clone(),
+            state: state.clone(),
+            evidence: self.rules.evidence(state),
+            alternatives: self.rules.alternatives(state),
+        }
     }
 
     fn tasks(

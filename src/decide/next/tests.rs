@@ -70,9 +70,10 @@ impl<'r> Play<'r> {
             .map(|(node, state)| NodeResult {
                 node_id: node.to_string(),
                 state: state.clone(),
-                findings: "Something.".into(),
+                findings: "Something was found.".into(),
                 agent_id: Some(format!("agent-{node}")),
                 evidence: Some(EVIDENCE.into()),
+                alternatives_considered: vec!["Another cause.".into(), "A wrong clock.".into()],
                 ..NodeResult::default()
             })
             .collect();
@@ -83,6 +84,7 @@ impl<'r> Play<'r> {
         let request = Reclassify {
             node_id: node.to_string(),
             new_state: state.to_owned(),
+            reason: Some("It was looked at once more.".into()),
             evidence: Some(EVIDENCE.into()),
             ..Reclassify::default()
         };
@@ -136,7 +138,8 @@ impl<'r> Play<'r> {
             }
             Call::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
             Call::End => self.take(|investigation, rules, at| {
-                let decision = end(investigation, rules, End::default(), at)?;
+                let request = End { conclusion: Some("It is so.".into()), ..End::default() };
+                let decision = end(investigation, rules, request, at)?;
                 assert!(matches!(decision.event, Some(Event::Ended { .. })));
                 Ok(decision)
             }),
@@ -524,7 +527,7 @@ fn a_prompt_says_all_that_an_agent_needs() {
         "Research R2.A1",
         "p99 latency",
         "R1.A DRILL “Title of R1.A”",
-        "R1.A found: Something.",
+        "R1.A found: Something was found.",
         "round 2",
         "DRILL",
         "VERIFY",

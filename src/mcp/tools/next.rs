@@ -236,10 +236,18 @@ fn result(step: &Step) -> Value {
         "findings": TO_FILL_IN,
         "agentId": format!("<agent of {}>", step.node),
     });
-    if let (Some(least), Some(fields)) = (step.evidence, result.as_object_mut()) {
-        fields.insert("evidence".into(), evidence(least));
+    if let Some(fields) = result.as_object_mut() {
+        fields.extend(step.evidence.map(|least| ("evidence".to_owned(), evidence(least))));
+        fields.extend(
+            step.alternatives.map(|least| ("alternativesConsidered".to_owned(), alternatives(least))),
+        );
     }
     result
+}
+
+/// Sent as they stand, they count for nothing.
+fn alternatives(least: u32) -> Value {
+    json!(vec!["<another answer, and why it is not>"; least as usize])
 }
 
 /// Short on purpose: sent as it stands, it is refused or warned of.

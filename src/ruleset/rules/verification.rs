@@ -115,6 +115,34 @@ impl EffectiveRules<'_> {
         refuting.map(|child| child.id.clone()).collect()
     }
 
+    /// Whether the ruleset has the end wait for a confirmation of this answer, or of a better one than there is.
+    pub fn lacks_confirmation(&self, investigation: &Investigation, node: &Node) -> bool {
+        let Some(asked) = &self.ruleset().verification else { return false };
+        self.lacks(asked, Enforcement::Reject, investigation, node).is_some()
+    }
+
+    /// What an answer lacks of the confirmations for which the ruleset has that enforcement, with what it has, and who could
+    /// give it. One that is refuted needs none.
+    fn lacks(
+        &self,
+        asked: &Verification,
+        enforcement: Enforcement,
+        investigation: &Investigation,
+        node: &Node,
+    ) -> Option<(Code, Grade, &'static str)> {
+        if !self.refuted_by(investigation, node).is_empty() {
+            return None;
+        }
+        let grade = self.grade(investigation, node);
+        if asked.confirmed == enforcement && !grade.is_confirmed() {
+            Some((Code::UnconfirmedAnswer, grade, "another agent"))
+        } else if asked.independent == enforcement && grade != Grade::Independent {
+            Some((Code::NotIndependent, grade, "an agent in another session"))
+        } else {
+            None
+        }
+    }
+
     /// Whether the node says that its parent is wrong: by its state, or closed and with `refutes`.
     fn refutes(&self, node: &Node) -> bool {
         let Some(classification) = &node.classification else { return false };
@@ -140,10 +168,13 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
     let others = [Who::of(answer.agent_id.as_deref(), &answer.caller), author(answer).0];
     let is_another_session =
         |other: &Who| matches!((by.session, other.session), (Some(a), Some(b)) if a != b);
-    let is_another_agent = |other: &Who| matches!((by.agent, other.agent), (Some(a), Some(b)) if !a.trim().eq_ignore_ascii_case(b.trim()));
+    let names: Vec<&str> = others.iter().filter_map(|other| other.agent).collect();
+    let is_another_agent = by.agent.is_some_and(|agent| {
+        !names.is_empty() && names.iter().all(|name| !name.trim().eq_ignore_ascii_case(agent.trim()))
+    });
     if others.iter().all(is_another_session) {
         Grade::Independent
-    } else if others.iter().all(is_another_agent) {
+    } else if is_another_agent {
         Grade::SecondAgent
     } else {
         Grade::SelfChecked
@@ -222,17 +253,7 @@ fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforce
     let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
     let answers = investigation.committed().filter(|(_, state)| rules.role(state) == Role::Solution);
     let lacking = answers.filter_map(|(node, state)| {
-        if !rules.refuted_by(investigation, node).is_empty() {
-            return None;
-        }
-        let grade = rules.grade(investigation, node);
-        let (code, by) = if verification.confirmed == asked && !grade.is_confirmed() {
-            (Code::UnconfirmedAnswer, "another agent")
-        } else if verification.independent == asked && grade != Grade::Independent {
-            (Code::NotIndependent, "an agent in another session")
-        } else {
-            return None;
-        };
+        let (code, grade, by) = rules.lacks(verification, asked, investigation, node)?;
         let message = format!("{} is {state} and {}.", node.id, grade.label());
         let how = format!("Let {by} try to refute it, and commit a child with what came of it.");
         Some(Diagnostic::new(code, message).about(&node.id).suggest(how))

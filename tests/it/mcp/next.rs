@@ -9,12 +9,18 @@ fn filled_in(call: &Value) -> Value {
     let mut arguments = call["arguments"].clone();
     let evidence = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
     let fill = |fields: &mut Value| {
-        for (field, text) in
-            [("evidence", evidence), ("findings", "Something was found."), ("reason", "No lead is left.")]
-        {
+        for (field, text) in [
+            ("evidence", evidence),
+            ("findings", "Something was found."),
+            ("reason", "No lead is left."),
+            ("conclusion", "It is so."),
+        ] {
             if !fields[field].is_null() {
                 fields[field] = json!(text);
             }
+        }
+        for alternative in fields["alternativesConsidered"].as_array_mut().into_iter().flatten() {
+            *alternative = json!("A wrong clock.");
         }
     };
     fill(&mut arguments);
