@@ -15,11 +15,12 @@ fn filled_in(call: &Value) -> Value {
             ("reason", "No lead is left."),
             ("conclusion", "It is so."),
         ] {
-            if !fields[field].is_null() {
-                fields[field] = json!(text);
+            if let Some(value) = fields.get_mut(field).filter(|value| !value.is_null()) {
+                *value = json!(text);
             }
         }
-        for alternative in fields["alternativesConsidered"].as_array_mut().into_iter().flatten() {
+        let alternatives = fields.get_mut("alternativesConsidered").and_then(Value::as_array_mut);
+        for alternative in alternatives.into_iter().flatten() {
             *alternative = json!("A wrong clock.");
         }
     };
