@@ -184,6 +184,15 @@ pub const CHANGES_OF_TEXTS: &str = "Changes of texts";
 /// The heading of [`NodeView::headline`].
 pub const HEADLINE: &str = "Found";
 
+/// The heading of [`NodeView::commands`].
+pub const COMMANDS: &str = "Commands";
+
+/// The heading of [`NodeView::references`].
+pub const REFERENCES: &str = "References";
+
+/// The heading of [`NodeView::links`].
+pub const LINKS: &str = "Links";
+
 /// The heading of [`NodeView::planned_action`].
 pub const PLANNED: &str = "What was planned";
 
@@ -331,9 +340,9 @@ impl<'a> NodeView<'a> {
         let references: Vec<String> = self.references.iter().map(reference_line).collect();
         let links: Vec<String> = self.links.iter().map(link_line).collect();
         let amended: Vec<String> = self.amended.iter().map(AmendmentView::line).collect();
-        fields.push(Field { name: "Commands", value: Cow::from(commands.join("\n\n")), is_text: true });
-        fields.push(Field::fact("References", references.join("\n")));
-        fields.push(Field::fact("Links", links.join("\n")));
+        fields.push(Field { name: COMMANDS, value: Cow::from(commands.join("\n\n")), is_text: true });
+        fields.push(Field::fact(REFERENCES, references.join("\n")));
+        fields.push(Field::fact(LINKS, links.join("\n")));
         fields.push(Field::fact("Warnings", warnings.join("\n")));
         fields.push(Field::fact(CHANGES_OF_STATE, changes.join("\n")));
         fields.push(Field::fact(CHANGES_OF_TEXTS, amended.join("\n")));
@@ -400,7 +409,7 @@ impl<'a> AmendmentView<'a> {
     }
 
     /// The change in one line, with every field that a manual edit could have changed.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
         let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
         let before = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];

@@ -63,14 +63,14 @@
   const match = (words) => {
     const patterns = words.map((word) => new RegExp(escaped(word), "iu"));
     const results = [];
-    for (const [id, title, href, state, verified, text] of data.nodes) {
+    for (const [id, title, href, state, sure, text] of data.nodes) {
       let score = 0;
       for (const pattern of patterns) {
         const here = (pattern.test(id) ? 8 : 0) + (pattern.test(title) ? 4 : 0) + (pattern.test(text) ? 1 : 0);
         if (here === 0) { score = 0; break; }
         score += here;
       }
-      if (score > 0) results.push({ id, title, href, state, verified, text, score });
+      if (score > 0) results.push({ id, title, href, state, sure, text, score });
     }
     // The sort is stable: among equals the order of reading stays.
     return results.sort((a, b) => b.score - a.score);
@@ -109,7 +109,7 @@
       make("span", { className: "node-id" }, ...marked(result.id, pattern)), " ",
       make("bdi", {}, ...marked(result.title, pattern)));
     const head = make("p", {}, link, " ", chip(result.state));
-    if (result.verified) head.append(" ", make("span", { className: "sure yes", textContent: "✓ Verified" }));
+    if (result.sure) head.append(" ", make("span", { className: `sure ${result.sure.class}`, textContent: `${result.sure.sign} ${result.sure.label}` }));
     const text = make("p", { className: "search-text", dir: "auto" }, ...marked(excerpt(result.text, pattern), pattern));
     return make("li", {}, head, text);
   };

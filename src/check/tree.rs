@@ -38,8 +38,13 @@ impl Check<'_> {
 
     /// A finding at one of the node's changes of state.
     fn at_change(&mut self, node: &Node, number: usize, finding: Finding) {
+        self.at_entry(node, "reclassified", number, finding);
+    }
+
+    /// A finding at an entry of a list of the node's file.
+    fn at_entry(&mut self, node: &Node, list: &str, number: usize, finding: Finding) {
         let path = layout::node(&node.id);
-        let line = self.subject.text(&path).and_then(|text| entry_line(text, "reclassified", number));
+        let line = self.subject.text(&path).and_then(|text| entry_line(text, list, number));
         self.findings.push(finding.at(path, line));
     }
 
@@ -157,6 +162,8 @@ impl Check<'_> {
         if let Some(classification) = &node.classification {
             self.commit(node, classification);
             self.changes(node, classification);
+            self.backing(node, classification);
+            self.amendments(node, classification);
         }
     }
 
@@ -236,6 +243,48 @@ impl Check<'_> {
         if classification.committed_at < node.proposed_at {
             let message = format!("{} was committed before it was proposed.", node.id);
             self.at(node, "committedAt", Finding::new(Warning, Code::TimeRunsBack, message));
+        }
+    }
+
+    /// What the result says of other nodes, and of when the work began.
+    fn backing(&mut self, node: &Node, classification: &Classification) {
+        if classification.refutes && node.parent.is_none() {
+            let message = format!("{} refutes its parent, and it is a root.", node.id);
+            self.at(node, "refutes", Finding::new(Error, Code::RefutesNothing, message));
+        }
+        if classification.started_at.is_some_and(|began| began > classification.committed_at) {
+            let message = format!("The research of {} began after it was committed.", node.id);
+            self.at(node, "startedAt", Finding::new(Warning, Code::TimeRunsBack, message));
+        }
+        for (number, link) in classification.links.iter().enumerate() {
+            let what = if link.to == node.id {
+                "itself".to_owned()
+            } else if self.investigation.node(&link.to).is_none() {
+                format!("{}, which is not there", link.to)
+            } else {
+                continue;
+            };
+            // A call can leave this: what it links to may be a proposal that is withdrawn later.
+            let message = format!("{} {} {what}.", node.id, link.kind.label());
+            self.at_entry(node, "links", number, Finding::new(Warning, Code::LinkNowhere, message));
+        }
+    }
+
+    /// What became of its texts later.
+    fn amendments(&mut self, node: &Node, classification: &Classification) {
+        let mut time = classification.committed_at;
+        for (number, amendment) in classification.amended.iter().enumerate() {
+            if amendment.at < time {
+                let message = format!("{} was amended before what was there then was written.", node.id);
+                let finding = Finding::new(Warning, Code::TimeRunsBack, message);
+                self.at_entry(node, "amended", number, finding);
+            }
+            if amendment.parts().next().is_none() {
+                let message = format!("An amendment of {} changes none of its texts.", node.id);
+                let finding = Finding::new(Error, Code::AmendedNothing, message);
+                self.at_entry(node, "amended", number, finding);
+            }
+            time = amendment.at;
         }
     }
 
@@ -331,6 +380,12 @@ impl Check<'_> {
             )
             .at(layout::CONCLUSION, line("version"))
             .suggest("Reopen it with a tot_reclassify to an open state, and go on.");
+            self.findings.push(finding);
+        }
+        if conclusion.concluded_at.is_some_and(|at| at < conclusion.ended_at) {
+            let message = "Its conclusion came before its end.";
+            let finding = Finding::new(Warning, Code::TimeRunsBack, message)
+                .at(layout::CONCLUSION, line("concludedAt"));
             self.findings.push(finding);
         }
         let times =

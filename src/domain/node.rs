@@ -281,6 +281,24 @@ impl LinkKind {
             LinkKind::Depends => "depends",
         }
     }
+
+    /// For people, before the other node: `R3.A1` _supports_ `R2.B`.
+    pub fn label(self) -> &'static str {
+        match self {
+            LinkKind::Depends => "depends on",
+            kind => kind.as_str(),
+        }
+    }
+
+    /// The same from the other node: `R2.B` _is supported by_ `R3.A1`.
+    pub fn inverse(self) -> &'static str {
+        match self {
+            LinkKind::Supports => "is supported by",
+            LinkKind::Contradicts => "is contradicted by",
+            LinkKind::Duplicates => "is duplicated by",
+            LinkKind::Depends => "is needed by",
+        }
+    }
 }
 
 impl StopReason {
@@ -293,6 +311,15 @@ impl StopReason {
             StopReason::Budget => "budget",
             StopReason::Enough => "enough",
             StopReason::Stuck => "stuck",
+        }
+    }
+
+    /// For people, as the end of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            StopReason::Budget => "the budget was spent",
+            StopReason::Enough => "what was found is enough",
+            StopReason::Stuck => "nothing led on",
         }
     }
 }

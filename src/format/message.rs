@@ -10,6 +10,7 @@ use crate::domain::{
     Amendment, Author, Caller, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition,
     Warning,
 };
+use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line, shorten, visible};
 
@@ -102,7 +103,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let parts: Vec<&str> = last.into_iter().flat_map(Amendment::parts).collect();
             format!("Amend {} of {}", parts.join(", "), node.id)
         }
-        Event::Ended { .. } => {
+        Event::Ended { conclusion } => {
             let of_role = |role| {
                 before
                     .committed()
@@ -110,15 +111,27 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
                     .map(|(node, _)| node)
                     .collect::<Vec<_>>()
             };
-            let solutions = of_role(Role::Solution);
-            let verified =
-                solutions.iter().filter(|node| !rules.verified_by(before, node).is_empty()).count();
+            let (refuted, solutions): (Vec<_>, Vec<_>) = of_role(Role::Solution)
+                .into_iter()
+                .partition(|node| !rules.refuted_by(before, node).is_empty());
             let dead_ends = of_role(Role::DeadEnd).len();
+            let verb = if conclusion.stopped.is_some() { "Stop early" } else { "End" };
+            let grades: Vec<Grade> = solutions.iter().map(|node| rules.grade(before, node)).collect();
+            let graded = |is: fn(Grade) -> bool| grades.iter().filter(|grade| is(**grade)).count();
+            let parts = [
+                (graded(Grade::is_confirmed), "confirmed"),
+                (graded(|grade| grade == Grade::SelfChecked), Grade::SelfChecked.label()),
+                (graded(|grade| grade == Grade::None), Grade::None.label()),
+                (refuted.len(), "refuted"),
+            ];
+            let parts = parts.iter().filter(|(number, _)| *number > 0);
+            let parts: String = parts.map(|(number, what)| format!(", {number} {what}")).collect();
             let found = match solutions.len() {
                 0 => "no solution".to_owned(),
-                number => format!("{}, {verified} verified,", counted(number, "solution")),
+                number => counted(number, "solution"),
             };
-            format!("End with {found} and {}", counted(dead_ends, "dead end"))
+            let comma = if parts.is_empty() { "" } else { "," };
+            format!("{verb} with {found}{parts}{comma} and {}", counted(dead_ends, "dead end"))
         }
     }
 }

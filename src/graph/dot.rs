@@ -3,27 +3,34 @@
 use std::fmt::Write as _;
 
 use super::text::one_line;
-use crate::domain::{Investigation, Node, NodeId};
-use crate::ruleset::Ruleset;
+use crate::domain::{Investigation, Link, Node, NodeId};
+use crate::ruleset::{EffectiveRules, Ruleset};
 
 /// The investigation as a `digraph` that Graphviz draws from top to bottom: a box per node in its state's colour,
-/// pending proposals dashed, and a legend with every state of the ruleset.
+/// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted, and do not
+/// move the nodes; what is refuted says so beside its state.
 ///
 /// It parses whatever the titles hold, and shows them as they were, on one line.
 pub fn dot(investigation: &Investigation, ruleset: &Ruleset) -> String {
     let mut dot = String::from("digraph Investigation {\n  rankdir=TB;\n  node [shape=box, style=filled];\n");
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
     let order = investigation.preorder();
     if !order.is_empty() {
         dot.push('\n');
     }
     for node in &order {
-        dot.push_str(&node_line(node, ruleset));
+        let is_refuted = !rules.refuted_by(investigation, node).is_empty();
+        dot.push_str(&node_line(node, ruleset, is_refuted));
     }
     let edges = order.iter().filter_map(|node| Some((node.parent.as_ref()?, *node)));
     for (at, (parent, node)) in edges.enumerate() {
         let style = if node.is_pending() { " [style=dashed]" } else { "" };
         let gap = if at == 0 { "\n" } else { "" };
         let _ = writeln!(dot, "{gap}  {} -> {}{style};", name(parent), name(&node.id));
+    }
+    for (node, link) in links(investigation) {
+        let (from, to, what) = (name(&node.id), name(&link.to), link.kind.label());
+        let _ = writeln!(dot, "  {from} -> {to} [style=dotted, constraint=false, label=\"{what}\"];");
     }
     dot.push_str("\n  subgraph cluster_legend {\n    label=\"Legend\";\n");
     for state in &ruleset.states {
@@ -43,14 +50,28 @@ pub(super) fn name(id: &NodeId) -> String {
     id.as_str().replace('.', "_")
 }
 
-fn node_line(node: &Node, ruleset: &Ruleset) -> String {
-    let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(&node.title)));
+/// Each link from one node to another that there is.
+pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Node, &Link)> {
+    let nodes = investigation.preorder().into_iter();
+    nodes.flat_map(move |node| {
+        let there = |link: &&Link| investigation.node(&link.to).is_some();
+        node.classification
+            .iter()
+            .flat_map(|it| &it.links)
+            .filter(there)
+            .map(move |link| (node.as_ref(), link))
+    })
+}
+
+fn node_line(node: &Node, ruleset: &Ruleset, is_refuted: bool) -> String {
+    let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
     match node.state() {
         Some(state) => {
+            let refuted = if is_refuted { ", refuted" } else { "" };
             // A state that the ruleset does not know can only come from a hand that edited the repository.
             let colour = ruleset.state(state).map_or("white", |state| &state.colour);
             let colour = attribute_value(colour);
-            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state})\"];\n")
+            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state}{refuted})\"];\n")
         }
         None => format!(
             "  {name} [fillcolor=white, label=\"R{round} | {title}\\n(proposed)\", style=\"filled,dashed\"];\n"
@@ -84,6 +105,7 @@ fn attribute_value(colour: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::LinkKind;
     use crate::graph::samples;
 
     #[test]
@@ -117,6 +139,30 @@ mod tests {
 }
 "#
         );
+    }
+
+    #[test]
+    fn what_is_new_is_drawn_where_it_is_used() {
+        let mut nodes = vec![
+            samples::node("R1.A", None, Some("FOUND"), "Before the work"),
+            samples::node("R1.B", None, Some("FOUND"), "Other"),
+            samples::node("R2.A1", Some("R1.A"), Some("DEAD"), "It is not"),
+        ];
+        nodes[0].classification.as_mut().unwrap().headline = Some("What was found".to_owned());
+        let child = nodes[2].classification.as_mut().unwrap();
+        child.refutes = true;
+        let link = |to: &str| Link { to: to.parse().unwrap(), kind: LinkKind::Depends };
+        child.links = vec![link("R1.B"), link("R9.Z")];
+        let dot = dot(&samples::of(nodes), samples::ruleset());
+        assert!(
+            dot.contains("R1_A [fillcolor=orange, label=\"R1 | What was found\\n(FOUND, refuted)\"];"),
+            "{dot}"
+        );
+        assert!(
+            dot.contains("  R2_A1 -> R1_B [style=dotted, constraint=false, label=\"depends on\"];\n"),
+            "{dot}"
+        );
+        assert!(!dot.contains("R9_Z"), "{dot}");
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::dot::name;
+use super::dot::{links, name};
 use super::palette;
 use super::text::one_line;
 use crate::domain::Investigation;
-use crate::ruleset::{Role, Ruleset};
+use crate::ruleset::{EffectiveRules, Role, Ruleset};
 
 /// The investigation as a Mermaid flowchart from left to right, coloured by role, pending proposals dashed.
 ///
@@ -15,6 +15,7 @@ use crate::ruleset::{Role, Ruleset};
 /// draws at most 500 edges and 50,000 characters unless its host allows more.
 pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
     let mut chart = String::from("flowchart LR\n");
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
     let order = investigation.preorder();
     if order.is_empty() {
         chart.push_str("    empty[\"No nodes yet\"]\n");
@@ -27,14 +28,24 @@ pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
             }
             None => ("proposed", "proposed"),
         };
-        let title = escape(&one_line(&node.title));
-        let _ = writeln!(chart, "    {}[\"{}: {title}<br/>({state})\"]:::{class}", name(&node.id), node.id);
+        let title = escape(&one_line(node.name()));
+        let refuted = if rules.refuted_by(investigation, node).is_empty() { "" } else { ", refuted" };
+        let _ = writeln!(
+            chart,
+            "    {}[\"{}: {title}<br/>({state}{refuted})\"]:::{class}",
+            name(&node.id),
+            node.id
+        );
     }
     for node in &order {
         if let Some(parent) = &node.parent {
             let arrow = if node.is_pending() { "-.->" } else { "-->" };
             let _ = writeln!(chart, "    {} {arrow} {}", name(parent), name(&node.id));
         }
+    }
+    for (node, link) in links(investigation) {
+        let (from, to, what) = (name(&node.id), name(&link.to), link.kind.label());
+        let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
     for role in palette::ROLES {
         let colour = palette::role(role);

@@ -17,15 +17,16 @@
 //! | `svg.graph` | the picture |
 //! | `.background`, `.legend` | what is behind and above a picture that stands alone |
 //! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
-//! | `.edge.on-path` | on the way from a root to a verified solution; thicker |
+//! | `.edge.on-path` | on the way from a root to a solution that a node confirms; thicker |
 //! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are not links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
 //! | `.card.proposed` | a pending proposal (it has no role); its outline is dashed |
-//! | `.card.verified`, `.card.unverified` | a solution |
-//! | `.card.on-path` | on the way from a root to a verified solution |
+//! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed` | a solution |
+//! | `.card.refuted` | what another node refutes |
+//! | `.card.on-path` | on the way from a root to a solution that a node confirms |
 //! | `.card-box`, `.card-bar` | the card's outline, and the bar at its left edge in the colour of the role |
 //! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the state's name (or `proposed`), a line of the title |
-//! | `.card-note` | text: `✓ verified` or `not verified` |
+//! | `.card-note` | text: how sure it is |
 //! | `.sign.role-…`, `.sign.proposed` | the small drawing beside the state's name |
 //! | `.cards > .behind` | the edge of another card behind one whose branch was cut off |
 //! | `.cards > a.more`, `.more-box`, `.more-arrow` | the way into that branch, `+37 in this branch`, or back out of it |
@@ -43,6 +44,7 @@ mod palette;
 mod place;
 #[cfg(test)]
 mod samples;
+mod sure;
 mod svg;
 mod text;
 
@@ -50,4 +52,5 @@ pub use dot::dot;
 pub use mermaid::mermaid;
 pub use pages::{Page, Pages};
 pub use palette::{Colour, class as role_class, palette, role as role_colour, stylesheet};
+pub use sure::Sure;
 pub use svg::{PageHref, Svg, SvgOptions, sign, svg};

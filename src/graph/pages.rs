@@ -8,12 +8,13 @@
 //! - A page has at most `limit` cards. A family that is larger than that is spread over several
 //!   pages, each with the parent.
 //! - A branch is cut off only where there is enough below for a picture of its own ([`LEAST_BRANCHES`]).
-//! - The ways to verified solutions are followed first; then the tree is followed level by level, as far as it fits.
+//! - The ways to checked solutions are followed first; then the tree is followed level by level, as far as it fits.
 //! - The time is linear in the number of nodes, but for the queue's logarithm; nothing recurses.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::sure::Sure;
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::{EffectiveRules, Role};
 
@@ -46,10 +47,16 @@ pub(super) struct Item<'i> {
     /// How many nodes are below it.
     pub below: usize,
     pub role: Option<Role>,
-    /// Whether a solution is verified; `None` for any other node.
-    pub verified: Option<bool>,
-    /// Whether it lies on the way to a verified solution.
+    /// How sure a solution is, or that a node is refuted; `None` for any other node.
+    pub sure: Option<Sure>,
+    /// Whether it lies on the way to a solution that a node confirms and none refutes.
     pub on_path: bool,
+}
+
+impl Item<'_> {
+    fn is_checked(&self) -> bool {
+        self.sure.is_some_and(|sure| sure.is_checked())
+    }
 }
 
 /// What stands on one picture.
@@ -124,14 +131,14 @@ impl<'i> Pages<'i> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
 
-    /// The solutions that are verified, in preorder.
-    pub fn verified(&self) -> impl Iterator<Item = &NodeId> {
-        self.items.iter().filter(|item| item.verified == Some(true)).map(|item| &item.node.id)
+    /// The solutions that a node confirms, if only by who found them, and none refutes; in preorder.
+    pub fn checked(&self) -> impl Iterator<Item = &NodeId> {
+        self.items.iter().filter(|item| item.is_checked()).map(|item| &item.node.id)
     }
 
     /// The title of a node.
     pub fn title(&self, id: &NodeId) -> Option<&'i str> {
-        self.investigation.node(id).map(|node| node.title.as_str())
+        self.investigation.node(id).map(|node| node.name())
     }
 
     /// The first page of what was cut off at this card of that page.
@@ -262,16 +269,15 @@ fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Ve
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
         let role = node.state().map(|state| rules.role(state));
-        let verified =
-            (role == Some(Role::Solution)).then(|| !rules.verified_by(investigation, node).is_empty());
+        let sure = Sure::of_node(investigation, rules, node);
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(Item { node, parent, depth, below: 0, role, verified, on_path: false });
+        items.push(Item { node, parent, depth, below: 0, role, sure, on_path: false });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();
     }
     for at in (0..items.len()).rev() {
-        let on_path = items[at].on_path || items[at].verified == Some(true);
+        let on_path = items[at].on_path || items[at].is_checked();
         items[at].on_path = on_path;
         if let Some(parent) = items[at].parent {
             items[parent].below += items[at].below + 1;
@@ -389,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_to_a_verified_solution_is_on_the_overview() {
+    fn the_way_to_a_checked_solution_is_on_the_overview() {
         let mut parents = samples::complete(1000, 3);
         let deepest = parents.len() - 1;
         parents.push(Some(deepest));
@@ -399,9 +405,9 @@ mod tests {
             _ => Some("EXPLORE"),
         });
         let pages = cut(&tree, 150);
-        let verified: Vec<&NodeId> = pages.verified().collect();
-        assert_eq!(verified.len(), 1);
-        assert!(pages.homes().any(|home| home == (verified[0], 0)));
+        let checked: Vec<&NodeId> = pages.checked().collect();
+        assert_eq!(checked.len(), 1);
+        assert!(pages.homes().any(|home| home == (checked[0], 0)));
     }
 
     proptest! {

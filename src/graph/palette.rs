@@ -118,7 +118,7 @@ pub fn stylesheet() -> String {
         rule(&format!(".graph .{} .card-bar", class(of)), "fill", role(of));
         rule(&format!(".graph .sign.{}", class(of)), "stroke", role(of));
     }
-    rule(".graph .verified .card-note", "fill", SOLUTION);
+    rule(".graph .confirmed .card-note", "fill", SOLUTION);
     rule(".graph .edge.on-path,.graph .on-path .card-box", "stroke", SOLUTION);
     rule(".graph a:hover rect.card-box,.graph a:focus-visible rect.card-box", "stroke", TEXT);
     rule(".graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow", "stroke", OPEN);
@@ -147,7 +147,7 @@ mod tests {
                     );
                 }
             }
-            assert!(contrast(pick(SOLUTION), pick(CARD)) >= 4.5, "the note that a solution is verified");
+            assert!(contrast(pick(SOLUTION), pick(CARD)) >= 4.5, "the note that a solution is confirmed");
             assert!(contrast(pick(TEXT), pick(BACKGROUND)) >= 4.5);
         }
     }

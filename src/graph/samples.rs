@@ -17,6 +17,11 @@ pub(super) fn rules(investigation: &Investigation) -> EffectiveRules<'static> {
 
 /// An investigation of nodes given as id, parent, state (`None` for a proposal) and title.
 pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Investigation {
+    of(nodes.iter().map(|(id, parent, state, title)| node(id, *parent, *state, title)).collect())
+}
+
+/// An investigation of these nodes.
+pub(super) fn of(nodes: Vec<Node>) -> Investigation {
     let (investigation, faults) = Investigation::from_facts(
         Meta {
             id: SessionId::new(0, [0; 10]),
@@ -30,7 +35,7 @@ pub(super) fn build(nodes: &[(&str, Option<&str>, Option<&str>, &str)]) -> Inves
             allow_early_terminal: false,
             started_at: time(),
         },
-        nodes.iter().map(|(id, parent, state, title)| Arc::new(node(id, *parent, *state, title))),
+        nodes.into_iter().map(Arc::new),
         None,
     );
     assert!(faults.is_empty(), "{faults:?}");
@@ -82,9 +87,13 @@ pub(super) fn tree(
     build(&nodes)
 }
 
-fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
+/// A node with findings by an agent of its own, so that one can confirm another.
+pub(super) fn node(id: &str, parent: Option<&str>, state: Option<&str>, title: &str) -> Node {
     Node {
-        classification: state.map(|state| Classification::new(state.parse().unwrap(), "", time())),
+        classification: state.map(|state| Classification {
+            agent_id: Some(format!("agent-{id}")),
+            ..Classification::new(state.parse().unwrap(), "Looked, and measured it.", time())
+        }),
         ..Node::new(id.parse().unwrap(), parent.map(|parent| parent.parse().unwrap()), title, time())
     }
 }

@@ -14,6 +14,7 @@ use super::draw::{self, Bounds, Pen};
 use super::pages::{Item, Page, Pages};
 use super::palette;
 use super::place::{self, Gaps};
+use super::sure::Sure;
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::{Role, Ruleset};
@@ -185,7 +186,7 @@ impl<'i> Card<'i> {
         // The state may take half of the head, the id has the rest.
         let state = clamp_middle(state_of(node), inner / 2.0 / SMALL_SIZE);
         let left = inner - measure(&state) * SMALL_SIZE - sign::SIZE - 10.0;
-        let mut title = clamp_lines(&one_line(&node.title), inner / TITLE_SIZE, TITLE_LINES);
+        let mut title = clamp_lines(&one_line(node.name()), inner / TITLE_SIZE, TITLE_LINES);
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
@@ -200,7 +201,7 @@ impl<'i> Card<'i> {
     }
 
     fn height(&self) -> f64 {
-        let note = if self.item.verified.is_some() { LINE } else { 0.0 };
+        let note = if self.item.sure.is_some() { LINE } else { 0.0 };
         let button = if self.continued.is_some() { BUTTON + 2.0 } else { 0.0 };
         HEAD + LINE * self.title.len() as f64 + note + FOOT + button
     }
@@ -208,10 +209,9 @@ impl<'i> Card<'i> {
     fn classes(&self) -> String {
         let mut classes = String::from("card ");
         classes.push_str(self.item.role.map_or("proposed", palette::class));
-        match self.item.verified {
-            Some(true) => classes.push_str(" verified"),
-            Some(false) => classes.push_str(" unverified"),
-            None => {}
+        if let Some(sure) = self.item.sure {
+            classes.push(' ');
+            classes.push_str(sure.class);
         }
         if self.item.on_path {
             classes.push_str(" on-path");
@@ -223,12 +223,10 @@ impl<'i> Card<'i> {
     fn full(&self) -> String {
         let node = self.item.node;
         let mut full = format!("{} ({}", node.id, state_of(node));
-        match self.item.verified {
-            Some(true) => full.push_str(", verified"),
-            Some(false) => full.push_str(", not verified"),
-            None => {}
+        if let Some(sure) = self.item.sure {
+            let _ = write!(full, ", {}", sure.label);
         }
-        let _ = write!(full, "): {}", one_line(&node.title));
+        let _ = write!(full, "): {}", one_line(node.name()));
         full
     }
 }
@@ -407,13 +405,12 @@ impl Pen for Writer<'_> {
             let y = number(line);
             let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", escape(text));
         }
-        if let Some(verified) = item.verified {
-            let note = if verified { "✓ verified" } else { "not verified" };
+        if let Some(Sure { sign, label, .. }) = item.sure {
             let y = number(line + LINE);
             let _ = write!(
                 out,
                 "<text class=\"card-note\" x=\"{left}\" y=\"{y}\" font-size=\"{small}\" \
-                 font-weight=\"600\">{note}</text>"
+                 font-weight=\"600\">{sign} {label}</text>"
             );
         }
         let _ = writeln!(out, "</{tag}>");

@@ -7,14 +7,15 @@ use std::fmt::Write as _;
 
 use super::address::Address;
 use super::prompts::quoted;
-use crate::decide::results::results;
+use crate::decide::results::{Solution, results};
 use crate::decide::standing::outlook;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
+use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, Body, By, NodeView};
+use crate::view::{self, Body, By, NodeView, caller_line};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -272,11 +273,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         section(&mut text, "What was known beforehand", context);
     }
     if let Some(end) = investigation.conclusion() {
-        let by = end.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
-        let _ = write!(text, "\n## Conclusion\n\nEnded {}{by}.\n", end.ended_at);
-        if let Some(conclusion) = &end.conclusion {
-            let _ = write!(text, "\n{}\n", conclusion.trim());
-        }
+        ended(&mut text, end);
     }
     match (standing, &snapshot.ruleset) {
         (Some(standing), _) => judged(&mut text, standing),
@@ -293,23 +290,56 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
     text
 }
 
+/// How it ended.
+fn ended(text: &mut String, end: &Conclusion) {
+    let by = end.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
+    let _ = write!(text, "\n## Conclusion\n\nEnded {}{by}{}.\n", end.ended_at, through(Some(&end.caller)));
+    if let Some(stopped) = &end.stopped {
+        let note = stopped.note.as_deref().map(|note| format!(" {}", one_line(note))).unwrap_or_default();
+        let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
+    }
+    match (&end.conclusion, end.concluded_at) {
+        (None, _) => text.push_str("\nEnded without a conclusion.\n"),
+        (Some(conclusion), None) => {
+            let _ = write!(text, "\n{}\n", conclusion.trim());
+        }
+        (Some(conclusion), Some(at)) => {
+            let _ = write!(text, "\nConcluded after the end, {at}:\n\n{}\n", conclusion.trim());
+        }
+    }
+}
+
+/// Through which client something came, in brackets; empty where nothing is known.
+fn through(caller: Option<&Caller>) -> String {
+    let known = caller.filter(|caller| !caller.is_unknown());
+    known.map(|caller| format!(" ({})", one_line(&caller_line(caller)))).unwrap_or_default()
+}
+
 /// What follows from the rules.
 fn judged(text: &mut String, standing: &Standing) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);
-    if !found.solutions.is_empty() {
-        let solutions = found.solutions.iter().map(|solution| {
-            let by: Vec<String> =
-                solution.confirming.iter().take(5).map(|it| link(investigation, &it.node)).collect();
-            let how = if by.is_empty() {
-                "not verified".to_owned()
-            } else {
-                format!("verified by {}", by.join(", "))
-            };
-            format!("{}: {}, {how}", link(investigation, &solution.node.id), one_line(&solution.node.title))
-        });
-        listing(text, "Answers", solutions, found.solutions.len());
-    }
+    let named = |solution: &Solution| {
+        let node = &solution.node;
+        format!("{}: {}", link(investigation, &node.id), one_line(node.name()))
+    };
+    let solutions = found.solutions.iter().map(|solution| {
+        let by: Vec<String> = solution
+            .confirming
+            .iter()
+            .filter(|it| it.grade != Grade::None)
+            .take(5)
+            .map(|it| link(investigation, &it.node))
+            .collect();
+        let by = if by.is_empty() { String::new() } else { format!(": {}", by.join(", ")) };
+        format!("{}, {}{by}", named(solution), solution.grade.label())
+    });
+    listing(text, "Answers", solutions, found.solutions.len());
+    let refuted = found.refuted.iter().map(|solution| {
+        let by: Vec<String> = solution.refuted_by.iter().map(|id| link(investigation, id)).collect();
+        format!("{}, refuted by {}", named(solution), by.join(", "))
+    });
+    listing(text, "Refuted", refuted, found.refuted.len());
     if investigation.conclusion().is_some() {
         return;
     }
@@ -334,7 +364,7 @@ fn tree(text: &mut String, investigation: &Investigation) {
 
 fn node_line(investigation: &Investigation, node: &Node) -> String {
     let state = node.state().map_or("proposed".to_owned(), ToString::to_string);
-    format!("{} {state}: {}", link(investigation, &node.id), one_line(&node.title))
+    format!("{} {state}: {}", link(investigation, &node.id), one_line(node.name()))
 }
 
 /// A node on one page.
@@ -350,14 +380,25 @@ fn node(investigation: &Investigation, node: &Node) -> String {
         (Some(state), Some(at)) => {
             let asked = view.requested_state.map(|state| format!(" (asked for as {state})"));
             let by = view.agent_id.as_deref().map_or("an unnamed agent".to_owned(), one_line);
-            let _ = write!(text, "{state}{}, committed {at} by {by}", asked.unwrap_or_default());
+            let through = through(view.by.as_ref());
+            let _ = write!(text, "{state}{}, committed {at} by {by}{through}", asked.unwrap_or_default());
+            if let Some(began) = &view.started_at {
+                let _ = write!(text, ", research begun {began}");
+            }
         }
         _ => {
             let _ = write!(text, "Proposed {}, not committed", view.proposed_at);
         }
     }
     let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&one_line(&investigation.meta().title)));
+    if let (Some(true), Some(parent)) = (view.refutes, view.parent) {
+        let _ = write!(text, "\nIt refutes {}.\n", link(investigation, parent));
+    }
+    if !view.covers.is_empty() {
+        let _ = write!(text, "\nCovers {}.\n", one_line(&view.covers.join(", ")));
+    }
     section(&mut text, view::PLANNED, &view.planned_action);
+    section(&mut text, view::HEADLINE, view.headline.as_deref().unwrap_or_default());
     section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
     for backing in view.texts.iter() {
         match &backing.body {
@@ -368,6 +409,13 @@ fn node(investigation: &Investigation, node: &Node) -> String {
             }
         }
     }
+    let field = |name: &str| view.clone().result().into_iter().find(|field| field.name == name);
+    for name in [view::COMMANDS, view::REFERENCES] {
+        let lines = field(name).map(|field| field.value.into_owned()).unwrap_or_default();
+        section(&mut text, name, &indented(&lines));
+    }
+    let links = view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to)));
+    listing(&mut text, view::LINKS, links, view.links.len());
     let changes = view.reclassified.iter();
     let later = changes.clone().flat_map(|change| &change.warnings);
     let warnings: Vec<String> =
@@ -377,8 +425,13 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     let changes = changes.map(|change| {
         let by = match &change.by {
             Some(By::Child(child)) => format!(" by its child {}", link(investigation, child)),
-            Some(By::Caller(_)) | None => {
-                change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default()
+            other => {
+                let agent = change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent)));
+                let caller = other.as_ref().and_then(|by| match by {
+                    By::Caller(caller) => Some(caller),
+                    By::Child(_) => None,
+                });
+                agent.unwrap_or_default() + &through(caller)
             }
         };
         let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
@@ -391,6 +444,8 @@ fn node(investigation: &Investigation, node: &Node) -> String {
         line
     });
     listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
+    let amended = view.amended.iter().map(|amendment| one_line(&amendment.line()));
+    listing(&mut text, view::CHANGES_OF_TEXTS, amended, view.amended.len());
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child));
     listing(&mut text, "Children", children, view.children.len());
     text
@@ -414,6 +469,11 @@ fn history(service: &Service, snapshot: &Snapshot) -> Result<String, Unreadable>
         let _ = write!(text, "\n{}\n", one_line(gap));
     }
     Ok(text)
+}
+
+/// The text as a block of code, whatever it holds.
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
 /// A part of the page under a heading; nothing where the text is blank.

@@ -43,7 +43,7 @@ pub(super) struct CompareView {
     pub history_end: Option<String>,
     /// Commits from one to the other, along first parents, where the one before is among them.
     pub commits: Option<usize>,
-    /// Nodes that became an answer or stopped being one, or whose verification changed.
+    /// Nodes that became an answer or stopped being one, or whose confirmation changed.
     pub answers: Vec<AnswerChange>,
     /// Proposed since, and still pending.
     pub proposed: Vec<SharedValue<Card>>,
@@ -75,7 +75,9 @@ pub(super) struct Side {
     pub ended: bool,
     pub verdict: String,
     pub answers: usize,
-    pub verified: usize,
+    pub confirmed: usize,
+    pub self_checked: usize,
+    pub refuted: usize,
     pub ruled_out: usize,
     pub committed: usize,
     pub pending: usize,
@@ -88,9 +90,9 @@ pub(super) struct Side {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct AnswerChange {
     pub node: NodeRef,
-    /// `an answer, not verified`.
-    pub before: &'static str,
-    pub after: &'static str,
+    /// `an answer, not confirmed`.
+    pub before: String,
+    pub after: String,
 }
 
 /// A node that was committed since.
@@ -253,7 +255,9 @@ impl Side {
             ended: header.ended,
             verdict: report.overview.verdict.clone(),
             answers: header.answers,
-            verified: header.verified,
+            confirmed: header.confirmed,
+            self_checked: header.self_checked,
+            refuted: header.refuted,
             ruled_out: header.ruled_out,
             committed: header.committed,
             pending: header.pending,
@@ -281,13 +285,13 @@ fn answers(
     old_cards: &Cards<'_>,
     new_cards: &Cards<'_>,
 ) -> Vec<AnswerChange> {
-    let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.verified) {
-        Some(Some(true)) => "a verified answer",
-        Some(Some(false)) => "an answer, not verified",
-        Some(None) => "no answer",
-        None => "not there",
+    let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.sure) {
+        Some(Some(sure)) if sure.class == "refuted" => sure.label.to_owned(),
+        Some(Some(sure)) => format!("an answer, {}", sure.label),
+        Some(None) => "no answer".to_owned(),
+        None => "not there".to_owned(),
     };
-    let is_answer = |card: Option<&SharedValue<Card>>| card.is_some_and(|card| card.verified.is_some());
+    let is_answer = |card: Option<&SharedValue<Card>>| card.is_some_and(|card| card.sure.is_some());
     let removed = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
     let nodes = new.preorder().into_iter().chain(removed);
     nodes
@@ -349,10 +353,14 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
     };
     let values = |end: Option<&Conclusion>| {
         end.map_or_else(Default::default, |end| {
-            [end.ended_at.to_string(), or_none(&end.agent_id), or_none(&end.conclusion)]
+            let stopped = end.stopped.as_ref();
+            let label = stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default();
+            let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
+            let (by, at) = (or_none(&end.agent_id), or_none(&end.concluded_at));
+            [end.ended_at.to_string(), by, at, label, note, or_none(&end.conclusion)]
         })
     };
-    let names = ["Ended", "Concluded by", "Conclusion"];
+    let names = ["Ended", "Concluded by", "Concluded later", "Stopped early", "Why stopped", "Conclusion"];
     let values = values(old).into_iter().zip(values(new));
     let fields = names.into_iter().zip(values).filter_map(|(name, (old, new))| text(name, &old, &new));
     (Some(what), fields.collect())

@@ -7,7 +7,8 @@ use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
-use crate::domain::Node;
+use crate::domain::{Caller, Node, NodeId, StopReason};
+use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::view::NodeView;
 
@@ -34,6 +35,7 @@ struct Document<'a> {
     conclusion: Option<Conclusion>,
     faults: Vec<String>,
     solutions: Vec<Solution>,
+    refuted: Vec<Refuted>,
     theories: Vec<String>,
     dead_ends: Vec<String>,
     blockers: Vec<Blocker>,
@@ -66,15 +68,36 @@ struct Meta {
 struct Conclusion {
     ended_at: String,
     agent_id: Option<String>,
+    by: Option<Caller>,
+    stopped: Option<Stopped>,
+    concluded_at: Option<String>,
     conclusion: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stopped {
+    reason: StopReason,
+    note: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Solution {
     node: String,
+    /// Whether another than who found it confirms it.
     verified: bool,
+    /// How well.
+    confirmation: Grade,
+    /// What confirms it, the surest first.
     verified_by: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Refuted {
+    node: String,
+    refuted_by: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -133,10 +156,18 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         investigation.committed().filter_map(|(node, state)| is((node.as_ref(), state))).collect()
     };
     let ids = |nodes: Vec<&Node>| nodes.into_iter().map(|node| node.id.to_string()).collect();
+    let refuted_by = |node: &Node| rules.map_or_else(Vec::new, |rules| rules.refuted_by(investigation, node));
     let solution = |node: &Node| {
-        let by = rules.map_or_else(Vec::new, |rules| rules.verified_by(investigation, node));
-        Solution { node: node.id.to_string(), verified: !by.is_empty(), verified_by: strings(&by) }
+        let rules = rules.filter(|_| refuted_by(node).is_empty())?;
+        let by: Vec<NodeId> = rules.confirming(investigation, node).into_iter().map(|it| it.node).collect();
+        let confirmation = rules.grade(investigation, node);
+        let verified = confirmation.is_confirmed();
+        Some(Solution { node: node.id.to_string(), verified, confirmation, verified_by: strings(&by) })
     };
+    let refuted = investigation.committed().filter_map(|(node, _)| {
+        let by = refuted_by(node);
+        (!by.is_empty()).then(|| Refuted { node: node.id.to_string(), refuted_by: strings(&by) })
+    });
     let blockers = rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules));
     Document {
         version: VERSION,
@@ -158,6 +189,9 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         conclusion: investigation.conclusion().map(|end| Conclusion {
             ended_at: end.ended_at.to_string(),
             agent_id: end.agent_id.clone(),
+            by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
+            stopped: end.stopped.as_ref().map(|it| Stopped { reason: it.reason, note: it.note.clone() }),
+            concluded_at: end.concluded_at.map(|at| at.to_string()),
             conclusion: end.conclusion.clone(),
         }),
         faults: snapshot
@@ -168,7 +202,8 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             .chain(&snapshot.faults)
             .map(ToString::to_string)
             .collect(),
-        solutions: with_role(Role::Solution).into_iter().map(solution).collect(),
+        solutions: with_role(Role::Solution).into_iter().filter_map(solution).collect(),
+        refuted: refuted.collect(),
         theories: ids(with_role(Role::Theory)),
         dead_ends: ids(with_role(Role::DeadEnd)),
         blockers: blockers

@@ -17,7 +17,7 @@ use crate::ruleset::{EffectiveRules, Role, Ruleset};
 const FITS_A_PICTURE: usize = 150;
 /// Cards that fit the picture on the first page.
 const FITS_A_PAGE: usize = 40;
-/// Ways to verified answers that are offered above a picture.
+/// Ways to checked answers that are offered above a picture.
 const MOST_ANSWERS: usize = 6;
 
 /// A picture on a page.
@@ -44,7 +44,7 @@ pub(super) struct PicturePage {
     above: Vec<GraphLink>,
     before: Option<GraphLink>,
     after: Option<GraphLink>,
-    /// Where the verified answers are.
+    /// Where the answers are that a node confirms.
     answers: Vec<GraphLink>,
     more_answers: usize,
     /// The picture as a file, in the investigation's folder.
@@ -153,7 +153,7 @@ impl PageModels<'_, '_> {
         let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
         let (before, after) = self.drawn.neighbours(number);
         let split = self.names.len() > 1;
-        let answers = self.drawn.verified().count();
+        let answers = self.drawn.checked().count();
         PicturePage {
             drawing,
             root: page.root.as_ref().map(|id| self.place(id)),
@@ -161,7 +161,7 @@ impl PageModels<'_, '_> {
             above: self.above(number),
             before: before.map(|page| self.link(page)),
             after: after.map(|page| self.link(page)),
-            answers: self.drawn.verified().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
+            answers: self.drawn.checked().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
             more_answers: answers.saturating_sub(MOST_ANSWERS),
             file: if split { format!("graph/{}.svg", self.names[number]) } else { "graph.svg".to_owned() },
             signs: signs(),

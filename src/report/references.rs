@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::texts::NodeTexts;
-use crate::domain::{Investigation, NodeId};
-use crate::markdown::MentionKind;
+use crate::domain::{Citation, Investigation, NodeId};
+use crate::markdown::{Mention, MentionKind};
+use crate::text::one_line;
 
 /// A source, and who cites it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,9 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(bool, String), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
-        for mention in texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions) {
+        let mentioned = texts.get(&node.id).into_iter().flat_map(|texts| &texts.mentions).cloned();
+        let given = node.classification.iter().flat_map(|it| &it.references).map(mention);
+        for mention in mentioned.chain(given) {
             let is_url = mention.kind == MentionKind::Url && is_web(&mention.target);
             let at = *known.entry((is_url, mention.target.clone())).or_insert_with(|| {
                 references.push(Reference {
@@ -61,8 +64,20 @@ pub(super) fn collect(investigation: &Investigation, texts: &HashMap<NodeId, Nod
     references
 }
 
+/// A source that was given as data, as if the findings had named it.
+fn mention(citation: &Citation) -> Mention {
+    let kind = if is_web(&citation.target) { MentionKind::Url } else { MentionKind::Path };
+    let first = citation.lines.as_deref().map(|lines| lines.split('-').next().unwrap_or_default());
+    Mention {
+        target: citation.target.clone(),
+        kind,
+        line: first.and_then(|line| line.trim().parse().ok()),
+        title: citation.note.as_deref().map(one_line),
+    }
+}
+
 /// Only these become links: a `javascript:` URL would run, whatever a template does with it.
-fn is_web(target: &str) -> bool {
+pub(super) fn is_web(target: &str) -> bool {
     let lower = target.get(..8).unwrap_or(target).to_ascii_lowercase();
     lower.starts_with("https://") || lower.starts_with("http://")
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::ReportError;
 use super::model::{Report, StateView};
 use crate::domain::Node;
+use crate::graph::Sure;
 use crate::markdown;
 use crate::text::is_hidden;
 use crate::view::{NodeView, Text};
@@ -25,9 +26,12 @@ struct Data<'a> {
     cut: usize,
     /// Name, class, and meaning of each state that nodes are in.
     states: Vec<(&'a str, &'a str, &'a str)>,
-    /// Id, title, address, state as an index of `states`, whether it is a verified answer, and text.
-    nodes: Vec<(&'a str, &'a str, &'a str, usize, bool, &'a str)>,
+    nodes: Vec<Found<'a>>,
 }
+
+/// A list in JSON: id, title, address, state as an index of `states`, how sure it is if it is an answer, and text.
+#[derive(Serialize)]
+struct Found<'a>(&'a str, &'a str, &'a str, usize, Option<Sure>, &'a str);
 
 /// The script of an input; `path` is where it will stand.
 pub(super) fn file(report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
@@ -44,13 +48,12 @@ pub(super) fn file(report: &Report, path: &str) -> Result<Vec<u8>, ReportError> 
         if view.search.ends_with('…') {
             cut = share;
         }
-        let verified = card.verified == Some(true);
-        nodes.push((
+        nodes.push(Found(
             card.id.as_str(),
             card.title.as_str(),
             card.href.as_str(),
             state,
-            verified,
+            card.sure,
             view.search.as_str(),
         ));
     }
@@ -74,7 +77,13 @@ pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) ->
     let view = NodeView::stored(node);
     let backing = view.texts.iter().flat_map(Text::entries);
     let reasons = view.reclassified.iter().filter_map(|change| change.reason.as_deref());
-    for more in backing.chain(reasons) {
+    let planned = view.headline.iter().map(|_| &*view.title);
+    let commands = view.commands.iter().map(|it| it.command.as_str());
+    let sources = view.references.iter().flat_map(|it| {
+        [Some(&it.target), it.quote.as_ref(), it.note.as_ref()].into_iter().flatten().map(String::as_str)
+    });
+    let amended = view.amended.iter().map(|it| &*it.reason);
+    for more in planned.chain(backing).chain(commands).chain(sources).chain(reasons).chain(amended) {
         let room = most.saturating_sub(text.chars().count() + 3);
         if room > 0 && !more.trim().is_empty() {
             text.push_str(" · ");

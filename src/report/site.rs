@@ -311,9 +311,10 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a>
     let all = report.nodes.len() <= MOST_PRINTED;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     if !all {
-        let answers = report.nodes.iter().filter(|node| node.card.verified.is_some());
+        let answers = report.nodes.iter().filter(|node| node.card.sure.is_some());
         for node in answers {
-            let rests_on = [&node.path, &node.verified_by].into_iter().flatten().chain([&node.card]);
+            let confirming = node.confirmed_by.iter().map(|by| &by.card);
+            let rests_on = node.path.iter().chain(confirming).chain([&node.card]);
             kept.extend(rests_on.map(|card| card.id.as_str()).take(MOST_PRINTED.saturating_sub(kept.len())));
         }
     }

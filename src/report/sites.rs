@@ -39,8 +39,13 @@ pub(super) struct SiteEntry {
     /// What was found, in one sentence.
     pub verdict: String,
     pub ended: bool,
+    /// Whether it was ended before the rules were met.
+    pub stopped: bool,
+    pub has_conclusion: bool,
     pub answers: usize,
-    pub verified: usize,
+    pub confirmed: usize,
+    pub self_checked: usize,
+    pub refuted: usize,
     pub ruled_out: usize,
     pub committed: usize,
     pub pending: usize,
@@ -54,7 +59,7 @@ pub(super) struct SiteEntry {
     pub has_rules: bool,
     /// What is wrong with its files.
     pub faults: Vec<String>,
-    /// How sure it is, as a word of the style sheet: `verified`, `answered`, `unanswered`, `unknown`.
+    /// How sure it is, as a word of the style sheet: `confirmed`, `self-checked`, `answered`, `unanswered`, `unknown`.
     pub sure: &'static str,
     /// The beginning of its conclusion, and who committed that: for the feed.
     #[serde(skip)]
@@ -69,7 +74,8 @@ pub(super) struct Counts {
     pub open: usize,
     pub ended: usize,
     pub answered: usize,
-    pub verified: usize,
+    pub confirmed: usize,
+    pub self_checked: usize,
     pub unanswered: usize,
 }
 
@@ -89,8 +95,12 @@ impl SiteEntry {
             href: format!("{folder}index.html"),
             verdict: report.overview.verdict.clone(),
             ended: header.ended,
+            stopped: header.stopped.is_some(),
+            has_conclusion: header.has_conclusion,
             answers: header.answers,
-            verified: header.verified,
+            confirmed: header.confirmed,
+            self_checked: header.self_checked,
+            refuted: header.refuted,
             ruled_out: header.ruled_out,
             committed: header.committed,
             pending: header.pending,
@@ -105,11 +115,12 @@ impl SiteEntry {
                 .map_or_else(|| header.started_at.clone(), |entry| Time::of(entry.at)),
             has_rules: header.has_rules,
             faults: header.faults.clone(),
-            sure: match (header.has_rules, header.answers, header.verified) {
-                (false, ..) => "unknown",
-                (_, 0, _) => "unanswered",
-                (_, _, 0) => "answered",
-                _ => "verified",
+            sure: match header {
+                _ if !header.has_rules => "unknown",
+                _ if header.answers == 0 => "unanswered",
+                _ if header.confirmed > 0 => "confirmed",
+                _ if header.self_checked > 0 => "self-checked",
+                _ => "answered",
             },
             conclusion: end
                 .and_then(|end| end.conclusion.as_deref())
@@ -133,7 +144,8 @@ impl<'a> SitesView<'a> {
             counts.ended += usize::from(entry.ended);
             counts.open += usize::from(!entry.ended);
             counts.answered += usize::from(entry.answers > 0);
-            counts.verified += usize::from(entry.verified > 0);
+            counts.confirmed += usize::from(entry.sure == "confirmed");
+            counts.self_checked += usize::from(entry.sure == "self-checked");
             counts.unanswered += usize::from(entry.sure == "unanswered");
         }
         SitesView { investigations: entries, unreadable, counts }

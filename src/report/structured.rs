@@ -1,7 +1,7 @@
 //! What stands in the head of a page for programs: canonical address, Open Graph, and JSON-LD with the types of
 //! schema.org.
 //!
-//! Nothing is claimed that the investigation does not say: an answer is `acceptedAnswer` only where a node verifies it,
+//! Nothing is claimed that the investigation does not say: an answer is `acceptedAnswer` only where another confirms it,
 //! no author is named but the agent who concluded, and addresses stand only where it is known where the site will be.
 
 use serde::Serialize;
@@ -101,8 +101,9 @@ fn investigation(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Value
     question.insert("name".into(), header.title.clone().into());
     question.insert("text".into(), header.query.clone().into());
     question.insert("answerCount".into(), report.overview.solutions.len().into());
-    let answers = |verified: bool| -> Vec<Value> {
-        let solutions = report.overview.solutions.iter().filter(|solution| solution.verified == verified);
+    let answers = |confirmed: bool| -> Vec<Value> {
+        let is = |card: &Card| card.sure.is_some_and(|sure| sure.is_confirmed());
+        let solutions = report.overview.solutions.iter().filter(|solution| is(&solution.card) == confirmed);
         let one = |card: &Card, evidence: &str| {
             let mut answer = object("Answer");
             answer.insert("name".into(), card.title.clone().into());
@@ -112,8 +113,8 @@ fn investigation(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Value
         };
         solutions.take(MOST_ANSWERS).map(|solution| one(&solution.card, &solution.evidence)).collect()
     };
-    for (name, verified) in [("acceptedAnswer", true), ("suggestedAnswer", false)] {
-        let answers = answers(verified);
+    for (name, confirmed) in [("acceptedAnswer", true), ("suggestedAnswer", false)] {
+        let answers = answers(confirmed);
         if !answers.is_empty() {
             question.insert(name.into(), answers.into());
         }

@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::model::Time;
 use super::*;
 use crate::domain::{
-    Author, Classification, Code, Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification,
-    Timestamp, Warning,
+    Amendment, Author, Caller, Citation, Classification, Code, Command, Conclusion, Happening, Investigation,
+    Link, LinkKind, Meta, Node, NodeId, Reclassification, StopReason, Stopped, Timestamp, Warning,
 };
-use crate::ruleset::builtin;
+use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::{CommitId, Fault, Relation, Size};
+use crate::view::NodeView;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -46,8 +48,8 @@ fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
     for text in [
         "Why did checkout latency double",
-        "2 answers, 1 of them verified.",
-        "Verified by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
+        "2 answers, 1 confirmed, 1 not confirmed.",
+        "Checked by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
         "No node confirms it.",
         "9 dead ends.",
         "p99 of the connection pool",
@@ -185,7 +187,7 @@ fn one_stands_at_the_root_and_several_in_folders() {
         "Unfinished",
         "Ended",
         "single-root",
-        "2 answers, 1 of them verified.",
+        "2 answers, 1 confirmed, 1 not confirmed.",
     ] {
         assert!(index.contains(text), "{text}");
     }
@@ -431,7 +433,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     // Each template prints the names that it is given, as a template of a user's would see them.
     const KEYS: &str = "{% macro keys(name, value) %}{% if value %}@{{ name }}{% for key in value %} {{ key }}{% endfor %};\
         {% endif %}{% endmacro %}{{ keys('Site', site) }}{{ keys('Page', page) }}{{ keys('PageHead', head) }}{% if investigation is defined %}\
-        {{ keys('Header', investigation) }}{{ keys('AsOf', investigation.as_of) }}\
+        {{ keys('Header', investigation) }}{{ keys('AsOf', investigation.as_of) }}{{ keys('Stopped', investigation.stopped) }}\
         {{ keys('Time', investigation.started_at) }}{% endif %}";
     let each = |list: &str, name: &str, inner: &str| {
         format!("{{% for item in {list} %}}{{{{ keys('{name}', item) }}}}{inner}{{% endfor %}}")
@@ -442,8 +444,11 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each(
             "overview.solutions",
             "Solution",
-            "{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}",
+            &("{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}{{ keys('Sure', item.card.sure) }}"
+                .to_owned()
+                + &each("item.confirmed_by", "ConfirmedBy", "")),
         ),
+        each("overview.refuted", "Refuted", ""),
         each("overview.dead_ends", "Finding", ""),
         each("overview.open_ends", "OpenEnd", ""),
         each("overview.blockers", "Blocker", ""),
@@ -454,6 +459,10 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let node = [
         "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
         each("node.texts", "TextHtml", ""),
+        each("node.links", "LinkView", ""),
+        each("node.commands", "Command", ""),
+        each("node.sources", "Source", ""),
+        each("node.amended", "Amended", ""),
         each("node.reclassified", "Change", ""),
         each("node.references", "NodeReference", ""),
         each("node.commits", "CommitLink", ""),
@@ -534,6 +543,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
             ..Contents::default()
         },
         Contents { inputs: vec![sample()], unreadable, ..Contents::default() },
+        Contents { inputs: vec![backed()], ..Contents::default() },
     ] {
         for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
             for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {
@@ -543,6 +553,112 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         }
     }
     assert_eq!(seen, documented);
+}
+
+/// A node has no field that only the repository shows.
+#[test]
+fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
+    let input = backed();
+    let investigation = Arc::clone(&input.snapshot.investigation);
+    let file = input.snapshot.ruleset.clone().unwrap();
+    let rules = EffectiveRules::new(&file.ruleset, investigation.meta());
+    let node = investigation.node(&"R3.A1a".parse().unwrap()).unwrap();
+    let view = serde_json::to_value(NodeView::new(&investigation, Some(rules), node)).unwrap();
+    let files = render(&[input]);
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    let stored = data["nodes"].as_array().unwrap().iter().find(|it| it["id"] == "R3.A1a").unwrap();
+    assert_eq!(stored, &view);
+    let (page, print) = (page(&files, "nodes/R3.A1a.html"), page(&files, "print.html"));
+    for (field, value) in leaves("", &view) {
+        assert!(page.contains(&crate::text::escape(&value)), "{field}: {value} is not on the page");
+    }
+    for shown in
+        ["It refutes", "Commands", "exit code 101", "Sources given as data", "It supports", "Headline before"]
+    {
+        assert!(page.contains(shown), "{shown} is not on the page");
+    }
+    for shown in ["cargo bench", "three of five", "It supports", "The first finding", "It refutes R2.A1"] {
+        assert!(print.contains(shown), "{shown} is not in the print");
+    }
+    let search = self::page(&files, "search-data.js");
+    for shown in ["Sort first", "cargo bench", "three of five"] {
+        assert!(search.contains(shown), "{shown} is not found");
+    }
+    // What stands in its place is shown wherever the node is named.
+    for path in
+        ["index.html", "tree.html", "graph.html", "graph.svg", "graph.dot", "graph.mmd", "nodes/R2.A1.html"]
+    {
+        let file = self::page(&files, path);
+        assert!(file.contains("Sorting costs"), "{path}");
+        assert!(!file.contains("Sort first"), "{path}");
+    }
+    let linked = self::page(&files, "nodes/R2.A2.html");
+    assert!(linked.contains("It is supported by <a") && linked.contains("../nodes/R3.A1a.html"), "{linked}");
+    let refuted = self::page(&files, "nodes/R2.A1.html");
+    assert!(refuted.contains("Refuted by"), "{refuted}");
+}
+
+/// Each value in a JSON value, with its path. None may be missing: the sample has all there is.
+fn leaves(path: &str, value: &serde_json::Value) -> Vec<(String, String)> {
+    use serde_json::Value::{Array, Bool, Null, Number, Object, String as Text};
+    match value {
+        Null => panic!("the sample has no {path}"),
+        Bool(is) => {
+            assert!(is, "the sample has no {path}");
+            Vec::new()
+        }
+        Number(number) => vec![(path.to_owned(), number.to_string())],
+        Text(text) => {
+            assert!(!text.is_empty(), "the sample has no {path}");
+            vec![(path.to_owned(), text.clone())]
+        }
+        Array(values) => {
+            assert!(!values.is_empty(), "the sample has no {path}");
+            values.iter().flat_map(|value| leaves(path, value)).collect()
+        }
+        Object(fields) => {
+            fields.iter().flat_map(|(key, value)| leaves(&format!("{path}/{key}"), value)).collect()
+        }
+    }
+}
+
+#[test]
+fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
+    let files = render(&[backed()]);
+    for (path, page) in pages(&files).into_iter().filter(|(path, _)| path != "print.html") {
+        assert!(page.contains("Stopped early"), "{path}");
+        assert!(page.contains("Ended without a conclusion"), "{path}");
+    }
+    let overview = page(&files, "index.html");
+    for shown in ["Stopped early: the budget was spent", "No calls are left.", "What was owed: "] {
+        assert!(overview.contains(shown), "{shown}");
+    }
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    assert_eq!(data["conclusion"]["stopped"]["reason"], "budget");
+    assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
+    assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one is none");
+    assert!(overview.contains("No answer has been found. 1 refuted."), "{overview}");
+    // In the index of several, too.
+    let index = page(&render(&[backed(), empty()]), "index.html");
+    assert!(index.contains("Stopped early") && index.contains("Ended without a conclusion"), "{index}");
+}
+
+#[test]
+fn a_conclusion_that_came_after_the_end_says_so() {
+    let mut input = backed();
+    let old = Arc::clone(&input.snapshot.investigation);
+    let end = Conclusion {
+        conclusion: Some("It sorts.".to_owned()),
+        concluded_at: Some(time(300)),
+        agent_id: Some("lead".to_owned()),
+        ..Conclusion::new(time(200))
+    };
+    let nodes: Vec<Arc<Node>> = old.nodes().cloned().collect();
+    input.snapshot.investigation =
+        Arc::new(Investigation::from_facts(old.meta().clone(), nodes, Some(end)).0);
+    let page = page(&render(&[input]), "index.html");
+    let (_, after) = page.split_once("after the end: ").unwrap();
+    assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
 }
 
 #[test]
@@ -648,9 +764,9 @@ fn references_that_the_findings_list_are_not_listed_again() {
 }
 
 #[test]
-fn what_a_verified_answer_cites_comes_first() {
+fn what_a_confirmed_answer_cites_comes_first() {
     let page = page(&render(&[sample()]), "references.html");
-    let first = page.find("class=\"verified\"").expect("one is marked");
+    let first = page.find("class=\"confirmed\"").expect("one is marked");
     let plain = page.find("<li id=\"ref-").unwrap();
     assert!(page[plain..first].len() < 60, "the first of the list is the marked one");
 }
@@ -887,6 +1003,73 @@ fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
         ..Classification::new(state.parse().unwrap(), findings, committed_at)
     });
     node
+}
+
+/// One whose node R3.A1a has every field that a node can have, and that was stopped early.
+fn backed() -> ReportInput {
+    let caller = |number: u8| Caller {
+        client: Some(format!("client-{number}/1.0")),
+        session: Some(format!("session-{number}")),
+        model: Some(format!("model-{number}")),
+    };
+    let text = |text: &str| Some(text.to_owned());
+    let full = edit(
+        Node {
+            covers: vec!["engine=gix".to_owned()],
+            ..node("R3.A1a", "DEAD", "Sort first", "It sorts first.")
+        },
+        |c| {
+            c.requested_state = Some("DEAD".parse().unwrap());
+            c.state = "EXPLORE".parse().unwrap();
+            c.refutes = true;
+            c.caller = caller(1);
+            c.started_at = Some(time(3));
+            c.headline = text("Sorting costs as much as it saves");
+            c.evidence = text("Measured on three machines.");
+            c.verification_method = text("Repeated with a cold cache.");
+            c.alternatives_considered = vec!["A hash table".to_owned()];
+            c.commands = vec![Command {
+                command: "cargo bench & wait".to_owned(),
+                exit_code: Some(101),
+                output: text("<1.5 s> before"),
+            }];
+            c.references = vec![Citation {
+                target: "src/sort.rs".to_owned(),
+                lines: text("18-24"),
+                commit: text("0a1b2c3d"),
+                quote: text("sort_unstable()"),
+                note: text("three of five calls"),
+            }];
+            c.links = vec![Link { to: "R2.A2".parse().unwrap(), kind: LinkKind::Supports }];
+            c.warnings = vec![Warning { code: Code::Suspicious, message: "Too soon.".to_owned() }];
+            c.reclassified = vec![Reclassification {
+                evidence: text("Seen again."),
+                verification_method: text("By eye."),
+                alternatives_considered: vec!["To wait".to_owned()],
+                caller: caller(2),
+                ..change("EXPLORE", "DEAD", 90, "It holds after all.")
+            }];
+            c.amended = vec![Amendment {
+                at: time(99),
+                agent_id: text("editor-1"),
+                caller: caller(3),
+                reason: "A figure was wrong.".to_owned(),
+                title: text("Sorted at first"),
+                headline: text("Sorting saves half"),
+                findings: text("The first finding."),
+            }];
+        },
+    );
+    let nodes = vec![
+        node("R1.A", "EXPLORE", "Why is it slow?", "Profiled."),
+        node("R2.A1", "FOUND", "The sort", "It is the sort."),
+        node("R2.A2", "EXPLORE", "The hash", "It is the hash."),
+        full,
+        node("R4.A1a1", "DEAD", "Look again", "It does not."),
+    ];
+    let stopped = Some(Stopped { reason: StopReason::Budget, note: text("No calls are left.") });
+    let end = Conclusion { stopped, caller: caller(4), ..Conclusion::new(time(200)) };
+    input(meta(9, "Why is it slow?", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), Some(end))
 }
 
 fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification {

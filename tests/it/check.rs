@@ -143,7 +143,7 @@ fn each_tampering_is_named_with_file_and_line() {
     let a1 = "nodes/R2/R2.A1.yaml";
     let root = "nodes/R1/R1.A.yaml";
     type Tampering = (&'static str, fn(String) -> String, &'static [&'static str]);
-    let cases: [Tampering; 20] = [
+    let cases: [Tampering; 23] = [
         (a1, |t| t.replace("title: Title", "title:  Title"), &["warning EDITED_FILE nodes/R2/R2.A1.yaml:4"]),
         (
             a1,
@@ -200,6 +200,24 @@ fn each_tampering_is_named_with_file_and_line() {
             root,
             |t| t.replace("title: Title of R1.A", "title: \"\""),
             &["error MISSING_TITLE nodes/R1/R1.A.yaml:3", "error STORED_LOST commit"],
+        ),
+        (
+            root,
+            |t| t.replace("requestedState: FOUND\n", "requestedState: FOUND\nrefutes: true\n"),
+            &["error REFUTES_NOTHING nodes/R1/R1.A.yaml:8"],
+        ),
+        (
+            a1,
+            |t| t.replace("reclassified:", "links:\n- to: R9.Z\n  kind: supports\nreclassified:"),
+            &["warning LINK_NOWHERE nodes/R2/R2.A1.yaml:15"],
+        ),
+        (
+            a1,
+            |t| t + "amended:\n- at: \"2026-01-05T08:00:00.000Z\"\n  reason: A slip.\n",
+            &[
+                "error AMENDED_NOTHING nodes/R2/R2.A1.yaml:28",
+                "warning TIME_RUNS_BACK nodes/R2/R2.A1.yaml:28",
+            ],
         ),
         (
             root,

@@ -91,7 +91,7 @@ fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     });
     let others = [
         (Mark::Sign(None), "proposed".to_owned(), "Not yet explored".to_owned()),
-        (Mark::Line("edge on-path", "3", ""), String::new(), "the way to a verified answer".to_owned()),
+        (Mark::Line("edge on-path", "3", ""), String::new(), "the way to a checked answer".to_owned()),
         (
             Mark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),
             String::new(),

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
+use crate::graph::Sure;
 use crate::report::templates::SharedValue;
+use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 
 /// A node in a few words, as a link to its page.
@@ -20,9 +22,16 @@ pub(in crate::report) struct Card {
     pub state: StateView,
     /// The beginning of its findings, or of its plan while it is pending; empty where there is none.
     pub excerpt: String,
-    /// For a solution, whether it is verified.
-    pub verified: Option<bool>,
+    /// How sure an answer is; of any other node, whether it is refuted.
+    pub sure: Option<Sure>,
     pub child_count: usize,
+}
+
+/// A node that confirms an answer, and how well.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct ConfirmedBy {
+    pub card: SharedValue<Card>,
+    pub sure: Sure,
 }
 
 /// A state as a page shows it.
@@ -116,15 +125,15 @@ impl<'a> Cards<'a> {
                 pending: true,
             },
         };
-        let verified = self.is(node, Role::Solution).then(|| !self.verified_by(node).is_empty());
+        let sure = self.rules.and_then(|rules| Sure::of_node(self.investigation, &rules, node));
         Card {
             id: node.id.to_string(),
-            title: node.title.clone(),
+            title: node.name().to_owned(),
             href,
             round: node.round(),
             state,
             excerpt,
-            verified,
+            sure,
             child_count: self.investigation.children(&node.id).count(),
         }
     }
@@ -158,8 +167,26 @@ impl<'a> Cards<'a> {
         self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.role(state) == role)
     }
 
-    pub(super) fn verified_by(&self, node: &Node) -> Vec<NodeId> {
-        self.rules.map_or_else(Vec::new, |rules| rules.verified_by(self.investigation, node))
+    /// How well a solution is confirmed; nothing for any other node.
+    pub(super) fn grade(&self, node: &Node) -> Option<Grade> {
+        let rules = self.rules.filter(|_| self.is(node, Role::Solution))?;
+        Some(rules.grade(self.investigation, node))
+    }
+
+    pub(super) fn confirmed_by(&self, node: &Node) -> Vec<ConfirmedBy> {
+        let confirming = self.rules.map_or_else(Vec::new, |rules| rules.confirming(self.investigation, node));
+        let by = |it: &Confirming| {
+            Some(ConfirmedBy { card: self.get(&it.node)?.clone(), sure: Sure::of(it.grade) })
+        };
+        confirming.iter().filter_map(by).collect()
+    }
+
+    pub(super) fn refuted_by(&self, node: &Node) -> Vec<NodeId> {
+        self.rules.map_or_else(Vec::new, |rules| rules.refuted_by(self.investigation, node))
+    }
+
+    pub(super) fn is_refuted(&self, node: &Node) -> bool {
+        !self.refuted_by(node).is_empty()
     }
 
     pub(super) fn with_role(&self, role: Role) -> impl Iterator<Item = &'a Arc<Node>> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::node::client;
 use super::{Overview, Time};
 use crate::decide::standing;
 use crate::markdown;
@@ -28,14 +29,25 @@ pub(in crate::report) struct Header {
     pub started_at: Time,
     pub ended_at: Option<Time>,
     pub ended_by: Option<String>,
+    /// Through which client it was ended, as that says itself.
+    pub ended_client: Option<String>,
+    /// Why it was ended before the rules were met, if it was.
+    pub stopped: Option<Stopped>,
+    /// Whether it ended with a conclusion.
+    pub has_conclusion: bool,
+    /// When the conclusion was given, where that was after the end.
+    pub concluded_at: Option<Time>,
     pub ruleset: String,
     pub mode: String,
     pub rounds: u32,
     pub committed: usize,
     pub pending: usize,
-    /// Solutions, and how many of them are verified.
+    /// Solutions, how many of them are confirmed, and how many only by who found them.
     pub answers: usize,
-    pub verified: usize,
+    pub confirmed: usize,
+    pub self_checked: usize,
+    /// Nodes that were answers, or on the way to one, until another refuted them.
+    pub refuted: usize,
     pub ruled_out: usize,
     pub open_ends: usize,
     /// The commit that was read.
@@ -45,6 +57,14 @@ pub(in crate::report) struct Header {
     pub faults: Vec<String>,
     /// Whether the ruleset could be used; without it no state has a role.
     pub has_rules: bool,
+}
+
+/// Why an investigation was ended before the rules were met.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Stopped {
+    /// `the budget was spent`, …
+    pub label: &'static str,
+    pub note: Option<String>,
 }
 
 /// The earlier state that a report shows.
@@ -79,13 +99,21 @@ pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
         started_at: Time::of(meta.started_at),
         ended_at: conclusion.map(|end| Time::of(end.ended_at)),
         ended_by: conclusion.and_then(|end| end.agent_id.clone()),
+        ended_client: conclusion.and_then(|end| client(&end.caller)),
+        stopped: conclusion
+            .and_then(|end| end.stopped.as_ref())
+            .map(|stopped| Stopped { label: stopped.reason.label(), note: stopped.note.clone() }),
+        has_conclusion: overview.conclusion.is_some(),
+        concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),
         mode: meta.mode.clone(),
         rounds: if investigation.committed().next().is_none() { 0 } else { investigation.current_round() },
         committed: investigation.committed().count(),
         pending: overview.pending.len(),
         answers: overview.solutions.len(),
-        verified: overview.solutions.iter().filter(|solution| solution.verified).count(),
+        confirmed: overview.count("confirmed"),
+        self_checked: overview.count("self-checked"),
+        refuted: overview.refuted.len(),
         ruled_out: overview.dead_ends.len(),
         open_ends: overview.open_ends.len(),
         head_short: head.chars().take(history::SHORT).collect(),

@@ -6,14 +6,15 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Reference;
-use super::cards::{Card, Cards, OpenEnd, StateView, Time};
+use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
 use super::judged::NodeWarning;
-use crate::domain::{Node, NodeId, Reclassification};
+use crate::domain::{Amendment, Caller, Citation, Classification, Command, Node, NodeId, Reclassification};
 use crate::format::layout;
 use crate::report::history::{CommitLink, History};
+use crate::report::references::is_web;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::view::{By, ChangeView};
+use crate::view::{By, ChangeView, caller_line};
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -25,8 +26,16 @@ pub(in crate::report) struct NodePage {
     pub children: Vec<SharedValue<Card>>,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
+    /// The title, where what was found stands in its place.
+    pub title: Option<String>,
+    /// Which values of what varies it covers.
+    pub covers: Vec<String>,
     pub agent: Option<String>,
+    /// Through which client it came, as that says itself.
+    pub client: Option<String>,
     pub proposed_at: Time,
+    /// When the research began, as the agent says.
+    pub began_at: Option<Time>,
     pub committed_at: Option<Time>,
     /// The state it was committed in, where a later change left another.
     pub committed_as: Option<StateView>,
@@ -38,10 +47,23 @@ pub(in crate::report) struct NodePage {
     pub texts: Vec<TextHtml>,
     pub warnings: Vec<NodeWarning>,
     pub reclassified: Vec<Change>,
-    pub verified_by: Vec<SharedValue<Card>>,
+    /// What confirms an answer, the surest first.
+    pub confirmed_by: Vec<ConfirmedBy>,
+    /// Its children that refute it.
+    pub refuted_by: Vec<SharedValue<Card>>,
+    /// Whether it refutes its parent.
+    pub refutes: bool,
+    /// Nodes elsewhere that it bears on, and those that bear on it.
+    pub links: Vec<LinkView>,
+    /// What was run for it.
+    pub commands: Vec<Command>,
+    /// Its sources that were given as data.
+    pub sources: Vec<Source>,
+    /// What stood in its texts before, oldest first.
+    pub amended: Vec<Amended>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
-    /// What it cites; where the findings have a list of their own, only what other nodes cite too.
+    /// What it cites; of what the findings list, or was given as data, only what other nodes cite too.
     pub references: Vec<NodeReference>,
     /// Whether the findings have a list of their own.
     pub lists_references: bool,
@@ -51,6 +73,42 @@ pub(in crate::report) struct NodePage {
     /// What a search finds it by, beside its id and title; no page shows it.
     #[serde(skip)]
     pub search: String,
+}
+
+/// A link of the node with one elsewhere in the tree.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct LinkView {
+    /// `supports`, `is contradicted by`, …
+    pub what: &'static str,
+    pub id: String,
+    /// Absent where there is no such node.
+    pub card: Option<SharedValue<Card>>,
+}
+
+/// A source that was given as data.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Source {
+    pub target: String,
+    pub is_url: bool,
+    pub lines: Option<String>,
+    pub commit: Option<String>,
+    /// What the agent says that it read there, word for word.
+    pub quote: Option<String>,
+    pub note: Option<String>,
+}
+
+/// A later change of a node's texts. It has what stood there before: an empty text where there was none.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Amended {
+    pub at: Time,
+    pub agent: Option<String>,
+    pub client: Option<String>,
+    pub reason: String,
+    pub title: Option<String>,
+    pub headline: Option<String>,
+    pub findings: Option<SafeHtml>,
+    /// Whether the findings were changed.
+    pub of_findings: bool,
 }
 
 /// A commit that was stored in another state than was asked for.
@@ -69,6 +127,8 @@ pub(in crate::report) struct Change {
     pub to: StateView,
     pub at: Time,
     pub agent: Option<String>,
+    /// Through which client it came.
+    pub client: Option<String>,
     /// The child that brought it about.
     pub child: Option<SharedValue<Card>>,
     pub child_id: Option<String>,
@@ -99,6 +159,7 @@ impl<'a> Cards<'a> {
         history: &History,
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
+        let linked = self.linked();
         let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
         order
             .iter()
@@ -115,8 +176,12 @@ impl<'a> Cards<'a> {
                     children: self.in_order(self.investigation.children(&node.id).map(|child| &child.id)),
                     previous: neighbour(at.checked_sub(1)),
                     next: neighbour(at.checked_add(1)),
+                    title: (node.name() != node.title).then(|| node.title.clone()),
+                    covers: node.covers.clone(),
                     agent: classification.and_then(|c| c.agent_id.clone()),
+                    client: classification.and_then(|c| client(&c.caller)),
                     proposed_at: Time::of(node.proposed_at),
+                    began_at: classification.and_then(|c| c.started_at).map(Time::of),
                     committed_at: classification.map(|c| Time::of(c.committed_at)),
                     committed_as: classification
                         .filter(|c| &c.state != c.current_state())
@@ -128,11 +193,16 @@ impl<'a> Cards<'a> {
                     search: texts.search,
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
-                    verified_by: if card.verified == Some(true) {
-                        self.in_order(&self.verified_by(node))
-                    } else {
-                        Vec::new()
+                    confirmed_by: match self.grade(node) {
+                        Some(_) => self.confirmed_by(node),
+                        None => Vec::new(),
                     },
+                    refuted_by: self.in_order(&self.refuted_by(node)),
+                    refutes: classification.is_some_and(|c| c.refutes),
+                    links: linked.get(&node.id).cloned().unwrap_or_default(),
+                    commands: classification.map_or_else(Vec::new, |c| c.commands.clone()),
+                    sources: classification.map_or_else(Vec::new, sources),
+                    amended: amended(node),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,
                     references: self
@@ -141,7 +211,10 @@ impl<'a> Cards<'a> {
                         .into_iter()
                         .flatten()
                         .filter_map(|at| Some((references.get(*at)?, places.get(*at)?)))
-                        .filter(|(reference, _)| !texts.lists_references || reference.cited_by.len() > 1)
+                        .filter(|(reference, _)| {
+                            let is_listed = texts.lists_references || is_given(node, &reference.target);
+                            !is_listed || reference.cited_by.len() > 1
+                        })
                         .map(|(reference, place)| NodeReference {
                             href: format!("references.html#ref-{place}"),
                             target: reference.target.clone(),
@@ -157,6 +230,22 @@ impl<'a> Cards<'a> {
                 })
             })
             .collect()
+    }
+
+    /// The links of each node, both ways.
+    fn linked(&self) -> HashMap<NodeId, Vec<LinkView>> {
+        let mut linked: HashMap<NodeId, Vec<LinkView>> = HashMap::new();
+        let mut add = |node: &NodeId, what, other: &NodeId| {
+            let link = LinkView { what, id: other.to_string(), card: self.get(other).cloned() };
+            linked.entry(node.clone()).or_default().push(link);
+        };
+        for (node, _) in self.investigation.committed() {
+            for link in node.classification.iter().flat_map(|c| &c.links) {
+                add(&node.id, link.kind.label(), &link.to);
+                add(&link.to, link.kind.inverse(), &node.id);
+            }
+        }
+        linked
     }
 
     pub(super) fn conversion(&self, node: &Node) -> Option<Conversion> {
@@ -197,8 +286,49 @@ impl<'a> Cards<'a> {
                 reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
                 texts: html(&view.texts, &suffix, 4),
                 agent: view.agent_id.map(Cow::into_owned),
+                client: client(&change.caller),
             }
         };
         classification.reclassified.iter().enumerate().map(change).collect()
     }
+}
+
+/// Through which client it came, if anything is known of that.
+pub(super) fn client(caller: &Caller) -> Option<String> {
+    (!caller.is_unknown()).then(|| caller_line(caller))
+}
+
+fn is_given(node: &Node, target: &str) -> bool {
+    node.classification.iter().flat_map(|it| &it.references).any(|citation| citation.target == target)
+}
+
+fn sources(classification: &Classification) -> Vec<Source> {
+    let source = |Citation { target, lines, commit, quote, note }: Citation| Source {
+        is_url: is_web(&target),
+        target,
+        lines,
+        commit,
+        quote,
+        note,
+    };
+    classification.references.iter().cloned().map(source).collect()
+}
+
+fn amended(node: &Node) -> Vec<Amended> {
+    let amendments = node.classification.iter().flat_map(|c| &c.amended).enumerate();
+    let view = |(at, amendment): (usize, &Amendment)| Amended {
+        at: Time::of(amendment.at),
+        agent: amendment.agent_id.clone(),
+        client: client(&amendment.caller),
+        reason: amendment.reason.clone(),
+        title: amendment.title.clone(),
+        headline: amendment.headline.clone(),
+        findings: SafeHtml::some_markdown(
+            amendment.findings.as_deref(),
+            &format!("before-{at}-{}", node.id),
+            4,
+        ),
+        of_findings: amendment.findings.is_some(),
+    };
+    amendments.map(view).collect()
 }

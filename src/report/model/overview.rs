@@ -1,10 +1,11 @@
 //! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use super::cards::{Card, Cards, OpenEnd};
+use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::judged::{StateCount, WarningKind};
 use super::plural;
 use crate::decide::standing;
@@ -13,6 +14,7 @@ use crate::markdown;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
 use crate::ruleset::Role;
+use crate::ruleset::rules::verification::Grade;
 
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
@@ -21,10 +23,12 @@ pub(in crate::report) struct Overview {
     pub verdict: String,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
-    /// Solutions, verified ones first.
+    /// Solutions that are not refuted, the surest first.
     pub solutions: Vec<Solution>,
-    /// Whether the method can verify at all.
-    pub method_verifies: bool,
+    /// Nodes that others refuted.
+    pub refuted: Vec<Refuted>,
+    /// Whether the method can confirm answers at all.
+    pub method_confirms: bool,
     pub awaiting: Vec<SharedValue<Card>>,
     pub theories: Vec<Finding>,
     pub dead_ends: Vec<Finding>,
@@ -44,11 +48,19 @@ pub(in crate::report) struct Overview {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
-    pub verified: bool,
-    pub verified_by: Vec<SharedValue<Card>>,
+    /// The surest first.
+    pub confirmed_by: Vec<ConfirmedBy>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     pub reference_count: usize,
+}
+
+/// A node that others refuted.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Refuted {
+    pub card: SharedValue<Card>,
+    pub refuted_by: Vec<SharedValue<Card>>,
+    pub evidence: String,
 }
 
 /// A result, and on what evidence.
@@ -74,9 +86,21 @@ pub(in crate::report) struct RoundCount {
     pub count: usize,
 }
 
+impl Overview {
+    /// How many answers are that sure, by the word of the style sheet.
+    pub(super) fn count(&self, sure: &str) -> usize {
+        count(&self.solutions, sure)
+    }
+}
+
+fn count(solutions: &[Solution], sure: &str) -> usize {
+    solutions.iter().filter(|solution| solution.card.sure.is_some_and(|it| it.class == sure)).count()
+}
+
 impl<'a> Cards<'a> {
     fn findings(&self, role: Role) -> Vec<Finding> {
         self.with_role(role)
+            .filter(|node| !self.is_refuted(node))
             .filter_map(|node| {
                 let card = self.card(node)?;
                 Some(Finding {
@@ -94,21 +118,32 @@ impl<'a> Cards<'a> {
         states: &[StateCount],
         reference_count: usize,
     ) -> Overview {
-        let mut solutions: Vec<Solution> = self
+        let mut graded: Vec<(Option<Grade>, Solution)> = self
             .with_role(Role::Solution)
+            .filter(|node| !self.is_refuted(node))
             .filter_map(|node| {
-                let verified_by = self.verified_by(node);
                 let card = self.card(node)?;
-                Some(Solution {
-                    verified: !verified_by.is_empty(),
-                    verified_by: self.in_order(&verified_by),
+                let solution = Solution {
+                    confirmed_by: self.confirmed_by(node),
                     evidence: evidence_of(node, &card),
                     card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
-                })
+                };
+                Some((self.grade(node), solution))
             })
             .collect();
-        solutions.sort_by_key(|solution| !solution.verified);
+        graded.sort_by_key(|(grade, _)| Reverse(*grade));
+        let solutions: Vec<Solution> = graded.into_iter().map(|(_, solution)| solution).collect();
+        let refuted: Vec<Refuted> = self
+            .investigation
+            .committed()
+            .map(|(node, _)| (node, self.refuted_by(node)))
+            .filter(|(_, by)| !by.is_empty())
+            .filter_map(|(node, by)| {
+                let card = self.card(node)?;
+                Some(Refuted { refuted_by: self.in_order(&by), evidence: evidence_of(node, &card), card })
+            })
+            .collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();
         let mut rounds: BTreeMap<u32, usize> = BTreeMap::new();
@@ -117,7 +152,7 @@ impl<'a> Cards<'a> {
             *rounds.entry(node.round()).or_default() += 1;
             agents.extend(node.classification.iter().flat_map(|classification| classification.agents()));
         }
-        let method_verifies = self.rules.is_some_and(|rules| {
+        let method_confirms = self.rules.is_some_and(|rules| {
             let ruleset = rules.ruleset();
             !ruleset.confirmations.is_empty()
                 || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
@@ -129,9 +164,10 @@ impl<'a> Cards<'a> {
             verdict: verdict(
                 self.rules.is_some(),
                 conclusion.is_some(),
-                method_verifies,
+                method_confirms,
                 &solutions,
                 theories.len(),
+                refuted.len(),
             ),
             context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),
             conclusion: SafeHtml::some_markdown(
@@ -140,7 +176,8 @@ impl<'a> Cards<'a> {
                 3,
             ),
             solutions,
-            method_verifies,
+            refuted,
+            method_confirms,
             awaiting: self.with_role(Role::AwaitingConfirmation).filter_map(|node| self.card(node)).collect(),
             theories,
             dead_ends,
@@ -167,17 +204,25 @@ impl<'a> Cards<'a> {
 fn verdict(
     has_rules: bool,
     ended: bool,
-    method_verifies: bool,
+    method_confirms: bool,
     solutions: &[Solution],
     theories: usize,
+    refuted: usize,
 ) -> String {
-    let answers = solutions.len();
-    let verified = solutions.iter().filter(|solution| solution.verified).count();
     if !has_rules {
         return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
     }
-    match (answers, verified) {
-        (0, _) => {
+    let verdict = found(ended, method_confirms, solutions, theories);
+    match refuted {
+        0 => verdict,
+        refuted => format!("{verdict} {refuted} refuted."),
+    }
+}
+
+fn found(ended: bool, method_confirms: bool, solutions: &[Solution], theories: usize) -> String {
+    let answers = solutions.len();
+    match solutions {
+        [] => {
             let yet = if ended { "" } else { " yet" };
             match theories {
                 0 => format!("No answer has been found{yet}."),
@@ -185,17 +230,34 @@ fn verdict(
                 _ => format!("No answer{yet}; {theories} theories that could not be tested."),
             }
         }
-        _ if !method_verifies => {
+        _ if !method_confirms => {
             format!(
-                "{answers} {}. This method does not verify answers.",
+                "{answers} {}. This method does not confirm answers.",
                 plural(answers, "answer", "answers")
             )
         }
-        (1, 1) => "One answer, verified.".to_owned(),
-        (1, _) => "One answer, not verified.".to_owned(),
-        (_, 0) => format!("{answers} answers, none of them verified."),
-        (_, verified) if verified == answers => format!("{answers} answers, all verified."),
-        (_, verified) => format!("{answers} answers, {verified} of them verified."),
+        [one] => format!("One answer, {}.", one.card.sure.map_or("", |sure| sure.label)),
+        _ => {
+            let kinds = [
+                ("confirmed", "confirmed"),
+                ("self-checked", "self-checked"),
+                ("unconfirmed", "not confirmed"),
+            ];
+            if count(solutions, "unconfirmed") == answers {
+                return format!("{answers} answers, none of them confirmed.");
+            }
+            let counts = kinds.map(|(class, word)| (count(solutions, class), word));
+            let counts: Vec<String> = counts
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(
+                    |(count, word)| {
+                        if *count == answers { format!("all {word}") } else { format!("{count} {word}") }
+                    },
+                )
+                .collect();
+            format!("{answers} answers, {}.", counts.join(", "))
+        }
     }
 }
 

@@ -8,13 +8,13 @@ use super::Reference;
 use super::cards::{Card, Cards};
 use crate::report::templates::SharedValue;
 
-/// What the findings cite: first what a verified answer rests on, the rest in the order of first mention.
+/// What the findings cite: first what a confirmed answer rests on, the rest in the order of first mention.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct References {
     pub urls: Vec<ReferenceView>,
     pub paths: Vec<ReferenceView>,
-    /// How many of both a verified answer cites.
-    pub verified: usize,
+    /// How many of both a confirmed answer cites.
+    pub confirmed: usize,
 }
 
 /// A source, and who cites it.
@@ -25,8 +25,8 @@ pub(in crate::report) struct ReferenceView {
     pub target: String,
     pub is_url: bool,
     pub title: Option<String>,
-    /// The verified answers that cite it.
-    pub verified: Vec<SharedValue<Card>>,
+    /// The confirmed answers that cite it.
+    pub confirmed: Vec<SharedValue<Card>>,
     pub cited_by: Vec<Citation>,
 }
 
@@ -40,18 +40,18 @@ pub(in crate::report) struct Citation {
 impl Cards<'_> {
     /// The page, and the number on it of each reference, in the order they came in.
     pub(super) fn references(&self, references: &[Reference]) -> (References, Vec<usize>) {
-        let verified: HashSet<usize> = self
+        let confirmed: HashSet<usize> = self
             .cards
             .iter()
-            .filter(|(_, card)| card.verified == Some(true))
+            .filter(|(_, card)| is_confirmed(card))
             .flat_map(|(id, _)| self.cited.get(id).into_iter().flatten().copied())
             .collect();
         let mut order: Vec<usize> = (0..references.len()).collect();
         order.sort_by_key(|at| {
-            (references.get(*at).is_some_and(|reference| !reference.is_url), !verified.contains(at))
+            (references.get(*at).is_some_and(|reference| !reference.is_url), !confirmed.contains(at))
         });
         let mut numbers = vec![0; references.len()];
-        let mut page = References { urls: Vec::new(), paths: Vec::new(), verified: verified.len() };
+        let mut page = References { urls: Vec::new(), paths: Vec::new(), confirmed: confirmed.len() };
         for (place, at) in order.into_iter().enumerate() {
             let Some(reference) = references.get(at) else { continue };
             let number = place + 1;
@@ -68,14 +68,18 @@ impl Cards<'_> {
             .iter()
             .filter_map(|(id, lines)| Some(Citation { card: self.get(id)?.clone(), lines: lines.clone() }))
             .collect();
-        let verified = cited_by.iter().filter(|citation| citation.card.verified == Some(true));
+        let confirmed = cited_by.iter().filter(|citation| is_confirmed(&citation.card));
         ReferenceView {
             number,
             target: reference.target.clone(),
             is_url: reference.is_url,
             title: reference.title.clone().filter(|title| *title != reference.target),
-            verified: verified.map(|citation| citation.card.clone()).collect(),
+            confirmed: confirmed.map(|citation| citation.card.clone()).collect(),
             cited_by,
         }
     }
+}
+
+fn is_confirmed(card: &Card) -> bool {
+    card.sure.is_some_and(|sure| sure.is_confirmed())
 }

@@ -83,11 +83,12 @@ fn what_was_added_committed_and_withdrawn_is_said() {
     assert!(section(&page, "gone").contains("no call takes a committed node away"));
     let verdict = section(&page, "verdict");
     assert!(
-        verdict.contains("2 answers, 1 of them verified.")
-            && verdict.contains("2 answers, none of them verified.")
+        verdict.contains("2 answers, 1 confirmed, 1 not confirmed.")
+            && verdict.contains("2 answers, none of them confirmed.")
     );
     assert!(
-        verdict.contains("a verified answer") && verdict.contains("<b>an answer, not verified</b>"),
+        verdict.contains("an answer, confirmed by a second agent")
+            && verdict.contains("<b>an answer, not confirmed</b>"),
         "{verdict}"
     );
 }

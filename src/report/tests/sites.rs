@@ -21,10 +21,10 @@ fn data(page: &str) -> serde_json::Value {
 fn an_entry_says_what_was_asked_found_and_how_sure() {
     let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
     for text in [
-        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 with a verified one.",
-        "data-state=\"ended verified answered\"",
+        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 with a confirmed one, 0 with self-checked ones only.",
+        "data-state=\"ended confirmed answered\"",
         "data-state=\"open unanswered\"",
-        "2 answers, 1 of them verified. 9 ruled out.",
+        "2 answers, 1 confirmed, 1 not confirmed. 9 ruled out.",
         "No answer has been found yet.",
         "2 nodes in 2 rounds, 1 proposed · single-root",
         "What is there?",

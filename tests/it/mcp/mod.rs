@@ -2,6 +2,7 @@
 
 mod app;
 mod budget;
+mod fields;
 mod flood;
 mod http;
 mod life;

@@ -44,13 +44,13 @@ fn an_investigation_is_read_as_a_person_would() {
 
     ## Conclusion
 
-    Ended 2026-01-05T09:02:00.000Z by judge.
+    Ended 2026-01-05T09:02:00.000Z by judge (it/1, session session-1).
 
     It **scatters**.
 
     ## Answers
 
-    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, verified by [R2.A1](tot://ID/nodes/R2.A1)
+    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, confirmed by a second agent: [R2.A1](tot://ID/nodes/R2.A1)
 
     ## Tree
 
@@ -61,7 +61,7 @@ fn an_investigation_is_read_as_a_person_would() {
     insta::assert_snapshot!(shown(&text), @"
     # R1.A Title of R1.A
 
-    FOUND, committed 2026-01-05T09:01:00.000Z by agent-R1.A; a root, in [Why is the sky blue?](tot://ID).
+    FOUND, committed 2026-01-05T09:01:00.000Z by agent-R1.A (it/1, session session-1); a root, in [Why is the sky blue?](tot://ID).
 
     ## What was planned
 
