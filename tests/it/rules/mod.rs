@@ -1,6 +1,7 @@
 //! Each rule of each ruleset: a case in which it fires, with its message as a reader sees it, and one in which it is
 //! silent. On the pure decisions.
 
+mod cheat;
 mod drill;
 mod every;
 mod exhaust;

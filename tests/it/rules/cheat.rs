@@ -1,0 +1,224 @@
+//! An agent that works and one that cheats, each with nothing but the plan, through every ruleset: both come to an end, and
+//! the reader can tell them apart.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use tree_of_thoughts::decide::commit::NodeResult;
+use tree_of_thoughts::decide::end::{End, Stop};
+use tree_of_thoughts::decide::next::{Call, Next, Step, Strategy, next};
+use tree_of_thoughts::decide::reclassify::Reclassify;
+use tree_of_thoughts::decide::results::results;
+use tree_of_thoughts::decide::{Decision, Rejection};
+use tree_of_thoughts::domain::{Caller, StopReason};
+use tree_of_thoughts::ruleset::{Role, builtin};
+
+use crate::support::table::{EVIDENCE, Table};
+
+/// How an agent fills in what the plan leaves to it.
+struct Agent {
+    strategy: Strategy,
+    /// Seconds between a proposal and its commit.
+    works: i64,
+    result: fn(&Step) -> NodeResult,
+    reason: Option<&'static str>,
+    /// What it tries at the end, the cheapest first.
+    ends: fn() -> Vec<End>,
+}
+
+const HONEST: Agent = Agent {
+    strategy: Strategy::Verify,
+    works: 60,
+    result: |step| NodeResult {
+        findings: format!("What {} asks was measured, and the result is in the evidence.", step.node),
+        agent_id: Some(format!("agent-of-{}", step.node)),
+        evidence: Some(EVIDENCE.into()),
+        alternatives_considered: vec![
+            "A cold cache, which a second run rules out.".into(),
+            "A wrong clock.".into(),
+        ],
+        ..NodeResult::default()
+    },
+    reason: Some("Nothing is left to try below it."),
+    ends: || {
+        vec![End { conclusion: Some("It is the cache, as the second run shows.".into()), ..End::default() }]
+    },
+};
+
+const CHEAT: Agent = Agent {
+    strategy: Strategy::Balanced,
+    works: 0,
+    result: |_| NodeResult {
+        findings: "ok".into(),
+        agent_id: Some("me".into()),
+        evidence: Some("x".repeat(50)),
+        alternatives_considered: vec!["a b".into(), "c d".into()],
+        ..NodeResult::default()
+    },
+    reason: None,
+    ends: || {
+        let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+        let said = || Some("It is so.".to_owned());
+        vec![
+            End::default(),
+            End { conclusion: said(), ..End::default() },
+            End { conclusion: said(), stopped, ..End::default() },
+        ]
+    },
+};
+
+/// Plays a ruleset to its end, and says what a reader sees of it.
+fn played(ruleset: &str, agent: &Agent) -> String {
+    let mut table = Table::new(ruleset);
+    let mut doubts = BTreeSet::new();
+    let mut note = |decision: &Decision| {
+        let codes = decision.warnings.iter().filter(|warning| !warning.code.is_passing());
+        doubts.extend(codes.map(|warning| warning.code.to_string()));
+    };
+    let request = Next { strategy: agent.strategy, ..Next::default() };
+    for _ in 0..300 {
+        let plan = next(&table.investigation, &table.rules(), &request).unwrap();
+        // Who cheats does not go on for confirmations that the rules demand of another: it ends as soon as it may.
+        let end = try_ends(
+            &mut table,
+            agent,
+            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(Call::End)),
+        );
+        if let Some(decision) = end {
+            note(&decision);
+            break;
+        }
+        let accepted = match plan.next_call.clone().unwrap().call {
+            Call::Propose => table.try_propose(plan.proposal().nodes, &[]),
+            Call::Withdraw(ids) => {
+                let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+                table.try_propose(Vec::new(), &ids)
+            }
+            Call::Commit(steps) => committed(&mut table, agent, &steps),
+            Call::Reclassify(step) => table.try_reclassify(Reclassify {
+                node_id: step.node.to_string(),
+                new_state: step.state.to_string(),
+                reason: agent.reason.map(str::to_owned),
+                agent_id: (agent.result)(&step).agent_id,
+                evidence: (agent.result)(&step).evidence,
+                ..Reclassify::default()
+            }),
+            Call::End => unreachable!("it was tried"),
+        };
+        note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));
+    }
+    let ended = table.investigation.conclusion().unwrap_or_else(|| panic!("{ruleset}: no end"));
+    let found = results(&table.investigation, &table.rules());
+    let grades: BTreeSet<&str> = found.solutions.iter().map(|it| it.grade.label()).collect();
+    let mut text = format!("{ruleset}: ");
+    match found.solutions.len() {
+        0 => text.push_str("no answer"),
+        _ => text.push_str(&grades.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+    if ended.stopped.is_some() {
+        text.push_str("; stopped early");
+    }
+    let doubts = if doubts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        doubts.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(text, "; warned of {doubts}");
+    text
+}
+
+/// The first way to end that is accepted. Stopping early is for who has been asked for what he does not want to do.
+fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision> {
+    let lacks = |table: &Table| {
+        let rules = table.rules();
+        let mut answers =
+            table.investigation.committed().filter(|(_, state)| rules.role(state) == Role::Solution);
+        answers.any(|(node, _)| rules.lacks_confirmation(&table.investigation, node))
+    };
+    let ways = (agent.ends)().into_iter().filter(|end| may_end || (end.stopped.is_some() && lacks(table)));
+    let ways: Vec<End> = ways.collect();
+    ways.into_iter().find_map(|end| table.try_end_with(end).ok())
+}
+
+/// Commits as answers what may be one, and confirms what is one above; else as the plan reckons. The honest agent has what
+/// confirms an answer done in another session.
+fn committed(table: &mut Table, agent: &Agent, steps: &[Step]) -> Result<Decision, Rejection> {
+    table.sleep(agent.works);
+    let claimed: Vec<Step> = steps.iter().map(|step| claimed(table, step)).collect();
+    let results = |steps: &[Step]| -> Vec<NodeResult> {
+        let result = |step: &Step| NodeResult {
+            node_id: step.node.to_string(),
+            state: step.state.to_string(),
+            ..(agent.result)(step)
+        };
+        steps.iter().map(result).collect()
+    };
+    let checks = claimed.iter().any(|step| is_answer(table, step));
+    let session = if checks && agent.works > 0 { "reviewer" } else { "lead" };
+    table.caller = Caller { session: Some(session.into()), ..Caller::default() };
+    table.try_commit(results(&claimed)).or_else(|_| table.try_commit(results(steps)))
+}
+
+/// What the node's parent counts as; none of a root.
+fn above(table: &Table, step: &Step) -> Option<Role> {
+    let parent = table.investigation.node(&step.node)?.parent.clone()?;
+    let state = table.investigation.committed_node(&parent)?.state()?;
+    Some(table.rules().role(state))
+}
+
+fn is_answer(table: &Table, step: &Step) -> bool {
+    matches!(above(table, step), Some(Role::Solution | Role::AwaitingConfirmation))
+}
+
+fn claimed(table: &Table, step: &Step) -> Step {
+    let rules = table.rules();
+    let wanted: &[Role] = match is_answer(table, step) {
+        true => &[Role::Confirmation, Role::Solution],
+        false if matches!(above(table, step), None | Some(Role::Open)) => {
+            &[Role::AwaitingConfirmation, Role::Solution]
+        }
+        false => &[],
+    };
+    let legal = |role: &Role| {
+        let mut states = rules.ruleset().states.iter();
+        let round = step.node.round();
+        // Where all is closed too early, the method asks for another root.
+        let is_time = |terminal: bool| round + u32::from(!terminal) >= rules.min_rounds();
+        states.find(|it| {
+            it.role == *role && is_time(it.terminal) && rules.early_rule(&it.name, round).is_none()
+        })
+    };
+    let state = wanted.iter().find_map(legal).map_or_else(|| step.state.clone(), |state| state.name.clone());
+    Step { state, ..step.clone() }
+}
+
+fn in_all(agent: &Agent) -> String {
+    builtin::all().iter().map(|file| played(&file.ruleset.name, agent)).collect()
+}
+
+#[test]
+fn honest_work_is_confirmed_and_warned_of_nothing() {
+    assert_snapshot!(in_all(&HONEST), @"
+    single-root: confirmed independently; warned of nothing
+    drill: not confirmed; warned of nothing
+    multi-gate: no answer; warned of nothing
+    found-verify: confirmed independently; warned of nothing
+    exhaust: confirmed independently; warned of nothing
+    review: confirmed independently; warned of nothing
+    ");
+}
+
+#[test]
+fn what_a_cheat_says_is_warned_of_and_confirmed_by_nobody() {
+    let seen = in_all(&CHEAT);
+    assert!(!seen.lines().any(|line| line.contains(": confirmed") || line.contains(", confirmed")), "{seen}");
+    assert_snapshot!(seen, @"
+    single-root: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
+    drill: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
+    multi-gate: no answer; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, NO_REASON
+    found-verify: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
+    exhaust: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
+    review: not confirmed; stopped early; warned of EMPTY_FINDINGS, NOT_INDEPENDENT
+    ");
+}
