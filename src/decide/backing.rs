@@ -18,7 +18,7 @@ pub struct Ran {
     pub command: String,
     /// Its exit code.
     pub exit_code: Option<i32>,
-    /// What it printed, or the part that matters.
+    /// What it printed.
     pub output: Option<String>,
 }
 

@@ -44,7 +44,7 @@ pub struct NodeResult {
     /// What else was considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
-    /// What was found, in one sentence: lists show it in place of the title.
+    /// What was found, in one sentence; lists show it.
     pub headline: Option<String>,
     /// Whether it refutes its parent; then with a terminal state.
     #[serde(default)]

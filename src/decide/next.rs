@@ -99,13 +99,18 @@ pub struct Task {
     pub id: NodeId,
     /// The node it extends; `None` for a root.
     pub parent: Option<NodeId>,
+    /// The nodes that it extends with their titles, from the root to the parent.
+    pub path: Vec<(NodeId, String)>,
     /// One line.
     pub title: String,
     /// What is to be done.
     pub planned_action: String,
+    /// In which states the result would count, and what they need.
+    pub counts: String,
     /// The whole brief for a research agent.
     pub prompt: String,
-    /// A state that is legal there and leads to the end, if all of the batch is committed together.
+    /// A state that is legal there and leads to the end, if all of the batch is committed together. It is for the planner:
+    /// what was found decides, and nobody has looked yet.
     pub suggested_state: StateName,
 }
 
@@ -255,17 +260,17 @@ pub fn briefs(investigation: &Investigation, rules: &EffectiveRules, pending: &[
         .filter_map(|(node, suggestion)| {
             let parent =
                 node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
-            let words = (&node.id, parent, node.title.as_str(), node.planned_action.as_str());
-            Some(Task {
-                id: node.id.clone(),
-                parent: node.parent.clone(),
-                title: node.title.clone(),
-                planned_action: node.planned_action.clone(),
-                prompt: brief::prompt(investigation, rules, &advisor, words, length),
-                suggested_state: suggestion?.state,
-            })
+            let words = (node.title.clone(), node.planned_action.clone());
+            Some(advisor.task(&node.id, parent, words, suggestion?.state, length))
         })
         .collect()
+}
+
+/// The whole brief of a node, for the agent that researches it.
+pub fn brief(investigation: &Investigation, rules: &EffectiveRules, node: &Node) -> String {
+    let parent = node.parent.as_ref().and_then(|parent| investigation.node(parent)).map(AsRef::as_ref);
+    let words = (&node.id, parent, node.title.as_str(), node.planned_action.as_str());
+    brief::prompt(&Advisor::new(investigation, rules), words, brief::prompt_length(1))
 }
 
 /// A task that checks a committed node: a child of it with a fresh id. `None` where it can't have one.
@@ -275,16 +280,8 @@ pub fn check(investigation: &Investigation, rules: &EffectiveRules, node: &Node)
     let id = Ids::new(investigation).child(&node.id)?;
     let suggestion = advisor.suggest(&[Place { parent: Some(node), keep_open: false }]).pop()??;
     let number = investigation.children(&node.id).count() + 1;
-    let (title, planned_action) = brief::title_and_action(investigation, rules, Some(node), number, 0, None);
-    let words = (&id, Some(node), title.as_str(), planned_action.as_str());
-    Some(Task {
-        prompt: brief::prompt(investigation, rules, &advisor, words, brief::prompt_length(1)),
-        parent: Some(node.id.clone()),
-        suggested_state: suggestion.state,
-        id,
-        title,
-        planned_action,
-    })
+    let words = brief::title_and_action(investigation, rules, Some(node), number, 0, None);
+    Some(advisor.task(&id, Some(node), words, suggestion.state, brief::prompt_length(1)))
 }
 
 struct Planner<'a> {
@@ -401,8 +398,8 @@ impl<'a> Planner<'a> {
         let more = pending.len() - batch.len();
         let more = if more > 0 { format!(" And {more} more after them.") } else { String::new() };
         let reason = format!(
-            "{} proposed and not committed: research each, then commit them together; the states are suggestions, the \
-             findings decide.{more}",
+            "{} proposed and not committed: research each, then commit them together, each in the state that its \
+             findings call for.{more}",
             if steps.len() == 1 { "This node is" } else { "These nodes are" }
         );
         NextCall { call: Call::Commit(steps), reason }
@@ -635,7 +632,8 @@ impl<'a> Planner<'a> {
     fn close(&self, leaf: &Node) -> Option<NextCall> {
         let closed = self.advisor.closing(leaf)?;
         let reason = format!(
-            "{} is an open leaf, and the limit on closing keeps every child of it open: give it a closed state by hand,              {} or what its findings say.",
+            "{} is an open leaf, and the limit on closing keeps every child of it open: give it a closed state by hand, \
+             {} or what its findings say.",
             leaf.id, closed.name
         );
         Some(NextCall { call: Call::Reclassify(self.step(&leaf.id, &closed.name)), reason })
@@ -748,7 +746,7 @@ impl<'a> Planner<'a> {
             });
             *number += 1;
             let combination = grid.as_mut().filter(|_| slot.explores).and_then(Grid::take);
-            let (title, planned_action) = brief::title_and_action(
+            let words = brief::title_and_action(
                 self.investigation,
                 self.rules,
                 slot.parent,
@@ -756,15 +754,7 @@ impl<'a> Planner<'a> {
                 roots.max(*number),
                 combination.as_ref(),
             );
-            let words = (&slot.id, slot.parent, title.as_str(), planned_action.as_str());
-            tasks.push(Task {
-                prompt: brief::prompt(self.investigation, self.rules, &self.advisor, words, length),
-                parent: parent.cloned(),
-                id: slot.id,
-                title,
-                planned_action,
-                suggested_state: suggestion.state,
-            });
+            tasks.push(self.advisor.task(&slot.id, slot.parent, words, suggestion.state, length));
         }
         tasks
     }

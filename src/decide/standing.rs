@@ -28,16 +28,14 @@ pub struct NextRound {
     /// In how many proposals they fit.
     pub total_batches: u32,
     /// What each parent lacks.
-    #[serde(rename = "parentBreakdown")]
+    #[serde(skip)]
     pub parents: Vec<Owed>,
 }
 
 /// What one parent lacks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The parent.
-    #[serde(rename = "parentId")]
     pub parent: NodeId,
     /// Its state.
     pub state: StateName,

@@ -53,10 +53,11 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls a tool and gives its structured reply.
+    /// Calls a tool and gives its reply, which is JSON in a text.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, DemoError> {
-        let mut result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
-        Ok(result["structuredContent"].take())
+        let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        Ok(serde_json::from_str(text).unwrap_or_default())
     }
 
     /// Ends the server as a client does, by closing its input, and waits for it.

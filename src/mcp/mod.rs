@@ -3,8 +3,8 @@
 //! A request's way: [`stdio`] reads a line (`framing`), or [`mod@http`] a request from the net, and `drain` keeps
 //! account of what is owed an answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`],
 //! which finds the [`tool`]; [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the
-//! tool's function answers by [`wire`]; [`bounded`] cuts what is too long; the answer goes back as `structuredContent` and
-//! text. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
+//! tool's function answers by [`wire`]; [`bounded`] cuts advice that is too long; the answer goes back as a text, for which
+//! [`tool`] has the reasons. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
 //! by its [`changes`](crate::service::changes) to those who listen; what the server does, [`log`] tells its operator.
 //!
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for a malformed request; a call that

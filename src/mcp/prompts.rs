@@ -1,7 +1,7 @@
 //! The prompts that a person picks in a client: the whole method for an agent that has never seen it, how to take up an
 //! investigation again, and how to check one of its answers. All words about the method come from the ruleset.
 
-use crate::decide::next::{briefs, check};
+use crate::decide::next::{brief, briefs, check};
 use crate::decide::standing::outlook;
 use crate::domain::{Code, Diagnostic, NodeId};
 use crate::ruleset::effective::list;
@@ -39,7 +39,7 @@ const SESSION: Argument = Argument {
 };
 
 /// All prompts.
-pub const PROMPTS: [Prompt; 3] = [
+pub const PROMPTS: [Prompt; 4] = [
     Prompt {
         name: "investigate",
         title: "Investigate a question",
@@ -58,6 +58,12 @@ pub const PROMPTS: [Prompt; 3] = [
         title: "Continue an investigation",
         description: "Takes up an investigation again: how it stands, what is next, and the method.",
         arguments: &[SESSION],
+    },
+    Prompt {
+        name: "research",
+        title: "Research a node",
+        description: "The whole brief of a node, for an agent that knows nothing yet.",
+        arguments: &[SESSION, Argument { name: "nodeId", description: "The node.", required: true }],
     },
     Prompt {
         name: "verify",
@@ -99,6 +105,7 @@ pub fn prompt(
     match name {
         "investigate" => investigate(service, &text("query"), given("ruleset").as_deref()),
         "continue" => go_on(service, &text("sessionId")),
+        "research" => research(service, &text("sessionId"), text("nodeId").trim()),
         _ => verify(service, &text("sessionId"), text("nodeId").trim()),
     }
 }
@@ -163,6 +170,18 @@ fn go_on(service: &Service, session: &str) -> Result<String, Refusal> {
         instructions(&service.rules(&standing))
     ));
     Ok(text)
+}
+
+fn research(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {
+    let standing = service.read(session)?;
+    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let found = node.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
+    let node = found.ok_or_else(|| {
+        let message = format!("There is no node `{}`.", shorten(node, 60));
+        Diagnostic::new(Code::NodeNotFound, message)
+            .suggest("tot_status with `detail: full` lists the nodes.")
+    })?;
+    Ok(brief(investigation, &rules, node))
 }
 
 fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusal> {

@@ -1,15 +1,12 @@
 //! From a Rust type to a JSON schema that every client takes.
 //!
 //! Guarantees, for a type without recursion: nothing is a `$ref`, all is inline; no `$schema`, no type names as titles, no
-//! number formats that JSON Schema doesn't know. An input refuses unknown fields and calls no optional field nullable. An
-//! output allows more fields than it names, and requires only those that a rejection has too (those of [`Shared`]), since
-//! some clients validate rejections as well.
+//! number formats that JSON Schema doesn't know. It refuses unknown fields and calls no optional field nullable.
 //!
 //! Limits: a recursive type, an enum with data, an enum whose variants are documented and an optional struct can't be made to
 //! fit: `tests/it/mcp/lint.rs` says so of a tool; nothing here panics. Write such a type otherwise.
 //!
-//! Why so strict: an output schema whose root isn't an object makes older official clients refuse the whole list of
-//! tools; model APIs refuse a root `anyOf`; several clients resolve no `$ref`; and a `[T, null]` type makes models
+//! Why so strict: model APIs refuse a root `anyOf`; several clients resolve no `$ref`; and a `[T, null]` type makes models
 //! send nulls.
 
 use schemars::generate::SchemaSettings;
@@ -17,11 +14,8 @@ use schemars::transform::{RecursiveTransform, RestrictFormats, Transform, transf
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::bounded::{KEEP, Keep, Marks};
-use super::wire::Shared;
-
-/// Marks a field of the input whose parts another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. The mark
-/// itself doesn't reach the client.
+/// Marks a field of the input that another tool explains: `#[schemars(extend("x-elsewhere" = true))]`. In the list of tools
+/// an object below it has no fields, and what stands beside it no words. The mark itself doesn't reach the client.
 pub const ELSEWHERE: &str = "x-elsewhere";
 
 /// The schema of a tool's arguments.
@@ -33,7 +27,8 @@ pub fn input<T: JsonSchema>() -> Value {
 }
 
 /// The schema of a tool's arguments as a list of tools shows it: without the examples, which are for the errors of a call
-/// that doesn't fit, without words on objects, whose fields have theirs, and with no descriptions below a field that says [`ELSEWHERE`].
+/// that doesn't fit, without words on objects, whose fields have theirs, and with the shape alone of a field that says
+/// [`ELSEWHERE`].
 pub fn listed(schema: &Value) -> Value {
     let mut listed = schema.clone();
     if let Ok(schema) = (&mut listed).try_into() {
@@ -48,45 +43,18 @@ fn shorten(schema: &mut Schema) {
     if schema.get("properties").is_some() {
         schema.remove("description");
     }
-    // That nothing is given unless something is goes without saying.
-    if schema.get("default").is_some_and(|value| [json!([]), json!({}), json!(0)].contains(value)) {
+    // That nothing is given unless something is goes without saying; so does that there are no other fields, which is
+    // said of a call that has one.
+    let nothing = [json!([]), json!({}), json!(0), json!(false), json!("")];
+    if schema.get("default").is_some_and(|value| nothing.contains(value)) {
         schema.remove("default");
     }
+    if schema.get("additionalProperties") == Some(&json!(false)) {
+        schema.remove("additionalProperties");
+    }
     if schema.remove(ELSEWHERE).is_some() {
-        transform_subschemas(&mut RecursiveTransform(silence), schema);
+        transform_subschemas(&mut RecursiveTransform(outline), schema);
     }
-}
-
-/// The schema of a tool's replies, and how their fields are kept.
-pub struct Output {
-    /// The schema.
-    pub schema: Value,
-    /// The marks of the fields.
-    pub marks: Marks,
-}
-
-/// The schema of a tool's replies: what each reply has, and the fields of the body, none of them required, since a
-/// rejection has none. Without descriptions: the names say it, the tool's own description says the rest, and every word
-/// of the list of tools costs each agent that connects.
-pub fn output<B: JsonSchema>() -> Output {
-    let mut schema = reply::<Shared>();
-    let mut marks = Marks::new();
-    let mut body = reply::<B>();
-    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        fields.extend(body["properties"].as_object_mut().map(std::mem::take).unwrap_or_default());
-        for (name, field) in fields {
-            let mark = field.as_object_mut().and_then(|field| field.remove(KEEP));
-            marks.extend(mark.and_then(|mark| Some((name.clone(), Keep::parse(mark.as_str()?)?))));
-        }
-    }
-    Output { schema, marks }
-}
-
-fn reply<T: JsonSchema>() -> Value {
-    let mut schema = generated::<T>(SchemaSettings::draft2020_12().for_serialize());
-    RecursiveTransform(silence).transform(&mut schema);
-    RecursiveTransform(drop_null_of_optional).transform(&mut schema);
-    schema.to_value()
 }
 
 fn generated<T: JsonSchema>(settings: SchemaSettings) -> Schema {
@@ -111,22 +79,10 @@ fn close(schema: &mut Schema) {
     }
 }
 
-/// Takes away what only explains.
-fn silence(schema: &mut Schema) {
-    for word in ["description", "minimum", "examples"] {
+/// Takes away the fields of objects, and what only explains.
+fn outline(schema: &mut Schema) {
+    for word in ["properties", "required", "additionalProperties", "description"] {
         schema.remove(word);
-    }
-}
-
-/// Optional means: leave it out. What is always there may well be null.
-fn drop_null_of_optional(schema: &mut Schema) {
-    let required = schema.get("required").cloned().unwrap_or_default();
-    let is_required = |name: &String| required.as_array().is_some_and(|names| names.contains(&json!(name)));
-    let properties = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
-    for (_, property) in properties.filter(|(name, _)| !is_required(name)) {
-        if let Ok(property) = property.try_into() {
-            drop_null(property);
-        }
     }
 }
 
@@ -186,18 +142,6 @@ mod tests {
         dimensions: Option<BTreeMap<String, Vec<String>>>,
     }
 
-    #[derive(Serialize, JsonSchema)]
-    #[serde(rename_all = "camelCase")]
-    struct Body {
-        detail: Detail,
-        session_id: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
-        parent: Option<String>,
-        #[schemars(extend("x-keep" = "last"))]
-        nodes: Vec<Node>,
-    }
-
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Nothing {}
 
@@ -224,7 +168,6 @@ mod tests {
         assert_eq!(detail["type"], "string");
         assert_eq!(detail["enum"], plain["enum"]);
         assert_eq!(detail["description"], "How much to tell.");
-        assert_eq!(output::<Body>().schema["properties"]["detail"], plain, "an output explains nothing");
     }
 
     #[test]
@@ -248,18 +191,5 @@ mod tests {
             input::<Nothing>(),
             json!({"type": "object", "properties": {}, "additionalProperties": false})
         );
-    }
-
-    #[test]
-    fn an_output_requires_only_what_a_rejection_has() {
-        let Output { schema, marks } = output::<Body>();
-        assert_eq!(schema["type"], "object");
-        let required = ["status", "message", "errors", "warnings", "canEnd", "blockers"];
-        assert_eq!(schema["required"], json!(required));
-        assert_eq!(schema["properties"]["commit"]["type"], "string");
-        assert_eq!(schema["properties"]["parent"]["type"], json!(["string", "null"]));
-        assert!(!schema.to_string().contains("additionalProperties"));
-        assert_eq!(marks, Marks::from([("nodes".to_owned(), Keep::Last)]));
-        assert!(!schema.to_string().contains(KEEP));
     }
 }

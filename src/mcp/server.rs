@@ -5,8 +5,7 @@
 //! 3. A call is understood by the tool's schema ([`coercion`]), run on a thread where it may block, and answered.
 //!
 //! Guarantees: every call of a known tool is answered by a result, never by a protocol error, also when the arguments
-//! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); `structuredContent` and the text say the
-//! same; a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
+//! don't fit (`INVALID_ARGUMENT`) and when the tool panics (`INTERNAL_ERROR`); a call that has begun runs to its end, even if the client cancels it or goes away. Protocol errors are for
 //! malformed requests: an unknown tool or method, params that are not an object.
 //!
 //! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
@@ -18,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, Implementation},
+    model::{CallToolResult, ContentBlock, Implementation},
 };
 use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -160,11 +159,8 @@ impl Server {
             outcome: &reply.outcome,
             time: since.elapsed(),
         });
-        Ok(if reply.outcome.rejected {
-            CallToolResult::structured_error(reply.content)
-        } else {
-            CallToolResult::structured(reply.content)
-        })
+        let text = vec![ContentBlock::text(reply.content.to_string())];
+        Ok(if reply.outcome.rejected { CallToolResult::error(text) } else { CallToolResult::success(text) })
     }
 
     async fn run(&self, tool: Tool, arguments: Value, caller: Caller) -> Reply {

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::domain::Caller;
     use crate::mcp::drain::AT_WORK;
-    use crate::mcp::tool::{About, Answer, Tool};
+    use crate::mcp::tool::{About, Answer, Nothing, Tool};
     use crate::mcp::wire::Shared;
 
     #[derive(Deserialize, JsonSchema)]
@@ -205,8 +205,7 @@ mod tests {
         times: Option<u32>,
     }
 
-    #[derive(Serialize, JsonSchema)]
-    #[serde(rename_all = "camelCase")]
+    #[derive(Serialize)]
     struct EchoOutput {
         said: String,
     }
@@ -219,7 +218,8 @@ mod tests {
     }
 
     fn done(said: &str) -> Answer<EchoOutput> {
-        Answer::Done { shared: Shared::apart("Said.".to_owned()), body: EchoOutput { said: said.to_owned() } }
+        let body = EchoOutput { said: said.to_owned() };
+        Answer::Done { shared: Shared::apart("Said.".to_owned()), body, advice: Nothing {} }
     }
 
     fn echo() -> Tool {
@@ -363,8 +363,15 @@ mod tests {
         request
     }
 
-    fn said(answer: &Value) -> &str {
-        answer["result"]["structuredContent"]["said"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    /// The reply in an answer.
+    fn reply(answer: &Value) -> Value {
+        assert!(answer["result"].get("structuredContent").is_none(), "a model would read it twice: {answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn said(answer: &Value) -> String {
+        reply(answer)["said"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
 
     #[tokio::test]
@@ -384,9 +391,8 @@ mod tests {
         assert_eq!(tools[0]["name"], "tot_panic");
         assert_eq!(tools[1]["title"], "A title");
         assert_eq!(tools[1]["inputSchema"]["properties"]["times"]["maximum"], 9);
-        assert_eq!(tools[1]["outputSchema"]["type"], "object");
-        let hints = json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
-            "openWorldHint": false});
+        assert!(tools[1].get("outputSchema").is_none(), "it would ask for structuredContent");
+        let hints = json!({"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false});
         assert_eq!(tools[1]["annotations"], hints);
         assert!(list["result"].get("resultType").is_none() && list["result"].get("ttlMs").is_none());
 
@@ -394,8 +400,6 @@ mod tests {
         assert_eq!(said(&answer), "hoho");
         assert_eq!(answer["result"]["isError"], false);
         assert!(answer["result"].get("resultType").is_none());
-        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert_eq!(text, answer["result"]["structuredContent"].to_string());
 
         client.hang_up();
         assert_eq!(client.rest().await, Vec::<Value>::new());
@@ -433,7 +437,7 @@ mod tests {
         assert_eq!(said(&answer), "hi");
         assert_eq!(answer["result"]["resultType"], "complete");
         let odd = client.ask(stateless(call(3, "tot_echo", json!("{\"text\": \"hi\"}")))).await;
-        assert_eq!((said(&odd), &odd["result"]["resultType"]), ("hi", &json!("complete")));
+        assert_eq!((said(&odd).as_str(), &odd["result"]["resultType"]), ("hi", &json!("complete")));
 
         let bare = client.ask(json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})).await;
         assert_eq!(bare["error"]["code"], -32602, "{bare}");
@@ -448,7 +452,7 @@ mod tests {
         let mut client = Client::initialized(vec![panicking(), echo()]).await;
         let answer = client.ask(call(1, "tot_panic", json!({}))).await;
         assert_eq!(answer["result"]["isError"], true);
-        let reply = &answer["result"]["structuredContent"];
+        let reply = reply(&answer);
         assert_eq!(reply["status"], "REJECTED");
         assert_eq!(reply["errors"][0]["code"], "INTERNAL_ERROR");
         assert!(reply["message"].as_str().unwrap().contains("tot_status"), "{reply}");
@@ -461,9 +465,10 @@ mod tests {
         let mut client = Client::initialized(vec![echo()]).await;
         let answer = client.ask(call(1, "tot_echo", json!({"texts": "hi", "times": 10}))).await;
         assert_eq!(answer["result"]["isError"], true);
-        let reply = &answer["result"]["structuredContent"];
+        let reply = reply(&answer);
         assert_eq!((&reply["status"], &reply["canEnd"]), (&json!("REJECTED"), &json!(false)));
-        assert_eq!((&reply["warnings"], &reply["blockers"]), (&json!([]), &json!([])));
+        let fields: Vec<&String> = reply.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["status", "message", "errors", "canEnd"]);
         let errors = reply["errors"].as_array().unwrap();
         assert_eq!(errors.len(), 3, "{reply}");
         assert!(errors.iter().all(|error| error["code"] == "INVALID_ARGUMENT"));
@@ -477,7 +482,7 @@ mod tests {
         let mut client = Client::initialized(vec![echo()]).await;
         let answer = client.ask(call(1, "tot_echo", json!({"text": "forbidden"}))).await;
         assert_eq!(answer["result"]["isError"], true);
-        assert_eq!(answer["result"]["structuredContent"]["status"], "REJECTED");
+        assert_eq!(reply(&answer)["status"], "REJECTED");
     }
 
     #[tokio::test]
@@ -487,15 +492,9 @@ mod tests {
         assert_eq!(said(&answer), "hi");
         assert!(answer["result"].get("resultType").is_none());
         let answer = client.ask(call(2, "tot_echo", json!([1]))).await;
-        assert_eq!(
-            answer["result"]["structuredContent"]["errors"][0]["code"], "INVALID_ARGUMENT",
-            "{answer}"
-        );
+        assert_eq!(reply(&answer)["errors"][0]["code"], "INVALID_ARGUMENT", "{answer}");
         let answer = client.ask(call(3, "tot_echo", Value::Null)).await;
-        assert_eq!(
-            answer["result"]["structuredContent"]["errors"][0]["code"], "INVALID_ARGUMENT",
-            "{answer}"
-        );
+        assert_eq!(reply(&answer)["errors"][0]["code"], "INVALID_ARGUMENT", "{answer}");
     }
 
     #[tokio::test]
@@ -660,7 +659,7 @@ mod tests {
         client.send(call(2, "tot_slow", json!({}))).await;
         gate.open();
         let rest = client.rest().await;
-        assert_eq!((rest.len(), said(&rest[0])), (1, "slowly"));
+        assert_eq!((rest.len(), said(&rest[0]).as_str()), (1, "slowly"));
         assert_eq!(gate.ended(), 1);
     }
 

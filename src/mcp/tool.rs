@@ -1,7 +1,15 @@
-//! A tool: what it says of itself, its schemas, and what it does; and the reply to a call of it.
+//! A tool: what it says of itself, the schema of its input, and what it does; and the reply to a call of it.
 //!
-//! An [`Answer`] is the one type of a reply: what each reply has ([`Shared`]), and what this tool adds, its body. The
-//! output schema, which fields give way in a reply that is too long, and what the log tells come from it.
+//! An [`Answer`] is the one type of a reply: what each reply has ([`Shared`]), what this call was made for or has written,
+//! its body, and advice. The body is sent whole; advice gives way where the reply is longer than the tool's budget.
+//!
+//! # Why a reply is a text, and no `structuredContent`
+//!
+//! Of a result with both halves, some clients hand a model the text alone (Open WebUI, opencode, the Python Agents SDK),
+//! some the structured half alone (Codex, Copilot CLI; Claude Code, but of an error the text), some both. So each half
+//! would have to say everything, and a model may pay for it twice. A text alone reaches each model, once. It is compact
+//! JSON, which programs read as well. An `outputSchema` would ask for the other half; the official SDKs do nothing with
+//! one but validate, and it would be two fifths of the list of tools, which each model reads.
 
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
@@ -9,10 +17,10 @@ use std::sync::{Arc, LazyLock};
 use rmcp::model::{JsonObject, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    bounded::{LIMIT, Marks, bounded},
+    bounded::{OMITTED, bounded, sent},
     coercion::{self, Misfit},
     log::Outcome,
     schema,
@@ -20,13 +28,12 @@ use super::{
 };
 use crate::domain::{Caller, Code, Diagnostic};
 
-/// One tool: what it says of itself, its schemas, and what it does.
+/// One tool: what it says of itself, the schema of its input, and what it does.
 #[derive(Clone)]
 pub struct Tool {
     pub(super) about: About,
-    // Made when first asked for: a client that only says hello shall not wait for them.
+    // Made when first asked for: a client that only says hello shall not wait for it.
     input: Arc<LazyLock<Value>>,
-    output: Arc<LazyLock<schema::Output>>,
     /// Whether a call of it waits for others that write to the same investigation.
     pub(super) queues: bool,
     call: Arc<dyn Fn(Value, Caller) -> BoxFuture<Reply> + Send + Sync>,
@@ -36,65 +43,66 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Tool {
     /// A tool that does `call`. The function may block and do file I/O; it is run beside itself.
-    pub fn new<I, B>(about: About, call: impl Fn(I) -> Answer<B> + Send + Sync + 'static) -> Tool
+    pub fn new<I, B, A>(about: About, call: impl Fn(I) -> Answer<B, A> + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize + JsonSchema,
+        B: Serialize,
+        A: Serialize,
     {
         Tool::writing(about, move |input, _: &Caller| call(input))
     }
 
     /// The same for one that writes, and notes who called.
-    pub fn writing<I, B>(about: About, call: impl Fn(I, &Caller) -> Answer<B> + Send + Sync + 'static) -> Tool
+    pub fn writing<I, B, A>(
+        about: About,
+        call: impl Fn(I, &Caller) -> Answer<B, A> + Send + Sync + 'static,
+    ) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize + JsonSchema,
+        B: Serialize,
+        A: Serialize,
     {
         let call = Arc::new(call);
-        let tool = Tool::with::<I, B, _>(about, move |input, caller, output| {
+        let tool = Tool::with(about, move |input, caller| {
             let call = Arc::clone(&call);
-            blocking(move || Reply::of(&call(input, &caller), &output.marks))
+            blocking(move || Reply::of(&call(input, &caller), about.budget))
         });
         Tool { queues: !about.read_only, ..tool }
     }
 
     /// A tool that waits without a thread, and blocks nowhere itself. What it writes is no investigation, so it waits for
     /// no other call that does.
-    pub fn waiting<I, B, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
+    pub fn waiting<I, B, A, F>(about: About, call: impl Fn(I) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: Serialize + JsonSchema,
-        F: Future<Output = Answer<B>> + Send + 'static,
+        B: Serialize,
+        A: Serialize,
+        F: Future<Output = Answer<B, A>> + Send + 'static,
     {
-        Tool::with::<I, B, _>(about, move |input, _, output| {
+        Tool::with(about, move |input, _| {
             let answer = call(input);
-            async move { Reply::of(&answer.await, &output.marks) }
+            async move { Reply::of(&answer.await, about.budget) }
         })
     }
 
-    fn with<I, B, F>(
-        about: About,
-        call: impl Fn(I, Caller, Arc<LazyLock<schema::Output>>) -> F + Send + Sync + 'static,
-    ) -> Tool
+    fn with<I, F>(about: About, call: impl Fn(I, Caller) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
-        B: JsonSchema,
         F: Future<Output = Reply> + Send + 'static,
     {
         let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
-        let output = Arc::new(LazyLock::new(schema::output::<B> as fn() -> schema::Output));
-        let parts = Arc::new((call, Arc::clone(&input), Arc::clone(&output)));
+        let parts = Arc::new((call, Arc::clone(&input)));
         let call = move |arguments: Value, caller: Caller| -> BoxFuture<Reply> {
             let parts = Arc::clone(&parts);
             Box::pin(async move {
                 let schema = Arc::clone(&parts.1);
                 match blocking(move || understand(&about, &schema, arguments)).await {
-                    Ok(input) => (parts.0)(input, caller, Arc::clone(&parts.2)).await,
+                    Ok(input) => (parts.0)(input, caller).await,
                     Err(misfitting) => *misfitting,
                 }
             })
         };
-        Tool { about, input, output, queues: false, call: Arc::new(call) }
+        Tool { about, input, queues: false, call: Arc::new(call) }
     }
 
     /// Answers a call as an agent sent it. A panic of the tool goes through.
@@ -112,21 +120,13 @@ impl Tool {
         &self.input
     }
 
-    /// The schema of its replies, rejections included.
-    pub fn output_schema(&self) -> &Value {
-        &self.output.schema
-    }
-
     pub(super) fn listed(&self) -> rmcp::model::Tool {
         let About { name, title, read_only, idempotent, .. } = self.about;
-        let hints = ToolAnnotations::new()
-            .read_only(read_only)
-            .destructive(false)
-            .idempotent(idempotent || read_only)
-            .open_world(false);
+        // A hint that is not there is false, but for these; whether a reader is idempotent says nothing.
+        let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
+        let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
         rmcp::model::Tool::new(name, self.about.described(), object(&schema::listed(self.input_schema())))
             .with_title(title)
-            .with_raw_output_schema(object(self.output_schema()).into())
             .with_annotations(hints)
     }
 }
@@ -175,7 +175,7 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// What a tool says of itself. None is destructive, and none reaches beyond its own files.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct About {
     /// Its name, at most 64 letters, digits, `_` and `-`.
     pub name: &'static str,
@@ -193,6 +193,24 @@ pub struct About {
     pub read_only: bool,
     /// Whether the same call again changes nothing more. True of a reader anyway.
     pub idempotent: bool,
+    /// How long a reply may be before advice gives way, in bytes of the whole result as it is sent.
+    pub budget: usize,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        About {
+            name: "",
+            title: "",
+            description: "",
+            codes: &[],
+            warnings: &[],
+            also: &[],
+            read_only: false,
+            idempotent: false,
+            budget: 1_500,
+        }
+    }
 }
 
 impl About {
@@ -217,74 +235,104 @@ pub(super) fn plain_list(codes: &[Code]) -> String {
 
 /// What a tool's function gives back.
 #[derive(Debug)]
-pub enum Answer<B> {
+pub enum Answer<B, A = Nothing> {
     /// It was done.
     Done {
         /// What each reply has.
         shared: Shared,
-        /// What this tool adds.
+        /// What was written, or what the call was made for. It is sent whole.
         body: B,
+        /// What gives way in a reply that is too long.
+        advice: A,
     },
     /// A rule or a circumstance forbids it, as `shared` says, and nothing was written.
     Rejected {
         /// What each reply has.
         shared: Shared,
     },
-    /// A part was done and stands; a rule or a circumstance forbids the rest.
-    HalfDone {
-        /// What each reply has: it says that the call was rejected.
-        shared: Shared,
-        /// What this tool adds about the part that was done.
-        body: B,
-    },
 }
+
+/// A part of a reply without a field.
+#[derive(Debug, Default, Serialize)]
+pub struct Nothing {}
 
 /// A reply as it goes to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
-    /// The reply, an object: `structuredContent`, and the text.
+    /// The reply, an object: the text, as compact JSON.
     pub content: Value,
     /// What the log tells of it; a rejection goes out as `isError`.
     pub outcome: Outcome,
 }
 
 impl Reply {
-    fn of<B: Serialize>(answer: &Answer<B>, marks: &Marks) -> Reply {
-        #[derive(Serialize)]
-        struct Fields<'a, B> {
-            #[serde(flatten)]
-            shared: &'a Shared,
-            #[serde(flatten)]
-            body: Option<&'a B>,
-        }
-        let (shared, body) = match answer {
-            Answer::Done { shared, body } | Answer::HalfDone { shared, body } => (shared, Some(body)),
-            Answer::Rejected { shared } => (shared, None),
-        };
-        match serde_json::to_value(Fields { shared, body }) {
-            Ok(content) => Reply { content: bounded(content, marks, LIMIT), outcome: Outcome::of(shared) },
+    /// The reply within a budget, in bytes as they are sent.
+    fn of<B: Serialize, A: Serialize>(answer: &Answer<B, A>, budget: usize) -> Reply {
+        let (Answer::Done { shared, .. } | Answer::Rejected { shared }) = answer;
+        match Reply::content(answer, budget - ENVELOPE) {
+            Ok(content) => Reply { content: Value::Object(content), outcome: Outcome::of(shared) },
             Err(fault) => internal_error(&format!("the reply can't be written as JSON: {fault}")),
         }
     }
+
+    fn content<B: Serialize, A: Serialize>(
+        answer: &Answer<B, A>,
+        budget: usize,
+    ) -> serde_json::Result<Map<String, Value>> {
+        let (shared, body, advice) = match answer {
+            Answer::Done { shared, body, advice } => (shared, body, advice),
+            Answer::Rejected { shared } => return Ok(bounded(fields(&shared.rejection())?, budget)),
+        };
+        let mut content = fields(&shared.head())?;
+        content.extend(fields(body)?);
+        // First what no later reply repeats. Of the rest there is a little also where the body takes all.
+        let left = budget.saturating_sub(sent(&content));
+        let warnings = bounded(fields(&shared.warnings())?, left);
+        let mut others = fields(&shared.advice())?;
+        others.extend(fields(advice)?);
+        let others = bounded(others, left.saturating_sub(sent(&warnings)).max(budget / 4));
+        let mut omitted = Map::new();
+        for (name, value) in warnings.into_iter().chain(others) {
+            match value {
+                Value::Object(counts) if name == OMITTED => omitted.extend(counts),
+                value => drop(content.insert(name, value)),
+            }
+        }
+        content.extend((!omitted.is_empty()).then(|| (OMITTED.to_owned(), Value::Object(omitted))));
+        content.extend(fields(&shared.graph)?);
+        Ok(content)
+    }
 }
+
+fn fields(part: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
+    match serde_json::to_value(part)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
+}
+
+/// What a result has around the text of a reply, in bytes: its own fields, and a link at the end of an investigation.
+const ENVELOPE: usize = 240;
 
 impl Outcome {
     fn of(shared: &Shared) -> Outcome {
-        let told = if shared.errors.is_empty() { &shared.blockers } else { &shared.errors };
         Outcome {
             session: shared.session,
             rejected: shared.is_rejected(),
-            codes: told.iter().map(|told| told.code.clone()).collect(),
+            codes: shared.errors.iter().map(|error| error.code.clone()).collect(),
             commit: shared.commit.clone(),
         }
     }
 }
 
-/// A rejection of a call that no tool's function has judged. It fits every tool's output schema.
+/// A rejection of a call that no tool's function has judged.
 pub fn rejection(message: &str, errors: Vec<Diagnostic>) -> Reply {
     let shared = Shared { message: message.to_owned(), errors, ..Shared::default() };
-    Reply::of::<()>(&Answer::Rejected { shared }, &Marks::new())
+    Reply::of::<Nothing, Nothing>(&Answer::Rejected { shared }, REJECTION)
 }
+
+/// How long a rejection may be that no tool's function has judged, in bytes.
+const REJECTION: usize = 4_000;
 
 /// One of a rejection's errors.
 pub fn error(code: Code, message: &str, suggestion: Option<&str>) -> Diagnostic {

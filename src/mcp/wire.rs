@@ -1,18 +1,16 @@
-//! What replies share, and how domain values become parts of them. What is sent whole (a diagnostic, what is owed in the
-//! next round, a reference, the quality figures) says itself how it is written; where a reply shortens, joins or leaves out,
-//! it has a type of its own.
+//! What replies share, and how domain values become parts of them. What is sent whole (a diagnostic, a reference, the
+//! quality figures) says itself how it is written; where a reply shortens, joins or leaves out, it has a type of its own.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::decide::quality::Quality;
-use crate::decide::standing::{self, NextRound};
-use crate::domain::{Diagnostic, Investigation, SessionId, Transition};
+use crate::decide::standing::{self, Outlook};
+use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown;
-use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
 
@@ -20,59 +18,92 @@ use crate::store::CommitId;
 const SUMMARY: usize = 300;
 
 /// Whether the call was done: where it was rejected, nothing was written, and the errors say why.
-#[expect(missing_docs, reason = "a schema lists plain variants only of an enum without words on them")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-#[schemars(inline)]
 pub enum Status {
+    /// The call was done.
     Ok,
+    /// Nothing was written.
     #[default]
     Rejected,
 }
 
-/// In the schema, what every tool's reply has and one place describes: said in full in each, it would be most of the list
-/// of tools. The server's instructions say what a notice is.
-#[derive(JsonSchema)]
-#[schemars(inline)]
-pub struct Object {}
-
-/// What every reply has. What it requires is all that an output schema requires: a rejection has no more.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
+/// What every reply has.
+#[derive(Clone, Debug, Default)]
 pub struct Shared {
     /// The investigation, for the log.
-    #[serde(skip)]
     pub session: Option<SessionId>,
-    /// OK, or REJECTED: then nothing was written.
+    /// Whether the call was done.
     pub status: Status,
     /// What to do next.
     pub message: String,
     /// Why the call was rejected.
-    #[schemars(with = "Vec<Object>")]
     pub errors: Vec<Diagnostic>,
     /// What is doubtful, though the call went through.
-    #[schemars(with = "Vec<Object>")]
     pub warnings: Vec<Diagnostic>,
     /// The git commit that was written; absent when none was.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The highest round of any committed node.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub current_round: Option<u32>,
     /// Whether tot_end would be accepted now.
     pub can_end: bool,
     /// Everything that keeps tot_end from being accepted.
-    #[schemars(with = "Vec<Object>")]
-    pub blockers: Vec<Diagnostic>,
-    /// The children that are owed next.
+    pub owed: Vec<Debt>,
+    /// The graph that was asked for, or a small one. It is sent whole, and leaves the room of nothing else.
+    pub graph: Graph,
+}
+
+/// What keeps the end away, all of one kind.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Debt {
+    /// What kind.
+    pub code: Code,
+    /// How often, where that is more than once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Object")]
-    pub next_round_info: Option<NextRound>,
-    /// How many entries of which list were left out.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(skip)]
-    pub omitted: BTreeMap<&'static str, usize>,
+    pub count: Option<usize>,
+    /// The first nodes, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub node_ids: Vec<String>,
+    /// The first one, in a sentence.
+    pub message: String,
+}
+
+/// What of [`Shared`] is sent of a call that was done, and never cut.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Head<'a> {
+    status: Status,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current_round: Option<u32>,
+    can_end: bool,
+}
+
+/// The doubts, which no later reply repeats.
+#[derive(Serialize)]
+pub struct Warnings<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [Diagnostic],
+}
+
+/// What else of [`Shared`] is sent of it, as far as there is room.
+#[derive(Serialize)]
+pub struct Advice<'a> {
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    owed: &'a [Debt],
+}
+
+/// What of [`Shared`] is sent of a call that was rejected: what helps to mend the call, and nothing else.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rejection<'a> {
+    status: Status,
+    message: &'a str,
+    errors: &'a [Diagnostic],
+    can_end: bool,
 }
 
 /// A node's change of state.
@@ -90,25 +121,8 @@ pub struct TransitionEntry {
     pub by: Option<String>,
 }
 
-/// An open node that lacks children.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct IncompleteNode {
-    /// The node.
-    pub node_id: String,
-    /// Its state.
-    pub state: String,
-    /// Children that count.
-    pub has: u32,
-    /// Children that it needs.
-    pub needs: u32,
-    /// The states in which children count; absent for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<Vec<String>>,
-}
-
-/// Which form of the graph a reply shall have: none; `auto`, which is DOT while there are at most 40 nodes and the
-/// address of its resource beyond; or one that is sent whatever its size. The variants have no words of their own, since
+/// Which form of the graph a reply shall have: none; `auto`, which is DOT while it is short and the address of its resource
+/// beyond; or one that is sent whatever its size. The variants have no words of their own, since
 /// five tools would repeat them.
 #[expect(missing_docs, reason = "the words would stand in the schema of five tools")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
@@ -131,21 +145,20 @@ impl GraphForm {
 }
 
 /// The graph of a reply, in the form that was asked for.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub struct Graph {
     /// The graph as DOT.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-keep" = "asked for"))]
     pub dot: Option<String>,
+    /// The same, at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_dot: Option<String>,
     /// The graph as Mermaid.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-keep" = "asked for"))]
     pub mermaid: Option<String>,
     /// The graph as nodes with their parents.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
     pub graph: Option<Vec<GraphNode>>,
     /// The address of the resource that has the graph, where it is too large for a reply.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -171,7 +184,33 @@ pub struct GraphNode {
 impl Shared {
     /// Of a call that went through; without a message of its own the next legal step is the message.
     pub fn done(standing: &Standing, commit: Option<CommitId>, warnings: &[Diagnostic]) -> Shared {
-        Shared::of(standing, Status::Ok, commit, &[], warnings)
+        let outlook = standing::outlook(standing.investigation(), &standing.rules());
+        // What still lacks children is owed, and told there.
+        let warnings = warnings.iter().filter(|warning| !matches!(warning.code, Code::Incomplete(_)));
+        let mut warnings: Vec<Diagnostic> = warnings.cloned().collect();
+        let mut told = HashSet::new();
+        for warning in &mut warnings {
+            warning.suggestion.take_if(|suggestion| !told.insert(suggestion.clone()));
+        }
+        Shared {
+            warnings,
+            commit: commit.map(|commit| commit.to_string()),
+            ..Shared::standing(standing, &outlook)
+        }
+    }
+
+    /// Of a reading call, with how the investigation stands.
+    pub fn standing(standing: &Standing, outlook: &Outlook) -> Shared {
+        let investigation = standing.investigation();
+        Shared {
+            session: Some(investigation.meta().id),
+            status: Status::Ok,
+            message: outlook.next_action.clone(),
+            current_round: Some(investigation.current_round()),
+            can_end: outlook.blockers.is_empty(),
+            owed: debts(&outlook.blockers),
+            ..Shared::default()
+        }
     }
 
     /// Of a call that is about no single investigation.
@@ -195,18 +234,23 @@ impl Shared {
             message: first_error(error),
             warnings: error.to_vec(),
             current_round: Some(investigation.current_round()),
-            blockers: error.to_vec(),
+            owed: debts(error),
             ..Shared::default()
         }
     }
 
     /// Of a call that was refused.
     pub fn refused(refusal: &Refusal) -> Shared {
-        let shared = match &refusal.standing {
-            Some(standing) => Shared::of(standing, Status::Rejected, None, &refusal.errors, &[]),
-            None => Shared { errors: refusal.errors.clone(), ..Shared::default() },
-        };
-        Shared { message: format!("Nothing was written. {}", first_error(&refusal.errors)), ..shared }
+        let standing = refusal.standing.as_ref();
+        let can_end =
+            standing.is_some_and(|it| standing::blockers(it.investigation(), &it.rules()).is_empty());
+        Shared {
+            session: standing.map(|it| it.investigation().meta().id),
+            message: "Nothing was written: mend the call as the errors say.".to_owned(),
+            errors: refusal.errors.clone(),
+            can_end,
+            ..Shared::default()
+        }
     }
 
     /// Whether nothing was done, or not all of it.
@@ -214,38 +258,53 @@ impl Shared {
         self.status == Status::Rejected
     }
 
-    /// Leaves out and counts the blockers beyond so many.
-    pub fn shorten_blockers(&mut self, most: usize) {
-        let more = self.blockers.len().saturating_sub(most);
-        if more > 0 {
-            self.blockers.truncate(most);
-            self.omitted.insert("blockers", more);
-        }
+    /// What is sent of a call that was done.
+    pub fn head(&self) -> Head<'_> {
+        let Shared { status, current_round, can_end, .. } = *self;
+        Head { status, message: &self.message, commit: self.commit.as_deref(), current_round, can_end }
     }
 
-    fn of(
-        standing: &Standing,
-        status: Status,
-        commit: Option<CommitId>,
-        errors: &[Diagnostic],
-        warnings: &[Diagnostic],
-    ) -> Shared {
-        let (investigation, rules) = (standing.investigation(), standing.rules());
-        let outlook = standing::outlook(investigation, &rules);
-        Shared {
-            session: Some(investigation.meta().id),
-            status,
-            message: outlook.next_action,
-            errors: errors.to_vec(),
-            warnings: warnings.to_vec(),
-            commit: commit.map(|commit| commit.to_string()),
-            current_round: Some(investigation.current_round()),
-            can_end: outlook.blockers.is_empty(),
-            blockers: outlook.blockers,
-            next_round_info: outlook.next_round,
-            omitted: BTreeMap::new(),
+    /// The doubts, which give way after all other advice.
+    pub fn warnings(&self) -> Warnings<'_> {
+        Warnings { warnings: &self.warnings }
+    }
+
+    /// What else is sent of it.
+    pub fn advice(&self) -> Advice<'_> {
+        Advice { owed: &self.owed }
+    }
+
+    /// What is sent of a call that was rejected.
+    pub fn rejection(&self) -> Rejection<'_> {
+        let Shared { status, can_end, .. } = *self;
+        Rejection { status, message: &self.message, errors: &self.errors, can_end }
+    }
+}
+
+/// The blockers by their codes, in the order of the first of each.
+fn debts(blockers: &[Diagnostic]) -> Vec<Debt> {
+    /// How many nodes of a kind are named.
+    const NAMED: usize = 3;
+    let mut debts: Vec<Debt> = Vec::new();
+    for blocker in blockers {
+        match debts.iter_mut().find(|debt| debt.code == blocker.code) {
+            Some(debt) => {
+                debt.count = Some(debt.count.unwrap_or(1) + 1);
+                debt.node_ids.extend(blocker.node.clone().filter(|_| debt.node_ids.len() < NAMED));
+            }
+            None => debts.push(Debt {
+                code: blocker.code.clone(),
+                count: None,
+                node_ids: blocker.node.iter().cloned().collect(),
+                message: blocker.message.clone(),
+            }),
         }
     }
+    for debt in debts.iter_mut().filter(|debt| debt.count.is_none()) {
+        // Its message names it.
+        debt.node_ids.clear();
+    }
+    debts
 }
 
 /// The first error with what to do about it, and how many more there are.
@@ -269,23 +328,6 @@ impl From<&Transition> for TransitionEntry {
             by: transition.by.as_ref().map(ToString::to_string),
         }
     }
-}
-
-/// The open nodes that lack children.
-pub fn incomplete(investigation: &Investigation, rules: &EffectiveRules) -> Vec<IncompleteNode> {
-    rules
-        .incomplete(investigation)
-        .into_iter()
-        .filter_map(|(node, requirement)| {
-            Some(IncompleteNode {
-                node_id: node.id.to_string(),
-                state: node.state()?.to_string(),
-                has: requirement.has,
-                needs: requirement.needs,
-                of: requirement.of.map(|of| of.iter().map(ToString::to_string).collect()),
-            })
-        })
-        .collect()
 }
 
 /// The quality figures. Six digits are more than they mean, and spare an agent 0.30000000000000004.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::changes::Changed;
-use super::{Refusal, Service, Standing, Written};
+use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
 use crate::decide::commit::{NodeResult, commit};
@@ -12,9 +12,10 @@ use crate::decide::next::{Next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Caller, Code, Diagnostic};
+use crate::domain::{Caller, Code, Diagnostic, Event};
 use crate::format::message;
 use crate::ruleset::builtin;
+use crate::store::Transacted;
 
 impl Service {
     /// Begins an investigation by the ruleset of that name, else by the default one. Gives it with the warnings.
@@ -63,21 +64,34 @@ impl Service {
         })
     }
 
-    /// Proposes the given nodes, or else the tasks of a plan.
+    /// Stores what was found, if anything was, and proposes the given nodes, or else the tasks of a plan. Both are decided
+    /// before either is written.
     ///
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn propose_next(
+    pub fn step(
         &self,
         session: &str,
-        nodes: Option<&[NewNode]>,
+        results: Vec<NodeResult>,
+        nodes: Option<Vec<NewNode>>,
         plan: &Next,
         caller: &Caller,
-    ) -> Result<Written, Refusal> {
-        self.write(session, caller, |investigation, rules, now| {
-            propose_next(investigation, rules, nodes, plan, now)
-        })
+    ) -> Result<Turn, Refusal> {
+        let nodes = nodes.as_deref();
+        let written = self.transact(session, caller, |investigation, rules, now| {
+            if results.is_empty() {
+                return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
+            }
+            let stored = commit(investigation, rules, results.clone(), now)?;
+            let changes = stored.event.as_ref().map(Event::changes).unwrap_or_default();
+            let proposed = propose_next(&investigation.with(&changes), rules, nodes, plan, now)?;
+            Ok((stored, Some(proposed)))
+        })?;
+        let Transacted { after, commits, decided, .. } = written;
+        let decisions = [Some(decided.first), decided.second].into_iter().flatten().collect();
+        let standing = Standing { snapshot: after, ruleset: decided.ruleset };
+        Ok(Turn { standing, decisions, commits })
     }
 
     /// Stores what was found.

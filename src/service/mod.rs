@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Caller, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
+use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
-use crate::store::{Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
+use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
@@ -67,6 +67,16 @@ pub struct Written {
     pub decision: Decision,
     /// The tag of the investigation's end, if it has ended.
     pub tag: Option<String>,
+}
+
+/// What a turn did: up to two writes.
+pub struct Turn {
+    /// The state afterwards.
+    pub standing: Standing,
+    /// What was decided, in its order.
+    pub decisions: Vec<Decision>,
+    /// What was committed.
+    pub commits: Vec<CommitId>,
 }
 
 /// Why a call is refused, with how things stand where that is known.
@@ -268,6 +278,25 @@ impl Service {
         caller: &Caller,
         decide: impl Fn(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
     ) -> Result<Written, Refusal> {
+        let written = self.transact(session, caller, |investigation, rules, now| {
+            decide(investigation, rules, now).map(|decision| (decision, None))
+        })?;
+        let Transacted { before, after, tag, decided, .. } = written;
+        let standing = Standing { snapshot: after, ruleset: decided.ruleset };
+        Ok(Written { standing, before: before.investigation, decision: decided.first, tag })
+    }
+
+    /// Decides on the committed state and writes what was decided, each decision as one commit.
+    fn transact(
+        &self,
+        session: &str,
+        caller: &Caller,
+        decide: impl Fn(
+            &Investigation,
+            &EffectiveRules,
+            Timestamp,
+        ) -> Result<(Decision, Option<Decision>), Rejection>,
+    ) -> Result<Transacted<Decided>, Refusal> {
         let (path, _) = self.find(session)?;
         let written = self.store.transact(&path, |snapshot| {
             let standing =
@@ -285,29 +314,47 @@ impl Service {
                 .into());
             }
             let at = self.now()?;
-            let mut decision = match decide(standing.investigation(), &self.rules(&standing), at) {
-                Ok(decision) => decision,
+            let (mut first, mut second) = match decide(standing.investigation(), &self.rules(&standing), at) {
+                Ok(decisions) => decisions,
                 Err(rejection) => {
                     return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
                 }
             };
-            decision.event = decision.event.map(|event| event.called_by(caller));
-            let draft =
-                decision.event.as_ref().map(|event| draft(&standing, event, &decision.warnings, caller, at));
-            Ok((draft.transpose()?, (decision, standing.ruleset)))
+            let mut drafts = Vec::new();
+            let mut investigation = Arc::clone(&standing.snapshot.investigation);
+            for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
+                let Some(event) = decision.event.take() else { continue };
+                let event = decision.event.insert(event.called_by(caller));
+                drafts.push(draft(&investigation, &standing.rules(), event, &decision.warnings, caller, at)?);
+                investigation = Arc::new(investigation.with(&event.changes()));
+            }
+            Ok((drafts, Decided { first, second, ruleset: standing.ruleset }))
         })?;
-        let Transacted { before, after, tag, decided: (decision, ruleset) } = written;
-        let before = before.investigation;
-        if let Some(event) = &decision.event {
-            self.tell(Changed::by(&before, &event.changes()));
+        let decisions = [Some(&written.decided.first), written.decided.second.as_ref()];
+        let changes: Vec<Change> = decisions
+            .into_iter()
+            .flatten()
+            .filter_map(|decision| decision.event.as_ref())
+            .flat_map(Event::changes)
+            .collect();
+        if !changes.is_empty() {
+            self.tell(Changed::by(&written.before.investigation, &changes));
         }
-        Ok(Written { standing: Standing { snapshot: after, ruleset }, before, decision, tag })
+        Ok(written)
     }
+}
+
+/// What was decided in a transaction, and by which rules.
+struct Decided {
+    first: Decision,
+    second: Option<Decision>,
+    ruleset: Arc<RulesetFile>,
 }
 
 /// What an event writes.
 fn draft(
-    standing: &Standing,
+    investigation: &Investigation,
+    rules: &EffectiveRules,
     event: &Event,
     warnings: &[Diagnostic],
     caller: &Caller,
@@ -315,7 +362,7 @@ fn draft(
 ) -> Result<Draft, Refusal> {
     let files = format::files(event).map_err(StoreError::from)?;
     check_sizes(&files)?;
-    let message = message::message(standing.investigation(), &standing.rules(), event, warnings, caller);
+    let message = message::message(investigation, rules, event, warnings, caller);
     Ok(Draft { files, changes: event.changes(), message, at })
 }
 

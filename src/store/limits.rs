@@ -199,7 +199,7 @@ mod tests {
                 }
                 let id: NodeId = format!("R1.A{number}").parse().unwrap();
                 let before = known.load(&path).unwrap();
-                let done = known.transact(&path, |_| Ok::<_, StoreError>((Some(draft(&id, length)), ())));
+                let done = known.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, length)], ())));
                 let git = Git::open(&path, Options::ISOLATED).unwrap();
                 match done {
                     Ok(done) => {

@@ -155,12 +155,22 @@ pub struct Draft {
     pub at: Timestamp,
 }
 
+impl Draft {
+    /// The files, as git takes them.
+    fn files(&self) -> impl Iterator<Item = git::FileChange> {
+        let content = |file: &FileChange| file.content.clone().map(String::into_bytes);
+        self.files.iter().map(move |file| git::FileChange { path: file.path.clone(), content: content(file) })
+    }
+}
+
 /// What became of a transaction.
 pub struct Transacted<T> {
     /// The state that was decided on.
     pub before: Snapshot,
     /// The state afterwards: the same where nothing was to be written.
     pub after: Snapshot,
+    /// What was committed, in its order.
+    pub commits: Vec<CommitId>,
     /// The tag of its end, if it has ended.
     pub tag: Option<String>,
     /// What else the decision gave.
@@ -301,8 +311,9 @@ impl Store {
     }
 
     /// One transaction: waits for the other writers, puts right what a killed one left, loads, has `decide` decide on that
-    /// state, and publishes what it gives as one commit. Whoever commits by git in between is no loser: then it loads and
-    /// decides again. The file of a conclusion is the truth and its tag a pointer to it; where a kill came between the
+    /// state, and publishes what it gives, each draft as one commit on the one before. Whoever commits by git in between is
+    /// no loser: then it loads and decides again. Limit: whoever does so between two drafts fails the second, and the first
+    /// stands; so it does where the disk fails then. The file of a conclusion is the truth and its tag a pointer to it; where a kill came between the
     /// two, the tag is written here.
     ///
     /// # Errors
@@ -312,28 +323,36 @@ impl Store {
     pub fn transact<T, E: From<StoreError>>(
         &self,
         path: &Path,
-        decide: impl Fn(&Snapshot) -> Result<(Option<Draft>, T), E>,
+        decide: impl Fn(&Snapshot) -> Result<(Vec<Draft>, T), E>,
     ) -> Result<Transacted<T>, E> {
         self.refuse_read_only()?;
         let git = self.open(path).map_err(StoreError::from)?;
         if lock(&self.swept).insert(path.to_owned()) {
             sweep::objects(git.path());
         }
-        for _ in 0..TRIES {
+        'tries: for _ in 0..TRIES {
             let writer = git.writer().map_err(StoreError::from)?;
             let before = self.load_from(&git, path)?;
-            let (draft, decided) = decide(&before)?;
+            let (drafts, decided) = decide(&before)?;
             // Before it is reopened: nobody would write the tag afterwards.
             let mut tag = tag_end(&writer, &before)?;
-            let Some(draft) = draft else {
-                return Ok(Transacted { after: before.clone(), before, tag, decided });
-            };
-            let after = match self.publish(&writer, &before, draft) {
-                Err(StoreError::Git(GitError::HeadMoved { .. })) => continue,
-                published => published?,
-            };
-            tag = tag_end(&writer, &after)?;
-            return Ok(Transacted { before, after, tag, decided });
+            if drafts.len() > 1 {
+                // Before the first is written: all must fit.
+                let files: Vec<git::FileChange> = drafts.iter().flat_map(Draft::files).collect();
+                limits::after(writer.git(), &before, &files, self.most)?;
+            }
+            let (mut after, mut commits) = (before.clone(), Vec::new());
+            for draft in &drafts {
+                after = match self.publish(&writer, &after, draft) {
+                    Err(StoreError::Git(GitError::HeadMoved { .. })) if commits.is_empty() => continue 'tries,
+                    published => published?,
+                };
+                commits.push(after.head);
+            }
+            if !commits.is_empty() {
+                tag = tag_end(&writer, &after)?;
+            }
+            return Ok(Transacted { before, after, commits, tag, decided });
         }
         Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
     }
@@ -458,12 +477,8 @@ impl Store {
         Ok(self.open(path)?.wants_signatures())
     }
 
-    fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: Draft) -> Result<Snapshot, StoreError> {
-        let files: Vec<git::FileChange> = draft
-            .files
-            .into_iter()
-            .map(|file| git::FileChange { path: file.path, content: file.content.map(String::into_bytes) })
-            .collect();
+    fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: &Draft) -> Result<Snapshot, StoreError> {
+        let files: Vec<git::FileChange> = draft.files().collect();
         let size = limits::after(writer.git(), before, &files, self.most)?;
         let head = writer.commit(before.head, &files, &draft.message, draft.at.seconds())?;
         let after = if before.faults.is_empty() {

@@ -122,7 +122,8 @@ def reclassified(path, part, programs):
         return json.loads(server.stdout.readline())
 
     def call(tool, **arguments):
-        reply = request("tools/call", {"name": tool, "arguments": arguments})["result"]["structuredContent"]
+        result = request("tools/call", {"name": tool, "arguments": arguments})["result"]
+        reply = json.loads(result["content"][0]["text"])
         assert reply["status"] == "OK", reply
         return reply
 

@@ -124,7 +124,7 @@ def start(command, environment):
 def begin(server):
     """The id of a new investigation with a proposal and a committed node."""
     result = server.ask("tools/call", {"name": "tot_start", "arguments": {"query": "How fast?", "mode": "smoke"}})
-    session = result["structuredContent"]["sessionId"]
+    session = json.loads(result["content"][0]["text"])["sessionId"]
     for tool, arguments in (
         ("tot_propose", {"nodes": [{"id": "R1.A", "title": "Measure", "plannedAction": "Look at the clock."}]}),
         (

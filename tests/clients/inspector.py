@@ -96,7 +96,7 @@ def main():
             for tool, arguments, status, code in investigation.CALLS:
                 arguments = investigation.arguments_of(tool, arguments, session)
                 result = inspector.call(tool, arguments)
-                reply = result["structuredContent"]
+                reply = investigation.reply(result)
                 investigation.check_reply(tool, status, code, reply, result.get("isError"))
                 session, repository = session or reply["sessionId"], repository or reply["repository"]
                 head = reply.get("commit") or head

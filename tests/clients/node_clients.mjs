@@ -46,7 +46,7 @@ const results = [];
 let session;
 for (const [name, given, ofSession] of asked.calls) {
   const result = await client.callTool({ name, arguments: ofSession ? { sessionId: session, ...given } : given });
-  session ??= result.structuredContent.sessionId;
+  session ??= JSON.parse(result.content[0].text).sessionId;
   results.push(result);
 }
 const protocol = client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion ?? "of initialize";

@@ -44,8 +44,7 @@ def check(played):
     investigation.check_tools(played["tools"])
     repository = head = None
     for (tool, _, status, code), result in zip(investigation.CALLS, played["results"], strict=True):
-        reply = result["structuredContent"]
-        assert json.loads(result["content"][0]["text"]) == reply, f"{tool}: the text says something else"
+        reply = investigation.reply(result)
         investigation.check_reply(tool, status, code, reply, result.get("isError"))
         repository, head = repository or reply["repository"], reply.get("commit") or head
     return repository, head

@@ -78,7 +78,7 @@ class Server:
 
     def call(self, tool, **arguments):
         reply = self.request("tools/call", {"name": tool, "arguments": arguments})
-        return reply["result"]["structuredContent"]
+        return json.loads(reply["result"]["content"][0]["text"])
 
     def kill(self):
         self.process.kill()

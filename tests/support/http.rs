@@ -204,7 +204,7 @@ impl Client<'_> {
         self.server.post_on(&self.agent, &[&own, self.headers.as_slice()].concat(), message)
     }
 
-    /// Calls a tool and gives its structured reply.
+    /// Calls a tool and gives its reply.
     pub fn call(&self, tool: &str, arguments: Value) -> Value {
         self.try_call(tool, arguments).unwrap()
     }

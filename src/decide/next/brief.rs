@@ -3,10 +3,11 @@
 //! All words about states come from the ruleset. A prompt is bounded: the query, the path and the findings are cut, the
 //! rules and the way to report never are.
 
+use super::Task;
 use super::coverage::Combination;
 use super::suggest::Advisor;
 use crate::decide::TITLE_MAX;
-use crate::domain::{Investigation, Node, NodeId};
+use crate::domain::{Investigation, Node, NodeId, StateName};
 use crate::markdown;
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::children::children;
@@ -74,14 +75,62 @@ pub(super) fn title_and_action(
     (shorten(&title, TITLE_MAX), action)
 }
 
+impl Advisor<'_> {
+    /// A task with all its words; the prompt has at most so many characters.
+    pub(super) fn task(
+        &self,
+        id: &NodeId,
+        parent: Option<&Node>,
+        (title, planned_action): (String, String),
+        suggested_state: StateName,
+        length: usize,
+    ) -> Task {
+        let above = parent.map(|parent| self.investigation.path(&parent.id)).unwrap_or_default();
+        Task {
+            path: above.iter().map(|node| (node.id.clone(), node.name().to_owned())).collect(),
+            counts: counts(self, parent),
+            prompt: prompt(self, (id, parent, &title, &planned_action), length),
+            id: id.clone(),
+            parent: parent.map(|parent| parent.id.clone()),
+            title,
+            planned_action,
+            suggested_state,
+        }
+    }
+}
+
+/// The states that can be committed there, with the evidence they need, and which of them the parent waits for.
+fn counts(advisor: &Advisor<'_>, parent: Option<&Node>) -> String {
+    let state = |state: &&State| {
+        let evidence = advisor.rules.evidence(&state.name);
+        let alternatives = advisor.rules.alternatives(&state.name);
+        let needs = [
+            evidence.map(|least| format!("evidence: {least} characters")),
+            alternatives.map(|least| format!("{least} alternatives")),
+        ];
+        let needs: Vec<String> = needs.into_iter().flatten().collect();
+        if needs.is_empty() {
+            state.name.to_string()
+        } else {
+            format!("{} ({})", state.name, needs.join(", "))
+        }
+    };
+    let states = list(advisor.committable(parent).iter().map(state));
+    let asked = parent.and_then(|parent| {
+        let requirement = advisor.rules.requirement(advisor.investigation, parent)?;
+        let of = requirement.of.as_ref()?;
+        Some(format!("; {} needs {}", parent.id, children(requirement.missing().max(1), Some(of))))
+    });
+    format!("{states}{}", asked.unwrap_or_default())
+}
+
 /// The full brief for an agent that knows nothing yet.
 pub(super) fn prompt(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
     advisor: &Advisor<'_>,
     task: (&NodeId, Option<&Node>, &str, &str),
     length: usize,
 ) -> String {
+    let Advisor { investigation, rules, .. } = advisor;
     let (id, parent, title, action) = task;
     let options = advisor.committable(parent);
     let full: Vec<String> = options

@@ -46,8 +46,8 @@ pub(super) struct Suggestion {
 
 /// What is known for all suggestions on one investigation.
 pub(super) struct Advisor<'a> {
-    investigation: &'a Investigation,
-    rules: &'a EffectiveRules<'a>,
+    pub(super) investigation: &'a Investigation,
+    pub(super) rules: &'a EffectiveRules<'a>,
     costs: Costs<'a>,
     /// The round that the end asks for.
     pub(super) goal: u32,

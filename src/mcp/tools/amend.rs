@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
+use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::{answer, with_model};
 use crate::decide::amend::{self, Amend};
@@ -22,13 +22,14 @@ const ABOUT: About = About {
     also: &[],
     read_only: false,
     idempotent: true,
+    budget: 1_500,
 };
 
 /// A correction.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     #[serde(flatten)]
     request: Amend,
@@ -37,7 +38,7 @@ struct Input {
 }
 
 /// What was changed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The node.
@@ -51,7 +52,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
     let node_id = input.request.node_id.clone();
     let written = service.amend(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = Shared::written(&written);
@@ -65,5 +66,5 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
             Vec::new()
         }
     };
-    Ok((shared, Body { node_id, amended }))
+    Ok((shared, Body { node_id, amended }, Nothing {}))
 }

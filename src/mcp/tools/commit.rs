@@ -5,27 +5,27 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, TransitionEntry, incomplete};
+use super::super::tool::{About, Nothing, Tool};
+use super::super::wire::{GraphForm, Shared, TransitionEntry};
 use super::{answer, graph_of, with_model};
+use crate::decide::Decision;
 use crate::decide::commit::{self, NodeResult};
 use crate::domain::{Caller, Event, Node};
-use crate::service::{Refusal, Service, Standing, Written};
+use crate::service::{Refusal, Service};
 
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
     description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
                   (sources as a list under `## References`), the agent's id. A state that comes too early is \
-                  stored as another (`requestedState`, and a warning such as DEPTH_ENFORCED) or refused \
-                  (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
-                  confirmed or refuted), `pendingExplore` (open nodes that lack children). \
-                  INCOMPLETE_<STATE> warns of these.",
+                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
+                  confirmed or refuted).",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     also: &[],
     read_only: false,
     idempotent: false,
+    budget: 1_500,
 };
 
 /// A batch of results.
@@ -36,7 +36,7 @@ pub(super) const ABOUT: About = About {
     "findings": "The plan changed.\n\n## References\n- logs/slow.log:120 - the query"
 }]}]))]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     /// The results.
     results: Vec<NodeResult>,
@@ -47,35 +47,20 @@ struct Input {
     model: Option<String>,
 }
 
-/// What was stored.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Body {
-    #[serde(flatten)]
-    stored: Stored,
-    #[serde(flatten)]
-    graph: Graph,
-}
-
 /// What came of the results.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 pub(super) struct Stored {
     /// The nodes as they were stored.
     committed: Vec<Committed>,
     /// Parents whose state these results changed.
-    #[schemars(with = "Vec<Object>")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     transitions: Vec<TransitionEntry>,
-    /// Open nodes that lack children.
-    #[schemars(with = "Vec<Object>")]
-    pending_explore: Vec<IncompleteNode>,
 }
 
 /// One stored node.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 struct Committed {
     /// The node.
     node_id: String,
@@ -91,26 +76,22 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Stored, Nothing), Refusal> {
     let written = service.commit(&input.session_id, input.results, &with_model(caller, input.model))?;
-    let body = Body {
-        stored: Stored::of(&written, &written.standing),
-        graph: graph_of(&written.standing, input.graph),
-    };
-    Ok((Shared::written(&written), body))
+    let graph = graph_of(&written.standing, input.graph);
+    Ok((Shared { graph, ..Shared::written(&written) }, Stored::of(&written.decision), Nothing {}))
 }
 
 impl Stored {
-    /// What a commit of results wrote, and the nodes that lack children now.
-    pub(super) fn of(written: &Written, now: &Standing) -> Self {
-        let (nodes, transitions) = match &written.decision.event {
+    /// What a commit of results wrote.
+    pub(super) fn of(decision: &Decision) -> Self {
+        let (nodes, transitions) = match &decision.event {
             Some(Event::Committed { nodes, transitions }) => (nodes.as_slice(), transitions.as_slice()),
             _ => Default::default(),
         };
         Stored {
             committed: nodes.iter().filter_map(|node| committed(node)).collect(),
             transitions: transitions.iter().map(Into::into).collect(),
-            pending_explore: incomplete(now.investigation(), &now.rules()),
         }
     }
 }

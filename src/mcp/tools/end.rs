@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, Object, Shared, figures, summary};
+use super::super::wire::{Graph, GraphForm, Shared, figures, summary};
 use super::{answer, graph_of, with_model};
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
@@ -20,15 +20,15 @@ use crate::text::shorten;
 const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion at the top of its \
-                  report. Returns `solutions` (`verifiedBy` which nodes), `theories`, `deadEnds` (their number), \
-                  `references` cited in the findings, `quality`, and the git `tag`. While something is owed it is \
-                  rejected with every blocker. An ended one answers as before and writes nothing.",
+    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion. Returns `solutions` \
+                  (`verifiedBy` which nodes), `theories`, `deadEnds` (their number), `references` cited in the \
+                  findings, `quality`, and the git `tag`. While something is owed it is rejected, but with `stopped`.",
     codes: end::CODES,
     warnings: end::WARNINGS,
     also: &[],
     read_only: false,
     idempotent: true,
+    budget: 4_000,
 };
 
 /// The most characters of a title, and of a source's address, in the reply.
@@ -39,59 +39,54 @@ const TARGET: usize = 500;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     #[serde(flatten)]
     request: End,
-    /// auto: DOT up to 40 nodes, else its resource.
+    /// auto: DOT of a small tree.
     #[serde(default)]
     graph: GraphForm,
     /// The model that does the work.
     model: Option<String>,
 }
 
-/// What was found.
-#[derive(Serialize, JsonSchema)]
+/// What was written.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
-    /// The answers.
-    solutions: Vec<Solution>,
-    /// Answers that a child has refuted.
-    #[schemars(with = "Vec<Object>")]
-    refuted: Vec<Solution>,
-    /// Answers that can't be tested here.
-    #[schemars(with = "Vec<Object>")]
-    theories: Vec<Summary>,
-    /// How many nodes were ruled out.
-    dead_ends: usize,
-    /// The sources in the findings, in order of first mention.
-    #[schemars(with = "Vec<Object>")]
-    references: Vec<Reference>,
-    /// The quality figures.
-    #[schemars(with = "Object")]
-    quality: Value,
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
-    /// The graph as DOT.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-keep" = "asked for"))]
-    final_dot: Option<String>,
-    #[serde(flatten)]
-    graph: Graph,
+    /// How many nodes were ruled out.
+    dead_ends: usize,
+}
+
+/// What was found.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Advice {
+    /// The answers.
+    solutions: Vec<Solution>,
+    /// Answers that a child has refuted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refuted: Vec<Solution>,
+    /// Answers that can't be tested here.
+    theories: Vec<Summary>,
+    /// The sources in the findings, in order of first mention.
+    references: Vec<Reference>,
+    /// The quality figures.
+    quality: Value,
 }
 
 /// One answer.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 struct Solution {
     #[serde(flatten)]
     node: Summary,
     /// Whether another has confirmed it.
     verified: bool,
     /// By whom: independent, second-agent, self, none.
-    #[schemars(with = "String")]
     confirmation: Grade,
     /// The nodes that confirm it, the best first.
     verified_by: Vec<String>,
@@ -101,9 +96,8 @@ struct Solution {
 }
 
 /// A node that says something about the question.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 struct Summary {
     /// The node.
     node_id: String,
@@ -120,24 +114,22 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);
     let mut graph = graph_of(standing, input.graph);
-    let body = Body {
+    let body = Body { tag: written.tag.clone(), dead_ends: found.dead_ends.len() };
+    let advice = Advice {
         solutions: found.solutions.iter().map(Solution::of).collect(),
         refuted: found.refuted.iter().map(Solution::of).collect(),
         theories: found.theories.iter().map(|node| Summary::of(node)).collect(),
-        dead_ends: found.dead_ends.len(),
         references: found.references.into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
-        tag: written.tag.clone(),
-        final_dot: graph.dot.take(),
-        graph,
     };
-    Ok((Shared::written(&written), body))
+    let graph = Graph { final_dot: graph.dot.take(), ..graph };
+    Ok((Shared { graph, ..Shared::written(&written) }, body, advice))
 }
 
 fn shortened(reference: Reference) -> Reference {

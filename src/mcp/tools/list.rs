@@ -5,8 +5,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
-use super::super::wire::{Object, Shared};
+use super::super::tool::{About, Nothing, Tool};
+use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic};
 use crate::service::{Refusal, Service};
@@ -17,20 +17,20 @@ const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
     description: "Lists the investigations of this server, newest first, without writing: `sessionId`, title, method, \
-                  the deepest round, the number of nodes, whether it has ended. For finding one to take up again or to \
-                  read. Comes in pages (`nextCursor`).",
+                  deepest round, number of nodes, whether it has ended. Comes in pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
     read_only: true,
     idempotent: true,
+    budget: 3_000,
 };
 
 /// How many entries a page has.
-const PAGE: usize = 25;
+const PAGE: usize = 10;
 
 /// The most characters of a text in an entry.
-const TEXT: usize = 120;
+const TEXT: usize = 80;
 
 /// Which investigations.
 #[derive(Deserialize, JsonSchema)]
@@ -56,11 +56,10 @@ enum StateName {
 }
 
 /// The investigations.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// Newest first.
-    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
     investigations: Vec<Listed>,
     /// How many there are on all pages.
     total: usize,
@@ -70,9 +69,8 @@ struct Body {
 }
 
 /// One investigation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 struct Listed {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
@@ -98,7 +96,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refusal> {
     let state = input.state;
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state, text: given(input.text), after: given(input.cursor), limit: PAGE };
@@ -125,7 +123,7 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
         total: listing.total,
         next_cursor: listing.next,
     };
-    Ok((Shared::apart(message), body))
+    Ok((Shared::apart(message), body, Nothing {}))
 }
 
 impl From<ListEntry> for Listed {

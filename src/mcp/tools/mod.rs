@@ -27,7 +27,7 @@ mod step;
 use std::sync::Arc;
 
 use super::address::Address;
-use super::bounded::GRAPH;
+use super::bounded::sent;
 use super::tool::{Answer, Tool, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
 use crate::domain::{Caller, Code, Node};
@@ -41,19 +41,19 @@ pub const INSTRUCTIONS: &str = "\
 Tree of Thoughts keeps structured investigations of hard questions. Each is a tree of nodes in rounds, and a git \
 repository that people review: every call that changes something is one commit.
 
-The loop: tot_start gives a sessionId and the method's instructions. tot_propose registers nodes to research (R1.A, its \
-child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
+The loop: tot_start gives a sessionId, of which a unique beginning or ending will do, and the method's instructions. \
+tot_propose registers nodes to research (R1.A, its child R2.A1, its child R3.A1a). Research each one, best with an agent of its own. tot_commit stores each node's state, \
 findings in Markdown with sources under `## References`, and agentId. Propose children where some are owed, and go on \
-until `canEnd` is true; then tot_end with a conclusion. tot_next plans for you: tasks with a prompt for each research \
-agent, and in `nextCall` the one call that is legal now. tot_step is a whole turn in one call.
+until `canEnd` is true; then tot_end with a conclusion. tot_next plans for you: tasks, and in `nextCall` the one call \
+that is legal now. tot_step is a whole turn in one call.
 
-Every reply says in `message` what to do next, in `blockers` what keeps the end away, in `nextRoundInfo` which children \
-are owed. `errors`, `warnings` and `blockers` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED \
-wrote nothing: its errors say how to mend the call, or that a person must. Blockers have the codes of tot_end. Replies are \
-short: `omitted` counts what was left out of a list, and tot_status pages through it.
+A reply is JSON: `message` says what to do next, `owed` what keeps the end away, by the codes of tot_end. `errors` and \
+`warnings` hold {code, nodeId?, message, suggestion?}. A reply with status REJECTED wrote nothing: its errors say how to \
+mend the call, or that a person must. `omitted` counts what was left out of a list; tot_status has the rest.
 
 Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
-whole, tot_reclassify revives, corrects or gives up one, tot_amend corrects what one says, tot_report writes a site for people. Resources: tot://{sessionId}.";
+whole, tot_reclassify revives, corrects or gives up one, tot_amend corrects what one says, \
+tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// What any tool may answer.
 pub const CODES: &[Code] = &[
@@ -87,8 +87,8 @@ pub fn instructions(service: &Service) -> String {
     )
 }
 
-/// The most nodes of an investigation whose graph is sent unasked.
-const GRAPH_NODES: usize = 40;
+/// How long a graph may be that is sent unasked, in bytes as it is sent.
+const GRAPH: usize = 2_000;
 
 /// All tools, in the order of the work.
 pub fn all(service: &Arc<Service>) -> Vec<Tool> {
@@ -117,23 +117,22 @@ fn with_model(caller: &Caller, model: Option<String>) -> Caller {
 }
 
 /// The reply of a call, or that of its refusal.
-fn answer<B>(service: &Service, outcome: Result<(Shared, B), Refusal>) -> Answer<B> {
-    warned(
-        service,
-        match outcome {
-            Ok((shared, body)) => Answer::Done { shared, body },
-            Err(refusal) => Answer::Rejected { shared: Shared::refused(&refusal) },
-        },
-    )
-}
-
-/// The reply with what every reply about an investigation warns of.
-fn warned<B>(service: &Service, mut answer: Answer<B>) -> Answer<B> {
-    let (Answer::Done { shared, .. } | Answer::Rejected { shared } | Answer::HalfDone { shared, .. }) =
-        &mut answer;
-    let moves = shared.session.map(|session| service.moves(session));
-    shared.warnings.splice(0..0, moves.into_iter().flatten());
-    answer
+fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> Answer<B, A> {
+    // What every reply about an investigation warns of. A rejection has no warnings, and it may be why.
+    let moves = |shared: &Shared| shared.session.map(|session| service.moves(session)).unwrap_or_default();
+    match outcome {
+        Ok((mut shared, body, advice)) => {
+            let moves = moves(&shared);
+            shared.warnings.splice(0..0, moves);
+            Answer::Done { shared, body, advice }
+        }
+        Err(refusal) => {
+            let mut shared = Shared::refused(&refusal);
+            let moves = moves(&shared);
+            shared.errors.extend(moves);
+            Answer::Rejected { shared }
+        }
+    }
 }
 
 /// The graph in the form that was asked for, or the address of the resource that has it.
@@ -144,10 +143,11 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
     let mut fields = Graph::default();
     match form {
         GraphForm::None => {}
-        GraphForm::Auto if nodes > GRAPH_NODES => fields.graph_resource = Some(address()),
+        // It is not even drawn where its nodes alone would be too long.
+        GraphForm::Auto if nodes > GRAPH / 40 => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
             let dot = graph::dot(investigation, rules.ruleset());
-            if form == GraphForm::Auto && dot.len() > GRAPH {
+            if form == GraphForm::Auto && sent(&dot) > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);

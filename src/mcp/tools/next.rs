@@ -7,40 +7,51 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
-use super::super::wire::{Object, Shared};
+use super::super::wire::Shared;
 use super::answer;
-use crate::decide::commit::TO_FILL_IN;
 use crate::decide::next::{
-    Call, Coverage, Dimension, Next, NextCall, Plan, Step, Strategy, Task, next, number_of_tasks,
+    Call, Coverage, Dimension, Next, NextCall, Plan, Strategy, Task, next, number_of_tasks,
 };
 use crate::domain::{Investigation, SessionId};
 use crate::service::{Refusal, Service};
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans, without writing. `tasks`: what to research next, each with a `prompt` that briefs a \
-                  research agent and a state that leads to the end; pending nodes first (`pending: true`), then \
-                  fresh ones with legal ids. `nextCall`: the one call that is legal now and makes progress; what \
-                  stands in < > is to be filled in. `dimensions` asks for tasks that cover all combinations of \
-                  values; a node covers one if title and plannedAction name its values.",
+    description: "Plans, without writing. `tasks`: pending nodes first (`pending: true`), then fresh ones with legal \
+                  ids; each with its `path` of ids and titles, what is asked (`ask`) and the states in which a result \
+                  `counts`. The prompt `research` has the whole brief. `nextCall`: the one call that is legal now and \
+                  makes progress; what stands in < > and what results lack is to be filled in. `dimensions` asks for \
+                  tasks that cover all combinations of values.",
     codes: &[],
     warnings: &[],
     also: &[],
     read_only: true,
     idempotent: true,
+    budget: 4_000,
 };
 
-/// The most characters of a planned action in the reply; the whole stands in the node.
-const ACTION: usize = 300;
+/// How many bytes the tasks may have, as they are sent.
+const ROOM: usize = 2_700;
+
+/// How many characters a task may have: the first at which all of them fit, else the last.
+const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
+
+/// The most characters of a message.
+const MESSAGE: usize = 400;
+
+/// How many nodes of a path are named: the root and the last ones; or the last ones, where a task must be short.
+const STEPS: usize = 4;
+const FEW_STEPS: usize = 2;
 
 /// What is to be planned.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     #[serde(flatten)]
     asked: Asked,
@@ -50,7 +61,7 @@ struct Input {
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Asked {
-    /// What comes first: the lowest round; that, with 3 children each; unconfirmed answers; the deepest branch.
+    /// What comes first; exhaustive: 3 children each.
     #[serde(default, with = "StrategyName", skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "balanced"))]
     strategy: Strategy,
@@ -62,10 +73,23 @@ pub(super) struct Asked {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("examples" = [{"os": ["linux", "mac"], "load": ["idle", "peak"]}]))]
     dimensions: BTreeMap<String, Vec<String>>,
+    /// full: each task with its whole prompt.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) brief: Brief,
 }
 
-fn is_default(strategy: &Strategy) -> bool {
-    *strategy == Strategy::default()
+/// How much of a task is told.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(super) enum Brief {
+    #[default]
+    Short,
+    Full,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What comes first.
@@ -80,53 +104,50 @@ enum StrategyName {
 }
 
 /// The plan.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
+    /// Nodes to research: the pending ones, then those that tot_step would propose.
+    tasks: Vec<TaskEntry>,
     /// The one call that is legal now and makes progress.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "NextCallEntry", extend("x-keep" = "whole"))]
     next_call: Option<NextCallEntry>,
-    /// Nodes to research: the pending ones, then those that tot_step would propose.
-    #[schemars(extend("x-keep" = "last"))]
-    tasks: Vec<TaskEntry>,
+}
+
+/// What else it says.
+#[derive(Serialize)]
+struct Advice {
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Object")]
     coverage: Option<Coverage>,
 }
 
-/// A call with its arguments.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
+/// A call with its arguments. Why it is the next, the reply's message says.
+#[derive(Serialize)]
 pub(super) struct NextCallEntry {
     /// The tool.
-    pub(super) tool: String,
+    pub(super) tool: &'static str,
     /// Its arguments; what stands in `<` and `>` is to be filled in.
     arguments: Map<String, Value>,
-    /// Why it is the next.
-    reason: String,
+    /// What the message says of it.
+    #[serde(skip)]
+    pub(super) message: String,
 }
 
 /// One node to research.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(inline)]
+#[derive(Serialize)]
 pub(super) struct TaskEntry {
     /// Its id.
     id: String,
-    /// Its parent; absent for a root.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
-    /// One line.
-    title: String,
+    /// The nodes from the root to it, with their titles.
+    path: String,
     /// What is to be done.
-    planned_action: String,
-    /// The brief for the agent that does the research.
-    prompt: String,
-    /// A state that is legal and leads to the end; the findings decide.
-    suggested_state: String,
+    ask: String,
+    /// The states in which a result counts.
+    counts: String,
+    /// The whole brief for the agent that does the research.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
     /// Whether it is proposed already.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pending: bool,
@@ -137,7 +158,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body, Advice), Refusal> {
     let standing = service.read(&input.session_id)?;
     let request = input.asked.plan();
     let plan = match next(standing.investigation(), &standing.rules(), &request) {
@@ -146,17 +167,23 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
             return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
         }
     };
-    let mut shared = Shared::done(&standing, None, &[]);
+    let shared = Shared::done(&standing, None, &[]);
     let next_call = next_call(standing.investigation(), &plan, &input.asked);
-    if let Some(call) = &next_call {
-        shared.message = call.message();
-    }
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
-    let tasks = tasks(plan.pending, fresh);
-    Ok((shared, Body { next_call, tasks, coverage: plan.coverage }))
+    let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
+    let advice = Advice { coverage: plan.coverage };
+    Ok((next_call_first(shared, next_call.as_ref()), Body { tasks, next_call }, advice))
+}
+
+/// The reply's message says what is owed as far as the next call is for it; tot_status has the rest.
+pub(super) fn next_call_first(shared: Shared, call: Option<&NextCallEntry>) -> Shared {
+    match call {
+        Some(call) => Shared { message: call.message.clone(), owed: Vec::new(), ..shared },
+        None => shared,
+    }
 }
 
 impl Asked {
@@ -171,10 +198,21 @@ impl Asked {
     }
 }
 
-/// The tasks of a reply: what is pending, then what is not proposed yet.
-pub(super) fn tasks(pending: Vec<Task>, fresh: Vec<Task>) -> Vec<TaskEntry> {
-    let entry = |pending| move |task| TaskEntry { pending, ..TaskEntry::from(task) };
-    pending.into_iter().map(entry(true)).chain(fresh.into_iter().map(entry(false))).collect()
+/// The tasks of a reply, what is pending before what is not proposed yet, in so many bytes where that is possible.
+pub(super) fn tasks(pending: &[Task], fresh: &[Task], room: usize, brief: Brief) -> Vec<TaskEntry> {
+    let entries = |length| -> Vec<TaskEntry> {
+        let entry = |pending| move |task| TaskEntry { pending, ..TaskEntry::of(task, length) };
+        pending.iter().map(entry(true)).chain(fresh.iter().map(entry(false))).collect()
+    };
+    let [lengths @ .., last] = &LENGTHS;
+    let mut tries = lengths.iter().map(|length| entries(*length));
+    let mut entries = tries.find(|entries| sent(entries) <= room).unwrap_or_else(|| entries(*last));
+    if brief == Brief::Full {
+        for (entry, task) in entries.iter_mut().zip(pending.iter().chain(fresh)) {
+            entry.prompt = Some(task.prompt.clone());
+        }
+    }
+    entries
 }
 
 /// The plan's next call, as arguments for its tool.
@@ -189,13 +227,15 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Aske
             ("tot_propose", json!({"withdraw": ids}))
         }
         Call::Commit(steps) => {
-            let results: Vec<Value> = steps.iter().map(result).collect();
+            // Each lacks its state and its findings: nobody has looked yet.
+            let results: Vec<Value> =
+                steps.iter().map(|step| json!({"nodeId": step.node.as_str()})).collect();
             ("tot_commit", json!({"results": results}))
         }
         Call::Reclassify(step) => {
             let mut arguments = json!({
                 "nodeId": step.node.as_str(),
-                "newState": step.state.as_str(),
+                "newState": "<state>",
                 "reason": "<why>",
             });
             if let (Some(least), Some(fields)) = (step.evidence, arguments.as_object_mut()) {
@@ -205,18 +245,8 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Aske
         }
         Call::End => ("tot_end", json!({"conclusion": "<the answer, in Markdown>"})),
     };
-    Some(NextCallEntry {
-        tool: tool.to_owned(),
-        arguments: with_session(session, arguments),
-        reason: reason.clone(),
-    })
-}
-
-impl NextCallEntry {
-    /// What to do next, in one line.
-    pub(super) fn message(&self) -> String {
-        format!("Next: {}. {}", self.tool, self.reason)
-    }
+    let message = shorten(&format!("Next: {tool}. {reason}"), MESSAGE);
+    Some(NextCallEntry { tool, arguments: with_session(session, arguments), message })
 }
 
 fn with_session(session: SessionId, arguments: Value) -> Map<String, Value> {
@@ -228,43 +258,41 @@ fn with_session(session: SessionId, arguments: Value) -> Map<String, Value> {
     all
 }
 
-/// A result that is still to be filled in.
-fn result(step: &Step) -> Value {
-    let mut result = json!({
-        "nodeId": step.node.as_str(),
-        "state": step.state.as_str(),
-        "findings": TO_FILL_IN,
-        "agentId": format!("<agent of {}>", step.node),
-    });
-    if let Some(fields) = result.as_object_mut() {
-        fields.extend(step.evidence.map(|least| ("evidence".to_owned(), evidence(least))));
-        fields.extend(
-            step.alternatives.map(|least| ("alternativesConsidered".to_owned(), alternatives(least))),
-        );
-    }
-    result
-}
-
-/// Sent as they stand, they count for nothing.
-fn alternatives(least: u32) -> Value {
-    json!(vec!["<another answer, and why it is not>"; least as usize])
-}
-
 /// Short on purpose: sent as it stands, it is refused or warned of.
 fn evidence(least: u32) -> Value {
     json!(format!("<{least} characters or more>"))
 }
 
-impl From<Task> for TaskEntry {
-    fn from(task: Task) -> Self {
+impl TaskEntry {
+    /// A task in about so many characters.
+    fn of(task: &Task, length: usize) -> TaskEntry {
+        let ask = shorten(&one_line(&task.planned_action), length / 3);
+        let counts = shorten(&task.counts, length / 4);
+        let left = length.saturating_sub(ask.chars().count() + counts.chars().count());
         TaskEntry {
             id: task.id.to_string(),
-            parent: task.parent.as_ref().map(ToString::to_string),
-            title: task.title,
-            planned_action: shorten(&task.planned_action, ACTION),
+            path: path(task, left),
+            ask,
+            counts,
+            prompt: None,
             pending: false,
-            prompt: task.prompt,
-            suggested_state: task.suggested_state.to_string(),
         }
     }
+}
+
+/// The ids and titles from the root to the task, in about so many characters.
+fn path(task: &Task, length: usize) -> String {
+    let above = task.path.iter().map(|(id, title)| (id, title));
+    let mut steps: Vec<_> = above.chain([(&task.id, &task.title)]).collect();
+    let (first, most) = if length < LENGTHS[4] / 2 { (0, FEW_STEPS) } else { (1, STEPS) };
+    let left_out = steps.len().saturating_sub(most);
+    steps.drain(first..first + left_out);
+    let ids: usize = steps.iter().map(|(id, _)| id.as_str().chars().count() + 4).sum();
+    let each = (length.saturating_sub(ids) / steps.len()).max(8);
+    let mut named: Vec<String> =
+        steps.iter().map(|(id, title)| format!("{id} {}", shorten(title, each))).collect();
+    if left_out > 0 {
+        named.insert(first, "…".to_owned());
+    }
+    named.join(" > ")
 }

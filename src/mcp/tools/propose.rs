@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, Shared, pending};
+use super::super::wire::{GraphForm, Shared, pending};
 use super::{answer, graph_of};
 use crate::decide::propose::{self, NewNode, Propose};
-use crate::domain::{Caller, Event};
+use crate::domain::{Caller, Code, Event};
 use crate::service::{Refusal, Service};
 
 pub(super) const ABOUT: About = About {
@@ -24,6 +24,7 @@ pub(super) const ABOUT: About = About {
     also: &[],
     read_only: false,
     idempotent: false,
+    budget: 1_500,
 };
 
 /// A batch of proposals.
@@ -33,7 +34,7 @@ pub(super) const ABOUT: About = About {
     "id": "R2.A1", "parent": "R1.A", "title": "Read the slow query log", "plannedAction": "Look for plans that changed."
 }]}]))]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     #[serde(flatten)]
     request: Propose,
@@ -42,18 +43,22 @@ struct Input {
     graph: GraphForm,
 }
 
-/// What is proposed now.
-#[derive(Serialize, JsonSchema)]
+/// What was written.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The ids that were proposed.
     approved_nodes: Vec<String>,
     /// The ids that were taken back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     withdrawn: Vec<String>,
+}
+
+/// What is proposed now.
+#[derive(Serialize)]
+struct Advice {
     /// All proposals that are not committed yet.
     pending: Vec<String>,
-    #[serde(flatten)]
-    graph: Graph,
 }
 
 /// The tool.
@@ -61,7 +66,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
     let request = Propose { nodes: meant(input.request.nodes), ..input.request };
     let written = service.propose(&input.session_id, request, caller)?;
     let (approved, withdrawn) = match &written.decision.event {
@@ -71,10 +76,13 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let body = Body {
         approved_nodes: approved.iter().map(|node| node.id.to_string()).collect(),
         withdrawn: withdrawn.iter().map(ToString::to_string).collect(),
-        pending: pending(written.standing.investigation()),
-        graph: graph_of(&written.standing, input.graph),
     };
-    Ok((Shared::written(&written), body))
+    let advice = Advice { pending: pending(written.standing.investigation()) };
+    let graph = graph_of(&written.standing, input.graph);
+    let mut shared = Shared { graph, ..Shared::written(&written) };
+    // They are listed.
+    shared.owed.retain(|debt| debt.code != Code::PendingProposals);
+    Ok((shared, body, advice))
 }
 
 /// The nodes as they are meant: an agent that means no parent writes it in one of these ways.

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::address::Address;
-use super::super::bounded::LIMIT;
-use super::super::tool::{About, Tool};
-use super::super::wire::{Object, Shared};
+use super::super::tool::{About, Nothing, Tool};
+use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::EffectiveRules;
@@ -26,24 +25,21 @@ const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
     description: "Reads nodes whole, without writing: findings, evidence, what was planned, warnings, every change of \
-                  state. For taking up another's work; other tools send only the beginning of a finding. As many as \
-                  fit a reply; `rest` names the others. A long finding comes in pieces: call again for that node with \
-                  `offset` set to its `nextOffset`.",
+                  state. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again \
+                  for that node with `offset` set to its `nextOffset`.",
     codes: &[Code::NodeNotFound],
     warnings: &[],
     also: &[],
     read_only: true,
     idempotent: true,
+    budget: 12_000,
 };
 
-/// What the reply needs beside its nodes, in bytes.
-const REST: usize = 4_000;
+/// How many bytes of JSON the nodes may have. A client refuses a reply of 25,000 tokens.
+const ROOM: usize = 8_000;
 
 /// The least of a finding that is worth a piece, in bytes.
 const PIECE: usize = 1_500;
-
-/// How many blockers the reply has.
-const BLOCKERS: usize = 3;
 
 /// How many nodes one call may name: more never fit.
 const NODES: usize = 50;
@@ -52,7 +48,7 @@ const NODES: usize = 50;
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     /// The nodes.
     #[schemars(extend("examples" = [["R2.A1"]], "minItems" = 1, "maxItems" = NODES))]
@@ -63,11 +59,10 @@ struct Input {
 }
 
 /// The nodes.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The nodes, in the order of the call.
-    #[schemars(with = "Vec<Object>", extend("x-keep" = "whole"))]
     nodes: Vec<Map<String, Value>>,
     /// Nodes of the call that did not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -79,7 +74,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refusal> {
     let seen = service.look(&input.session_id)?;
     let snapshot = match &seen {
         Ok(standing) => &standing.snapshot,
@@ -119,9 +114,7 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
         }
         (None, []) => {}
     }
-    // What stands around it is for tot_status to tell.
-    shared.shorten_blockers(BLOCKERS);
-    Ok((shared, Body { nodes: read.nodes, rest }))
+    Ok((shared, Body { nodes: read.nodes, rest }, Nothing {}))
 }
 
 fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
@@ -150,7 +143,7 @@ fn read<'n>(
     nodes: &[&'n Arc<Node>],
     offset: usize,
 ) -> Read<'n> {
-    let mut room = LIMIT - REST;
+    let mut room = ROOM;
     let mut read = Read { nodes: Vec::new(), next: None, rest: Vec::new() };
     for (at, node) in nodes.iter().enumerate() {
         let view = NodeView::new(investigation, rules, node);
@@ -211,7 +204,7 @@ const CUTS: [(usize, usize); 3] = [(1_000, 8), (300, 4), (60, 2)];
 fn around(investigation: &Investigation, view: NodeView<'_>) -> Map<String, Value> {
     let mut tries = CUTS.into_iter().map(|cut| fields(investigation, view.clone(), cut));
     let last = tries.next_back();
-    let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= LIMIT - REST);
+    let mut fitting = tries.filter(|whole| bytes(whole) + PIECE <= ROOM);
     fitting.next().or(last).unwrap_or_default()
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, Object, Shared, TransitionEntry};
+use super::super::tool::{About, Nothing, Tool};
+use super::super::wire::{GraphForm, Shared, TransitionEntry};
 use super::{answer, graph_of, with_model};
 use crate::decide::reclassify::{self, Reclassify};
 use crate::domain::{Caller, Event, NodeId};
@@ -17,12 +17,13 @@ const ABOUT: About = About {
     title: "Change a node's state",
     description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The \
                   history keeps the former state and the reason. An open state reopens an ended investigation. \
-                  Returns `previousState`, `newState`, `transitions`. Warns of what a commit could not have done.",
+                  Returns `previousState`, `newState`, `transitions`.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
     also: &[],
     read_only: false,
     idempotent: true,
+    budget: 1_500,
 };
 
 /// A change of state.
@@ -30,7 +31,7 @@ const ABOUT: About = About {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("examples" = [{"sessionId": "01a19b7c", "nodeId": "R4.A1a1", "newState": "EXPLORE"}]))]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
     #[serde(flatten)]
     request: Reclassify,
@@ -42,7 +43,7 @@ struct Input {
 }
 
 /// The change.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The node.
@@ -54,11 +55,8 @@ struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     new_state: Option<String>,
     /// Parents whose state this changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>")]
-    transitions: Option<Vec<TransitionEntry>>,
-    #[serde(flatten)]
-    graph: Graph,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transitions: Vec<TransitionEntry>,
 }
 
 /// The tool.
@@ -66,7 +64,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
     let id = input.request.node_id.clone();
     let written = service.reclassify(&input.session_id, input.request, &with_model(caller, input.model))?;
     let mut shared = Shared::written(&written);
@@ -74,15 +72,15 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         Some(Event::Reclassified { transition, transitions, .. }) => (
             Some(transition.from.to_string()),
             Some(transition.to.to_string()),
-            Some(transitions.iter().map(Into::into).collect()),
+            transitions.iter().map(Into::into).collect(),
         ),
         _ => {
             let node = id.parse::<NodeId>().ok();
             let state = node.and_then(|id| written.before.node(&id)?.state().map(ToString::to_string));
             shared.message = format!("{id} had that state already; nothing was written. {}", shared.message);
-            (state.clone(), state, None)
+            (state.clone(), state, Vec::new())
         }
     };
-    let graph = graph_of(&written.standing, input.graph);
-    Ok((shared, Body { node_id: id, previous_state, new_state, transitions, graph }))
+    shared.graph = graph_of(&written.standing, input.graph);
+    Ok((shared, Body { node_id: id, previous_state, new_state, transitions }, Nothing {}))
 }

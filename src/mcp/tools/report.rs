@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::super::queues::Queues;
-use super::super::tool::{About, Tool, blocking};
+use super::super::tool::{About, Nothing, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
@@ -31,15 +31,14 @@ use crate::text::{causes, sentence};
 const ABOUT: About = About {
     name: "tot_report",
     title: "Write the report",
-    description: "Writes an investigation, ended or not, as a static site for people: the answer, the graph, a page for \
-                  each node, references, history. It goes to the server's folder for reports and replaces the site that \
-                  an earlier call wrote. Returns `index`, the path of its first page, and how many `nodes`, `commits` \
-                  and `files` it has.",
+    description: "Writes an investigation, ended or not, as a static site for people, into the server's folder for \
+                  reports, in place of an earlier one. Returns `index`, the path of its first page.",
     codes: &[Code::ReportError],
     warnings: &[],
     also: &[],
     read_only: false,
     idempotent: true,
+    budget: 1_500,
 };
 
 /// How often a report that another process holds up is tried again.
@@ -54,16 +53,15 @@ fn at_once() -> usize {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
 }
 
 /// What was written.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The path of the first page.
-    #[schemars(extend("x-keep" = "whole"))]
     index: String,
     /// How many nodes it shows.
     nodes: usize,
@@ -80,6 +78,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
         let reports = Arc::clone(&reports);
         async move {
             let outcome = reports.report(input.session_id).await;
+            let outcome = outcome.map(|(shared, body)| (shared, body, Nothing {}));
             blocking(move || answer(&reports.service, outcome)).await
         }
     })

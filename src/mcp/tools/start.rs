@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::tool::{About, Tool};
+use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::decide::start::Start;
@@ -18,13 +18,13 @@ const ABOUT: About = About {
     title: "Start an investigation",
     description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
                   `instructions`: the method's states, what each needs, and the loop of propose, research, commit. \
-                  Its `repository` is git's: each accepted call that writes is one commit. Settings are fixed for \
-                  good. What looks like a credential is warned of, since git remembers.",
+                  Settings are fixed for good.",
     codes: &[Code::UnknownRuleset],
     warnings: &[Code::SecretSuspected],
     also: &[],
     read_only: false,
     idempotent: false,
+    budget: 6_000,
 };
 
 /// What is to be investigated.
@@ -38,7 +38,7 @@ struct Input {
 }
 
 /// The new investigation.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The id that every other tool takes; any unique beginning or ending of it will do, from 4 characters.
@@ -56,7 +56,6 @@ struct Body {
     /// The folder of the git repository.
     repository: String,
     /// How to go on, in Markdown.
-    #[schemars(extend("x-keep" = "whole"))]
     instructions: String,
 }
 
@@ -65,7 +64,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
     let (standing, warnings) = service.start(input.ruleset.as_deref(), input.request, caller)?;
     let meta = standing.investigation().meta();
     let path = &standing.snapshot.path;
@@ -80,5 +79,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         repository: repository.display().to_string(),
         instructions: instructions(&service.rules(&standing)),
     };
-    Ok((Shared::done(&standing, Some(standing.snapshot.head), &warnings), body))
+    // What the end asks for, the instructions say.
+    let shared = Shared::done(&standing, Some(standing.snapshot.head), &warnings);
+    Ok((Shared { owed: Vec::new(), ..shared }, body, Nothing {}))
 }

@@ -1,4 +1,5 @@
-//! `tot_status`: how an investigation stands.
+//! `tot_status`: how an investigation stands. Its digest is for an agent that comes back without its context: the question,
+//! a line for each node that matters, and the next step.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,52 +8,66 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
-use super::super::wire::{Graph, GraphForm, IncompleteNode, Object, Shared, figures, incomplete, pending};
+use super::super::wire::{GraphForm, Shared, figures, pending};
 use super::{answer, graph_of};
 use crate::decide::quality::quality;
-use crate::decide::standing::at_odds;
+use crate::decide::standing::{NextRound, at_odds, outlook};
 use crate::domain::{Code, Diagnostic, Node};
+use crate::markdown;
+use crate::ruleset::Role;
+use crate::ruleset::rules::children::children;
 use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 /// How many entries a page has at most.
 const PAGE: usize = 50;
 
-/// The most characters of the question in a reply.
-const QUERY: usize = 600;
+/// The most characters of the question, and of the conclusion.
+const QUERY: usize = 300;
 
-/// The most characters of a title in a reply.
-const TITLE: usize = 120;
+/// The most characters of what was known beforehand.
+const CONTEXT: usize = 160;
 
-/// The most bytes of the page of a list.
-const ROOM: usize = 4_500;
+/// The most characters of a title.
+const TITLE: usize = 60;
+
+/// The most characters of the gist of a node's findings.
+const GIST: usize = 80;
+
+/// The least bytes of the lists together, as they are sent.
+const ROOM: usize = 500;
+
+/// What the reply needs beside what this tool adds, in bytes.
+const REST: usize = 1_000;
 
 const ABOUT: About = About {
     name: "tot_status",
     title: "See how an investigation stands",
-    description: "Shows how an investigation stands, without writing: question, nodes by state, `pending` \
-                  proposals, `incomplete` nodes (open, lacking children), quality, all that blocks the end, \
-                  `nextAction`, the graph while it is small, and `faults` of its files. `detail: full` lists all \
-                  nodes with state and title. Long lists come in pages (`nextCursor`).",
+    description: "Shows how an investigation stands, without writing: question, context, nodes by state, `answers`, \
+                  `overturned` nodes and `incomplete` ones (open, lacking children) with the gist of what was found, \
+                  `pending` proposals, quality, what is owed, `faults` of its files. `detail: concise` leaves out the texts, `full` lists all nodes. Long lists come \
+                  in pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
     read_only: true,
     idempotent: true,
+    budget: 3_000,
 };
 
 /// What is to be seen.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Input {
-    /// Its id, or a unique beginning or ending.
+    /// From tot_start.
     session_id: String,
-    /// auto: DOT up to 40 nodes, else its resource.
+    /// auto: DOT of a small tree.
     #[serde(default)]
     graph: GraphForm,
-    /// full: all nodes, too.
+    /// full: all nodes.
     #[serde(default)]
     detail: Detail,
     /// `nextCursor` of the page before.
@@ -65,18 +80,29 @@ struct Input {
 #[schemars(inline)]
 enum Detail {
     #[default]
+    Digest,
     Concise,
     Full,
 }
 
-/// How it stands.
-#[derive(Default, Serialize, JsonSchema)]
+/// Which one it is.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The id, whole.
     session_id: String,
+}
+
+/// How it stands.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Facts {
     /// The question.
-    query: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
+    /// What was known beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<String>,
     /// The title.
     title: String,
     /// The method.
@@ -88,6 +114,9 @@ struct Body {
     /// When it ended; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
+    /// The beginning of the conclusion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conclusion: Option<String>,
     /// Committed nodes in each state of the method.
     active_by_state: BTreeMap<String, usize>,
     /// Committed nodes.
@@ -95,37 +124,40 @@ struct Body {
     /// Committed nodes in a closed state.
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal_nodes: Option<usize>,
+    /// What is missing in the lowest round that lacks nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_round_info: Option<NextRound>,
+    /// A line for each answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<String>,
+    /// A line for each other node whose state was changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    overturned: Vec<String>,
     /// Proposals that are not committed yet.
     pending: Vec<String>,
-    /// Open nodes that lack children.
+    /// A line for each open node that lacks children.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
-    incomplete: Option<Vec<IncompleteNode>>,
+    incomplete: Option<Vec<String>>,
     /// All nodes, with `detail: full`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Object>", extend("x-keep" = "last"))]
     listed: Option<Vec<Listed>>,
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// The quality figures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Object")]
     quality: Option<Value>,
-    /// The next legal step.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_action: Option<String>,
     /// Files of the investigation that can't be read, and nodes that its rules do not allow as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     faults: Vec<String>,
-    #[serde(flatten)]
-    graph: Graph,
+    /// How many lines were left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    omitted: BTreeMap<&'static str, usize>,
 }
 
 /// One node of the list.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schemars(inline)]
 struct Listed {
     /// The node.
     node_id: String,
@@ -141,7 +173,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
     Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
+fn run(service: &Service, input: Input) -> Result<(Shared, Body, Facts), Refusal> {
     let seen = service.look(&input.session_id)?;
     let start = match input.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty()) {
         None => 0,
@@ -150,55 +182,101 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body), Refusal> {
                 .suggest("Give `nextCursor` of the reply before, or leave it out for the first page.")
         })?,
     };
+    let session = |snapshot: &Snapshot| snapshot.investigation.meta().id.to_string();
     Ok(match seen {
         Ok(standing) => {
-            let shared = Shared::done(&standing, None, &[]);
-            let next_action = Some(shared.message.clone());
-            (shared, Body { next_action, ..judged(&standing, &input, start) })
+            let outlook = outlook(standing.investigation(), &standing.rules());
+            let graph = graph_of(&standing, input.graph);
+            let shared = Shared { graph, ..Shared::standing(&standing, &outlook) };
+            let body = Body { session_id: session(&standing.snapshot) };
+            let facts = judged(&standing, &input, start);
+            (shared, body, Facts { next_round_info: outlook.next_round, ..facts })
         }
-        Err(unjudged) => (Shared::unjudged(&unjudged), without_rules(&unjudged, &input, start)),
+        Err(unjudged) => {
+            let body = Body { session_id: session(&unjudged.snapshot) };
+            (Shared::unjudged(&unjudged), body, without_rules(&unjudged, &input, start))
+        }
     })
 }
 
-fn judged(standing: &Standing, input: &Input, start: usize) -> Body {
+fn judged(standing: &Standing, input: &Input, start: usize) -> Facts {
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let graph = graph_of(standing, input.graph);
-    let room = if graph.dot.is_some() { ROOM / 3 } else { ROOM };
-    let facts = facts(&standing.snapshot, input, start, room);
-    let mut active: BTreeMap<String, usize> =
-        rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0)).collect();
-    active.extend(facts.active_by_state);
-    let terminal = investigation.committed().filter(|(_, state)| rules.is_terminal(state)).count();
-    let mut faults = facts.faults;
-    faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
-    let all_incomplete = incomplete(investigation, &rules).into_iter();
-    let (incomplete, next_cursor) = match input.detail {
-        // The cursor goes through the nodes then.
-        Detail::Full => (page(all_incomplete, 0, ROOM / 3).0, facts.next_cursor),
-        Detail::Concise => page(all_incomplete, start, room),
-    };
-    Body {
-        faults,
-        active_by_state: active,
-        terminal_nodes: Some(terminal),
-        incomplete: Some(incomplete),
-        next_cursor,
-        quality: Some(figures(&quality(investigation, &rules))),
-        graph,
-        ..facts
+    let mut facts = facts(&standing.snapshot, input, start);
+    let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
+    let counted = std::mem::take(&mut facts.active_by_state);
+    facts.active_by_state = states.chain(counted).collect();
+    facts.terminal_nodes =
+        Some(investigation.committed().filter(|(_, state)| rules.is_terminal(state)).count());
+    facts.faults.extend(at_odds(investigation, &rules).iter().map(ToString::to_string));
+    facts.quality = Some(figures(&quality(investigation, &rules)));
+    let mut room = (ABOUT.budget - REST).saturating_sub(sent(&facts)).max(ROOM);
+    if input.detail == Detail::Digest && start == 0 {
+        let mut lines = |name, lines: &mut dyn Iterator<Item = String>| {
+            let most = room / 2;
+            let (shown, _) = page(&mut *lines, 0, most);
+            room -= sent(&shown).min(most);
+            let more = lines.count();
+            facts.omitted.extend((more > 0).then_some((name, more)));
+            shown
+        };
+        facts.answers = lines("answers", &mut answers(standing));
+        facts.overturned = lines("overturned", &mut overturned(standing));
     }
+    let incomplete = rules.incomplete(investigation).into_iter().map(|(node, requirement)| {
+        let lacks = children(requirement.missing(), requirement.of.as_deref());
+        line(node, &format!("needs {lacks}"), input.detail == Detail::Digest)
+    });
+    // The cursor goes through the nodes where these are listed.
+    let (page, next) = page(incomplete, if facts.listed.is_some() { 0 } else { start }, room);
+    facts.next_cursor = if facts.listed.is_some() { facts.next_cursor } else { next };
+    facts.incomplete = Some(page);
+    facts
+}
+
+/// The answers, each with what confirms it.
+fn answers(standing: &Standing) -> impl Iterator<Item = String> {
+    let (investigation, rules) = (standing.investigation(), standing.rules());
+    investigation.committed().filter_map(move |(node, state)| {
+        let stands = match rules.role(state) {
+            Role::Solution => match rules.refuted_by(investigation, node).first() {
+                Some(child) => format!("refuted by {child}"),
+                None => rules.grade(investigation, node).label().to_owned(),
+            },
+            Role::Theory => "untestable here".to_owned(),
+            _ => return None,
+        };
+        Some(line(node, &stands, true))
+    })
+}
+
+/// The other nodes whose state was changed after they were committed.
+fn overturned(standing: &Standing) -> impl Iterator<Item = String> {
+    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let is_answer = move |state| matches!(rules.role(state), Role::Solution | Role::Theory);
+    investigation.committed().filter(move |(_, state)| !is_answer(state)).filter_map(|(node, _)| {
+        let change = node.classification.as_ref()?.reclassified.last()?;
+        Some(line(node, &format!("was {}", change.from), true))
+    })
+}
+
+/// A node in a line: where it stands, its title, and the gist of its findings where it is wanted.
+fn line(node: &Node, stands: &str, with_gist: bool) -> String {
+    let state = node.state().map(ToString::to_string).unwrap_or_default();
+    let found = node.classification.as_ref().map_or("", |it| it.findings.as_str());
+    let gist = if with_gist { markdown::excerpt(found, GIST) } else { String::new() };
+    let gist = if gist.is_empty() { gist } else { format!(": {gist}") };
+    format!("{} {state} ({stands}) {}{gist}", node.id, shorten(node.name(), TITLE))
 }
 
 /// What can be said of an investigation whose rules can't be used.
-fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Body {
-    let mut facts = facts(&unjudged.snapshot, input, start, ROOM);
+fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Facts {
+    let facts = facts(&unjudged.snapshot, input, start);
     let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
-    facts.faults = fault.into_iter().chain(facts.faults).collect();
-    Body { next_action: unjudged.error.suggestion.clone(), ..facts }
+    Facts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
 }
 
 /// What needs no rules.
-fn facts(snapshot: &Snapshot, input: &Input, start: usize, room: usize) -> Body {
+fn facts(snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -207,27 +285,34 @@ fn facts(snapshot: &Snapshot, input: &Input, start: usize, room: usize) -> Body 
     }
     let total = active.values().sum();
     let (listed, next_cursor) = match input.detail {
-        Detail::Concise => (None, None),
         Detail::Full => {
-            let (listed, next) = page(investigation.nodes().map(|node| Listed::of(node)), start, room);
+            let (listed, next) =
+                page(investigation.nodes().map(|node| Listed::of(node)), start, ABOUT.budget / 3);
             (Some(listed), next)
         }
+        Detail::Digest | Detail::Concise => (None, None),
     };
-    Body {
-        session_id: meta.id.to_string(),
-        query: shorten(&meta.query, QUERY),
+    let end = investigation.conclusion();
+    let text = |text: &str, most| {
+        let is_wanted = input.detail == Detail::Digest && start == 0;
+        Some(shorten(&one_line(text), most)).filter(|text| is_wanted && !text.is_empty())
+    };
+    Facts {
+        query: text(&meta.query, QUERY),
+        context: meta.context.as_deref().and_then(|context| text(context, CONTEXT)),
         title: shorten(&meta.title, TITLE),
         ruleset: meta.ruleset.clone(),
         mode: meta.mode.clone(),
         min_rounds: meta.min_rounds,
-        ended_at: investigation.conclusion().map(|conclusion| conclusion.ended_at.to_string()),
+        ended_at: end.map(|end| end.ended_at.to_string()),
+        conclusion: end.and_then(|end| text(end.conclusion.as_deref()?, QUERY)),
         active_by_state: active,
         total_nodes: total,
         pending: pending(investigation),
         listed,
         next_cursor,
         faults: snapshot.faults.iter().map(ToString::to_string).collect(),
-        ..Body::default()
+        ..Facts::default()
     }
 }
 
@@ -241,7 +326,7 @@ fn page<T: Serialize>(
     let mut page = Vec::new();
     let mut left = room;
     while let Some(entry) = entries.peek() {
-        let needs = serde_json::to_string(entry).map_or(0, |text| text.len() + 1);
+        let needs = sent(entry) + 1;
         if page.len() == PAGE || (!page.is_empty() && needs > left) {
             let next = start.saturating_add(page.len()).to_string();
             return (page, Some(next));
@@ -257,7 +342,7 @@ impl Listed {
         Listed {
             node_id: node.id.to_string(),
             state: node.state().map(ToString::to_string),
-            title: shorten(&node.title, TITLE),
+            title: shorten(node.name(), TITLE),
         }
     }
 }

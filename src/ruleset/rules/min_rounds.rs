@@ -88,8 +88,11 @@ fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         }));
     }
     if round < least {
-        let message =
-            format!("Round {least} must be reached; the deepest committed node is in round {round}.");
+        let stands = match investigation.committed().next() {
+            Some(_) => format!("the deepest committed node is in round {round}"),
+            None => "nothing is committed yet".to_owned(),
+        };
+        let message = format!("Round {least} must be reached; {stands}.");
         let mut blocker = Diagnostic::new(Code::MinRounds, message);
         // Where no node is open, the blocker before this one says what to do.
         if investigation.committed().any(|(_, state)| !rules.is_terminal(state)) {

@@ -98,10 +98,9 @@ impl Ruleset {
         let mut names = self.states.iter().map(|state| &state.name);
         names.find(|state| state.as_str().eq_ignore_ascii_case(text)).cloned().ok_or_else(|| {
             let shown: String = text.chars().take(60).collect();
-            let message = format!("`{shown}` is not a state of {}.", self.name);
-            Diagnostic::new(Code::UnknownState, message)
-                .about(node)
-                .suggest(format!("The states are {}.", self.state_list()))
+            let states = self.state_list();
+            let message = format!("`{shown}` is not a state of {}. The states are {states}.", self.name);
+            Diagnostic::new(Code::UnknownState, message).about(node)
         })
     }
 }

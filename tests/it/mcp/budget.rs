@@ -1,4 +1,4 @@
-//! What a reply costs, in an investigation that no reply could hold.
+//! What a reply costs, as it is sent: in a small investigation, and in those that no reply could hold.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,34 +7,57 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Caller, Classification, Event, Node, NodeId, StateName, Timestamp};
 use tree_of_thoughts::format;
-use tree_of_thoughts::mcp::bounded::LIMIT;
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
-use crate::support::{Sandbox, node};
+use crate::support::{Sandbox, node, result};
 
-/// An investigation of 10,021 nodes, 3,000 of them open without children, with long texts in every field.
-struct Huge {
+/// An investigation with long texts in every field, a third of its deepest nodes open without children.
+struct Grown {
     sandbox: Sandbox,
     tools: Vec<Tool>,
     runtime: tokio::runtime::Runtime,
     session: String,
+    is_small: bool,
 }
 
-impl Huge {
-    fn new() -> Self {
+/// How many nodes each node of rounds 1 to 3 has below it.
+type Shape = [usize; 3];
+
+const SMALL: Shape = [2, 2, 8];
+const LARGE: Shape = [5, 20, 9];
+const HUGE: Shape = [20, 50, 9];
+
+/// What a reply of a tool may have by default, in bytes of the whole result: with up to 40 nodes, and beyond.
+fn budget(tool: &str) -> (usize, usize) {
+    match tool {
+        "tot_propose" | "tot_commit" | "tot_reclassify" | "tot_amend" | "tot_report" => (1_500, 3_000),
+        "tot_step" => (3_000, 5_000),
+        "tot_next" => (4_000, 6_000),
+        "tot_status" => (3_000, 6_000),
+        "tot_list" => (3_000, 3_000),
+        "tot_end" => (4_000, 8_000),
+        "tot_start" => (6_000, 6_000),
+        "tot_read" => (12_000, 12_000),
+        other => panic!("{other} has no budget"),
+    }
+}
+
+impl Grown {
+    fn new(shape: Shape) -> Self {
         let sandbox = Sandbox::new();
         let service = Arc::new(Service::new(sandbox.root(), World::Machine, None));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let mut huge = Huge { sandbox, tools: tools::all(&service), runtime, session: String::new() };
+        let (tools, is_small) = (tools::all(&service), shape == SMALL);
+        let mut grown = Grown { sandbox, tools, runtime, session: String::new(), is_small };
         let words = "Why is the “sky” blue, and the sea? ".repeat(600);
-        huge.session = huge.call("tot_start", json!({"query": words, "context": words}))["sessionId"]
+        grown.session = grown.call("tot_start", json!({"query": words, "context": words}))["sessionId"]
             .as_str()
             .unwrap()
             .to_owned();
-        huge.write(&nodes());
-        huge
+        grown.write(&nodes(shape));
+        grown
     }
 
     /// Writes nodes as they are, without judging them, by git itself: that takes a second, and calls would take minutes.
@@ -58,14 +81,22 @@ impl Huge {
     }
 
     /// Calls a tool, and holds its reply to the budget.
-    fn call(&self, name: &str, mut input: Value) -> Value {
+    fn call(&self, name: &str, input: Value) -> Value {
+        let (small, large) = budget(name);
+        self.within(if self.is_small { small } else { large }, name, input)
+    }
+
+    /// Calls a tool whose reply may have so many bytes.
+    fn within(&self, most: usize, name: &str, mut input: Value) -> Value {
         if !self.session.is_empty() && name != "tot_list" {
             input["sessionId"] = json!(self.session);
         }
         let tool = self.tools.iter().find(|tool| tool.about().name == name).unwrap();
         let reply = self.runtime.block_on(tool.answer(input.clone(), Caller::default())).content;
-        let bytes = reply.to_string().len();
-        assert!(bytes <= LIMIT, "{name} {input}: {bytes} bytes: {reply:#}");
+        let sent = json!({"content": [{"type": "text", "text": reply.to_string()}], "isError": false,
+            "resultType": "complete"});
+        let bytes = sent.to_string().len();
+        assert!(bytes <= most, "{name} {input}: {bytes} bytes: {reply:#}");
         reply
     }
 
@@ -94,18 +125,18 @@ fn committed(id: &str, parent: Option<&str>, state: &str) -> Arc<Node> {
     })
 }
 
-fn nodes() -> Vec<Arc<Node>> {
+fn nodes([seconds, thirds, fourths]: Shape) -> Vec<Arc<Node>> {
     let mut nodes = vec![committed("R1.A", None, "EXPLORE")];
     let letters = |number: usize| {
         format!("{}{}", char::from(b'a' + (number / 26) as u8), char::from(b'a' + (number % 26) as u8))
     };
-    for second in 1..=20 {
+    for second in 1..=seconds {
         let above = format!("R2.A{second}");
         nodes.push(committed(&above, Some("R1.A"), "EXPLORE"));
-        for third in 0..50 {
+        for third in 0..thirds {
             let middle = format!("R3.A{second}{}", letters(third));
             nodes.push(committed(&middle, Some(&above), "EXPLORE"));
-            for fourth in 1..=9 {
+            for fourth in 1..=fourths {
                 let state = if fourth <= 3 { "EXPLORE" } else { "DEAD" };
                 nodes.push(committed(
                     &format!("R4.A{second}{}{fourth}", letters(third)),
@@ -119,83 +150,145 @@ fn nodes() -> Vec<Arc<Node>> {
 }
 
 #[test]
-fn every_reply_is_small_however_large_the_investigation() {
-    let huge = Huge::new();
-    let status = huge.ok("tot_status", json!({}));
-    assert_eq!(status["totalNodes"], 10_021);
-    let address = format!("tot://{}/graph.dot", huge.session);
-    assert_eq!(status["graphResource"], json!(address));
-    let more = status["omitted"]["blockers"].as_u64().unwrap();
-    assert!(more > 2_900, "{more}");
-    huge.ok("tot_list", json!({}));
+fn every_reply_is_short_with_40_nodes() {
+    every_reply_is_short(SMALL, 39);
+}
+
+#[test]
+fn every_reply_is_short_with_1_000_nodes() {
+    every_reply_is_short(LARGE, 1_006);
+}
+
+#[test]
+fn every_reply_is_short_with_10_000_nodes() {
+    every_reply_is_short(HUGE, 10_021);
+}
+
+fn every_reply_is_short(shape: Shape, number: usize) {
+    let grown = Grown::new(shape);
+    let status = grown.ok("tot_status", json!({}));
+    assert_eq!(status["totalNodes"], number);
+    assert_eq!(status["graphResource"], json!(format!("tot://{}/graph.dot", grown.session)));
+    let open = number - 1 - shape[0] - shape[0] * shape[1];
+    let open = open / shape[2] * 3;
+    let owed = status["owed"].as_array().unwrap().iter().find(|it| it["code"] == "INSUFFICIENT_CHILDREN");
+    assert_eq!(owed.unwrap()["count"], open, "{status:#}");
+    assert!(status["query"].is_string() && status["context"].is_string());
+    grown.ok("tot_list", json!({}));
 
     // The pages of the incomplete ones leave none out.
     let mut seen = 0;
     let mut cursor = Value::Null;
     for _ in 0..3 {
-        let page = huge.ok("tot_status", json!({"cursor": cursor}));
+        let page = grown.ok("tot_status", json!({"cursor": cursor}));
         assert!(page["omitted"]["incomplete"].is_null());
         seen += page["incomplete"].as_array().unwrap().len();
         cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
         assert_eq!(cursor, json!(seen.to_string()));
     }
-    let full = huge.ok("tot_status", json!({"detail": "full", "cursor": 9_000}));
-    assert!(full["listed"].as_array().unwrap().len() > 10 && full["omitted"]["listed"].is_null());
+    let full = grown.ok("tot_status", json!({"detail": "full", "cursor": number - 15}));
+    assert!(full["listed"].as_array().unwrap().len() > 5 && full["omitted"]["listed"].is_null(), "{full:#}");
+    grown.ok("tot_status", json!({"detail": "concise"}));
 
-    for input in [json!({}), json!({"maxTasks": 20}), json!({"strategy": "deepen", "maxTasks": 20})] {
-        let plan = huge.ok("tot_next", input);
+    for input in [json!({}), json!({"strategy": "deepen"}), json!({"strategy": "verify"})] {
+        let plan = grown.ok("tot_next", input);
         assert_eq!(plan["nextCall"]["tool"], "tot_step");
+        assert_eq!(plan["tasks"].as_array().unwrap().len(), 8);
     }
-    let read =
-        huge.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1", "R2.A2", "R2.A3", "R3.A1aa", "R4.A1aa1"]}));
+    let read = grown.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1", "R2.A2", "R3.A1aa", "R4.A1aa1"]}));
     assert!(read["nodes"].as_array().unwrap().len() >= 3, "{read:#}");
     assert!(read["nodes"][0]["findings"].as_str().unwrap().ends_with("its own\n"));
 
-    // A batch that no reply holds, and what follows from it.
-    let many: Vec<Value> =
-        (1..=600).map(|number| node(&format!("R5.A1aa1{}", letters(number)), Some("R4.A1aa1"))).collect();
-    let proposed = huge.ok("tot_propose", json!({"nodes": many}));
-    assert!(proposed["omitted"]["pending"].as_u64().unwrap() > 400, "{proposed:#}");
-    let plan = huge.ok("tot_next", json!({"maxTasks": 20}));
-    let results = plan["nextCall"]["arguments"]["results"].as_array().unwrap().clone();
-    assert_eq!(results.len(), 20);
-    assert_eq!(plan["tasks"][0]["pending"], true);
-    assert_eq!(plan["tasks"][0]["id"], results[0]["nodeId"]);
-    let committed = huge.ok("tot_commit", json!({"results": results.clone()}));
-    assert_eq!(committed["committed"].as_array().unwrap().len(), 20);
-    let step = huge.ok("tot_step", json!({"maxTasks": 20, "nodes": []}));
-    assert_eq!(step["nextCall"]["tool"], "tot_commit");
-    let is_committed = |id: &Value| results.iter().any(|result| result["nodeId"] == *id);
-    let withdrawn: Vec<Value> =
-        many.iter().map(|node| node["id"].clone()).filter(|id| !is_committed(id)).collect();
-    huge.ok("tot_propose", json!({"withdraw": withdrawn}));
-    let turn = huge.ok("tot_step", json!({"maxTasks": 20}));
-    assert_eq!(turn["nextCall"]["arguments"]["results"].as_array().unwrap().len(), 20);
-    huge.ok("tot_reclassify", json!({"nodeId": "R4.A1aa2", "newState": "DEAD"}));
-    let end = huge.call("tot_end", json!({"conclusion": "It scatters."}));
+    // A turn of the loop by hand, then a whole one in one call.
+    let three = ["R5.A1aa1a", "R5.A1aa1b", "R5.A1aa1c"];
+    let proposed: Vec<Value> = three.iter().map(|id| node(id, Some("R4.A1aa1"))).collect();
+    let proposed = grown.ok("tot_propose", json!({"nodes": proposed}));
+    assert_eq!(proposed["approvedNodes"], json!(three));
+    let results: Vec<Value> = three.iter().map(|id| result(id, "EXPLORE")).collect();
+    let committed = grown.ok("tot_commit", json!({"results": results}));
+    assert_eq!(committed["committed"].as_array().unwrap().len(), 3);
+    let turn = grown.ok("tot_step", json!({}));
+    assert_eq!(turn["approvedNodes"].as_array().unwrap().len(), 8);
+    assert_eq!(turn["tasks"].as_array().unwrap().len(), 8);
+    assert_eq!(turn["nextCall"]["arguments"]["results"].as_array().unwrap().len(), 8);
+    let results: Vec<Value> = turn["approvedNodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| result(id.as_str().unwrap(), "EXPLORE"))
+        .collect();
+    let turn = grown.ok("tot_step", json!({"results": results}));
+    assert_eq!(turn["committed"].as_array().unwrap().len(), 8);
+    grown.ok("tot_next", json!({}));
+    grown.ok(
+        "tot_reclassify",
+        json!({"nodeId": "R4.A1aa4", "newState": "EXPLORE", "reason": "It was not seen."}),
+    );
+    let end = grown.call("tot_end", json!({"conclusion": "It scatters."}));
     assert_eq!(end["status"], "REJECTED");
+    let refused = grown.within(700, "tot_propose", json!({"nodes": [node("R9.A", Some("R1.A"))]}));
+    let fields: Vec<&String> = refused.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["status", "message", "errors", "canEnd"]);
+    grown.ok("tot_report", json!({}));
 }
 
 #[test]
-fn the_reply_of_an_end_is_small_too() {
-    let huge = Huge::new();
-    let open =
-        |node: &&Arc<Node>| node.round() == 4 && node.state().is_some_and(|state| state.as_str() != "DEAD");
-    let closed: Vec<Arc<Node>> = nodes()
-        .iter()
-        .filter(open)
-        .map(|node| committed(node.id.as_str(), node.parent.as_ref().map(|parent| parent.as_str()), "DEAD"))
-        .collect();
-    huge.write(&closed);
-    huge.write(&[
-        committed("R4.A1aa1", Some("R3.A1aa"), "FOUND"),
-        committed("R5.A1aa1a", Some("R4.A1aa1"), "VERIFY"),
-    ]);
-    let end = huge.ok("tot_end", json!({"conclusion": "It scatters. ".repeat(2_000)}));
-    assert_eq!(end["deadEnds"], 8_999);
-    assert_eq!(end["solutions"][0]["verifiedBy"], json!(["R5.A1aa1a"]));
-    assert_eq!(end["references"][0]["target"], "https://example.org/all");
-    assert!(end["references"][0]["omitted"]["citedBy"].as_u64().unwrap() > 10_000, "{end:#}");
+fn what_was_written_is_whole_however_much_it_is() {
+    let grown = Grown::new(SMALL);
+    let ids: Vec<String> = (1..=600).map(|number| format!("R5.A1aa1{}", letters(number))).collect();
+    let many: Vec<Value> = ids.iter().map(|id| node(id, Some("R4.A1aa1"))).collect();
+    let proposed = grown.within(12_000, "tot_propose", json!({"nodes": many}));
+    assert_eq!(proposed["approvedNodes"], json!(ids));
+    assert!(proposed["omitted"]["pending"].as_u64().unwrap() > 400, "{proposed:#}");
+    // More tasks than the default are told all the same.
+    let plan = grown.within(8_000, "tot_next", json!({"maxTasks": 20}));
+    let results = plan["nextCall"]["arguments"]["results"].as_array().unwrap().clone();
+    assert_eq!((results.len(), plan["tasks"].as_array().unwrap().len()), (20, 20));
+    assert_eq!(plan["tasks"][0]["pending"], true);
+    assert_eq!(plan["tasks"][0]["id"], results[0]["nodeId"]);
+    let found: Vec<Value> =
+        results.iter().map(|it| result(it["nodeId"].as_str().unwrap(), "EXPLORE")).collect();
+    let committed = grown.within(4_000, "tot_commit", json!({"results": found}));
+    assert_eq!(committed["committed"].as_array().unwrap().len(), 20);
+    let step = grown.within(6_000, "tot_step", json!({"maxTasks": 20, "nodes": []}));
+    assert_eq!(step["nextCall"]["tool"], "tot_commit");
+    let withdrawn: Vec<&String> =
+        ids.iter().filter(|id| !results.iter().any(|result| result["nodeId"] == **id)).collect();
+    let reply = grown.within(12_000, "tot_propose", json!({"withdraw": withdrawn}));
+    assert_eq!(reply["withdrawn"], json!(withdrawn));
+    let turn = grown.within(8_000, "tot_step", json!({"maxTasks": 20}));
+    assert_eq!(turn["nextCall"]["arguments"]["results"].as_array().unwrap().len(), 20);
+}
+
+#[test]
+fn the_reply_of_an_end_is_short_too() {
+    for shape in [SMALL, HUGE] {
+        let grown = Grown::new(shape);
+        let open = |node: &&Arc<Node>| {
+            node.round() == 4 && node.state().is_some_and(|state| state.as_str() != "DEAD")
+        };
+        let closed: Vec<Arc<Node>> = nodes(shape)
+            .iter()
+            .filter(open)
+            .map(|node| {
+                committed(node.id.as_str(), node.parent.as_ref().map(|parent| parent.as_str()), "DEAD")
+            })
+            .collect();
+        grown.write(&closed);
+        grown.write(&[
+            committed("R4.A1aa1", Some("R3.A1aa"), "FOUND"),
+            committed("R5.A1aa1a", Some("R4.A1aa1"), "VERIFY"),
+        ]);
+        let end = grown.ok("tot_end", json!({"conclusion": "It scatters. ".repeat(2_000)}));
+        assert_eq!(end["deadEnds"], shape.iter().product::<usize>() - 1);
+        assert_eq!(end["solutions"][0]["verifiedBy"], json!(["R5.A1aa1a"]));
+        assert_eq!(end["references"][0]["target"], "https://example.org/all");
+        assert!(end["references"][0]["omitted"]["citedBy"].as_u64().unwrap() > 30, "{end:#}");
+        grown.ok("tot_status", json!({}));
+    }
 }
 
 /// 1 is `a`, 27 is `aa`.

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
+use crate::support::stdio::reply;
 use crate::support::{Sandbox, Session, TOT_MCP, codes, node, result};
 
 #[test]
@@ -278,7 +279,7 @@ fn requests_that_come_all_at_once_are_answered_and_writes_keep_their_order() {
     let answers: Vec<_> = answers.iter().filter(|answer| !answer["id"].is_null()).collect();
     assert_eq!(answers.len(), 3 * NODES);
     for answer in answers {
-        assert_eq!(answer["result"]["structuredContent"]["status"], "OK", "{answer}");
+        assert_eq!(reply(answer)["status"], "OK", "{answer}");
     }
     assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], NODES + 1);
 }

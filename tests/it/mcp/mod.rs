@@ -14,4 +14,5 @@ mod read_only;
 mod report;
 mod resources;
 mod secrets;
+mod session;
 mod tools;

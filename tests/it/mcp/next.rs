@@ -1,33 +1,38 @@
 //! tot_next and tot_step.
 
 use serde_json::{Value, json};
+use tree_of_thoughts::decide::next::{Call, Next, NextCall, next};
+use tree_of_thoughts::service::Service;
+use tree_of_thoughts::world::World;
 
 use crate::support::{Sandbox, Session, codes, node, result};
 
-/// The arguments of a next call, with findings, evidence and agents filled in as an agent would.
-fn filled_in(call: &Value) -> Value {
-    let mut arguments = call["arguments"].clone();
-    let evidence = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
-    let fill = |fields: &mut Value| {
-        for (field, text) in [
-            ("evidence", evidence),
-            ("findings", "Something was found."),
-            ("reason", "No lead is left."),
-            ("conclusion", "It is so."),
-        ] {
-            if let Some(value) = fields.get_mut(field).filter(|value| !value.is_null()) {
-                *value = json!(text);
-            }
-        }
-        let alternatives = fields.get_mut("alternativesConsidered").and_then(Value::as_array_mut);
-        for alternative in alternatives.into_iter().flatten() {
-            *alternative = json!("A wrong clock.");
-        }
+/// The arguments of a plan's next call, filled in by an agent whose findings are such that the end comes: in the states that
+/// the planner reckons with, and does not say, since what is found decides.
+fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
+    let service = Service::new(sandbox.root(), World::Machine, None);
+    let Ok(standing) = service.read(session) else { panic!("{session} can't be read") };
+    let Ok(reckoned) = next(standing.investigation(), &standing.rules(), &Next::default()) else {
+        panic!("no plan")
     };
-    fill(&mut arguments);
-    arguments["results"].as_array_mut().into_iter().flatten().for_each(fill);
-    if arguments["results"].is_null() {
-        arguments.as_object_mut().unwrap().remove("results");
+    let mut arguments = plan["nextCall"]["arguments"].clone();
+    let evidence = "Measured twice on the test machine: 41 ms before and 97 ms after the change.";
+    let results = arguments.get_mut("results").and_then(Value::as_array_mut);
+    for (result, task) in results.into_iter().flatten().zip(&reckoned.pending) {
+        assert_eq!(*result, json!({"nodeId": task.id.as_str()}), "nobody has looked yet");
+        *result = json!({"nodeId": task.id.as_str(), "state": task.suggested_state.as_str(), "findings": "Something was found.",
+            "evidence": evidence, "agentId": format!("agent-{}", task.id),
+            "alternativesConsidered": ["A wrong clock.", "A wrong file.", "A wrong host."]});
+    }
+    if let Some(NextCall { call: Call::Reclassify(step), .. }) = &reckoned.next_call {
+        assert_eq!((&arguments["newState"], &arguments["reason"]), (&json!("<state>"), &json!("<why>")));
+        arguments["newState"] = json!(step.state.as_str());
+        arguments["reason"] = json!("No lead is left.");
+        arguments["evidence"] = json!(evidence);
+        arguments["alternativesConsidered"] = json!(["A wrong clock.", "A wrong file.", "A wrong host."]);
+    }
+    if reckoned.next_call.as_ref().is_some_and(|next| next.call == Call::End) {
+        arguments["conclusion"] = json!("It is so.");
     }
     arguments
 }
@@ -46,7 +51,7 @@ fn whoever_does_what_tot_next_says_comes_to_the_end() {
             let Some(tool) = call["tool"].as_str() else { break };
             assert!(plan["message"].as_str().unwrap().contains(tool), "{plan}");
             sandbox.sleep(60);
-            let reply = session.ok(tool, filled_in(call));
+            let reply = session.ok(tool, filled_in(&sandbox, &session.id, &plan));
             let doubts: Vec<String> = codes(&reply["warnings"])
                 .into_iter()
                 .filter(|code| !code.starts_with("INCOMPLETE_") && !code.ends_with("_BREADTH"))
@@ -67,38 +72,37 @@ fn a_plan_is_small_and_complete() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     let plan = session
         .ok("tot_next", json!({"dimensions": {"os": ["linux", "mac", "bsd"], "arch": ["arm", "x86"]}}));
-    assert!(plan.to_string().len() <= 12_000, "{}", plan.to_string().len());
     let tasks = plan["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), 6);
     assert_eq!(plan["coverage"]["total"], 6);
     assert_eq!(plan["coverage"]["missing"][0], json!({"arch": "arm", "os": "linux"}));
     // The call makes the same plan again and proposes it: it need not repeat the tasks.
     assert_eq!(plan["nextCall"]["tool"], "tot_step");
-    for field in ["id", "parent", "title", "plannedAction", "prompt", "suggestedState"] {
+    for field in ["id", "path", "ask", "counts"] {
         assert!(tasks[0][field].is_string(), "{field}");
     }
-    let nodes: Vec<Value> = tasks
-        .iter()
-        .map(|task| {
-            json!({"id": task["id"], "parent": task["parent"], "title": task["title"], "plannedAction": task["plannedAction"]})
-        })
-        .collect();
+    assert!(tasks[0]["path"].as_str().unwrap().starts_with("R1.A Title of R1.A > R2.A1 "), "{}", tasks[0]);
+    assert!(tasks[0]["prompt"].is_null());
+    let ids: Vec<&Value> = tasks.iter().map(|task| &task["id"]).collect();
+    let full = session.ok("tot_next", json!({"brief": "full"}));
+    assert!(full["tasks"][0]["prompt"].as_str().unwrap().contains("Report in Markdown"), "{full:#}");
     let mut twin = Session { sandbox: &sandbox, server: sandbox.server(), id: session.id.clone() };
     let turn = twin.ok("tot_step", plan["nextCall"]["arguments"].clone());
-    let proposed: Vec<Value> = turn["tasks"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| json!({"id": task["id"], "parent": task["parent"], "title": task["title"], "plannedAction": task["plannedAction"]}))
-        .collect();
-    assert_eq!(proposed, nodes);
+    assert_eq!(turn["approvedNodes"].as_array().unwrap().iter().collect::<Vec<_>>(), ids);
+    let proposed: Vec<&Value> = turn["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    assert_eq!(proposed, ids);
+    // The whole brief of one of them.
+    let asked = json!({"name": "research", "arguments": {"sessionId": session.id, "nodeId": ids[0]}});
+    let brief = session.server.request("prompts/get", asked);
+    let text = brief["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("Only this combination") && text.contains("Report in Markdown"), "{text}");
     session.ok("tot_propose", json!({"withdraw": turn["approvedNodes"]}));
-    // Eight tasks, each with its prompt, fit into one reply.
+    // Eight tasks fit into one reply.
     let many: Vec<_> =
         ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5"].iter().map(|id| (*id, Some("R1.A"))).collect();
     session.grow(&many, "EXPLORE");
     let plan = session.ok("tot_next", json!({}));
-    assert_eq!(plan["tasks"].as_array().unwrap().len(), 8, "{}", plan["omitted"]);
+    assert_eq!(plan["tasks"].as_array().unwrap().len(), 8);
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn a_step_is_a_whole_turn() {
     let second = session.ok("tot_step", json!({"results": [result("R1.A", "EXPLORE")], "maxTasks": 1}));
     assert_eq!(second["committed"][0]["state"], "EXPLORE");
     assert_eq!(second["approvedNodes"], json!(["R2.A1"]));
-    assert!(second["tasks"][0]["prompt"].as_str().unwrap().contains("Findings of R1.A"), "{second:#}");
+    assert!(second["tasks"][0]["path"].as_str().unwrap().starts_with("R1.A "), "{second:#}");
     let commits = second["commits"].as_array().unwrap();
     assert_eq!((commits.len(), &commits[1]), (2, &second["commit"]));
     assert_eq!(second["commit"], sandbox.head(&session.repository()));
@@ -177,12 +181,12 @@ fn the_nodes_of_a_step_may_be_given_or_left_out() {
         "tot_step",
         json!({"results": [result("R1.A", "EXPLORE")], "nodes": [node("R2.A7", Some("R1.A"))]}),
     );
-    assert_eq!(own["tasks"][0]["title"], "Title of R2.A7");
-    assert_eq!(own["pending"], json!(["R2.A7"]));
+    assert_eq!(own["tasks"][0]["path"], "R1.A Title of R1.A > R2.A7 Title of R2.A7");
+    assert_eq!(own["approvedNodes"], json!(["R2.A7"]));
 }
 
 #[test]
-fn a_step_that_is_refused_says_what_stands() {
+fn a_step_is_all_or_nothing() {
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({}));
     session.ok("tot_step", json!({}));
@@ -192,20 +196,18 @@ fn a_step_that_is_refused_says_what_stands() {
     let refused = session.refused("tot_step", json!({"results": [result("R1.B", "EXPLORE")], "nodes": own}));
     assert_eq!(refused, ["NOT_PROPOSED"]);
     assert_eq!(session.ok("tot_status", json!({}))["pending"], json!(["R1.A"]));
-    // A rejected proposal: the results stand.
-    let before = sandbox.head(&session.repository());
+    // A rejected proposal: nothing is stored either.
     let wrong = json!([node("R3.A1", Some("R1.A"))]);
-    let reply = session.call("tot_step", json!({"results": [result("R1.A", "EXPLORE")], "nodes": wrong}));
-    assert_eq!(reply["status"], "REJECTED");
-    assert_eq!(codes(&reply["errors"]), ["ROUND_MISMATCH"]);
-    let message = reply["message"].as_str().unwrap();
-    assert!(
-        message.starts_with("The results were committed and stand; only the proposal was refused."),
-        "{message}"
-    );
-    let head = sandbox.head(&session.repository());
-    assert_ne!(head, before);
-    assert_eq!((&reply["commit"], &reply["commits"]), (&json!(head), &json!([head])));
-    assert_eq!(reply["committed"][0]["nodeId"], "R1.A");
-    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 1);
+    let refused =
+        session.refused("tot_step", json!({"results": [result("R1.A", "EXPLORE")], "nodes": wrong}));
+    assert_eq!(refused, ["ROUND_MISMATCH"]);
+    assert_eq!(session.ok("tot_status", json!({}))["totalNodes"], 0);
+    // The proposal is judged on the state after the results: below a node that they commit.
+    let right = json!({"results": [result("R1.A", "EXPLORE")], "nodes": [node("R2.A1", Some("R1.A"))], "graph": "dot"});
+    let reply = session.ok("tot_step", right);
+    assert_eq!(reply["commits"][1], sandbox.head(&session.repository()));
+    assert!(reply["dot"].as_str().unwrap().contains("R2_A1"), "{reply:#}");
+    let parent = sandbox.git(&session.repository(), &["rev-parse", "HEAD~1"]);
+    assert_eq!(reply["commits"][0], parent.trim());
+    sandbox.assert_sound(&session.repository());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, Server, Session, node};
+use crate::support::{Sandbox, Server, Session, node, stdio};
 
 /// The text of a resource, and its type.
 fn read(server: &mut Server, address: &str) -> (String, String) {
@@ -219,7 +219,7 @@ fn a_client_of_the_newest_protocol_hears_of_what_it_listens_to() {
         "tools/call",
         call("tot_propose", json!({"sessionId": id, "nodes": [node("R2.A2", Some("R1.A"))]})),
     );
-    assert_eq!(reply["result"]["structuredContent"]["status"], "OK", "{reply}");
+    assert_eq!(stdio::reply(&reply)["status"], "OK", "{reply}");
     let update = server.listen_for("notifications/resources/updated");
     assert_eq!(update["params"]["uri"], history);
     assert_eq!(update["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "listen");
@@ -242,7 +242,7 @@ fn prompts_teach_the_method() {
     let listed = session.server.request("prompts/list", json!({}))["result"]["prompts"].clone();
     let names: Vec<&str> =
         listed.as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["investigate", "continue", "verify"]);
+    assert_eq!(names, ["investigate", "continue", "research", "verify"]);
     let id = session.id.clone();
     let mut prompt = |name: &str, arguments: Value| {
         let answer = session.server.request("prompts/get", json!({"name": name, "arguments": arguments}));
@@ -272,7 +272,7 @@ fn prompts_teach_the_method() {
     assert_eq!(prompt("investigate", json!({})), "The prompt `investigate` needs `query`: The question.");
     assert!(prompt("investigate", json!({"query": "q", "ruleset": "x"})).contains("The rulesets are"));
     assert!(prompt("verify", json!({"sessionId": id, "nodeId": "R2.A2"})).contains("no committed node"));
-    assert!(prompt("explain", json!({})).contains("there are investigate, continue, verify"));
+    assert!(prompt("explain", json!({})).contains("there are investigate, continue, research, verify"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tree_of_thoughts::mcp::{About, tools};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
@@ -26,7 +26,7 @@ fn the_list_of_tools_is_complete_and_small() {
     for tool in tools {
         let name = tool["name"].as_str().unwrap();
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
-        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        assert!(tool["outputSchema"].is_null(), "{name}: it would ask for structuredContent");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
             json!(matches!(name, "tot_status" | "tot_read" | "tot_next" | "tot_list")),
@@ -45,9 +45,9 @@ fn the_list_of_tools_is_complete_and_small() {
             .chain(["tot_next", "tot_step", "tot_end", "tot_list", "tot_report"])
             .collect::<Vec<_>>()
     );
-    // Every agent that connects pays for it: 7,500 tokens of four bytes.
+    // Every agent that connects pays for it: 4,000 tokens of four bytes.
     let bytes = answer["result"].to_string().len();
-    assert!(bytes < 30_000, "{bytes} bytes");
+    assert!(bytes <= 16_000, "{bytes} bytes");
 }
 
 #[test]
@@ -62,47 +62,6 @@ fn the_graph_comes_in_the_form_that_was_asked_for() {
     }
     let reply = session.ok("tot_propose", json!({"nodes": [node("R1.A", None)], "graph": "json"}));
     assert_eq!(reply["graph"], json!([{"nodeId": "R1.A", "title": "Title of R1.A"}]));
-}
-
-#[test]
-fn every_reply_fits_its_output_schema() {
-    // The official clients validate.
-    let sandbox = Sandbox::new();
-    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
-    let answer = session.server.request("tools/list", json!({}));
-    let schema = |name: &str| -> Value {
-        let tools = answer["result"]["tools"].as_array().unwrap();
-        tools.iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"].clone()
-    };
-    let mut replies =
-        vec![("tot_propose", session.ok("tot_propose", json!({"nodes": [node("R1.A", None)]})))];
-    let findings = "# Found\n\nSee https://example.org/a.\n\n## References\n- src/a.rs:3 - the place\n";
-    let result = json!({"results": [{"nodeId": "R1.A", "state": "FOUND", "findings": findings}]});
-    replies.push(("tot_commit", session.ok("tot_commit", result)));
-    replies.push(("tot_status", session.ok("tot_status", json!({"detail": "full"}))));
-    replies.push(("tot_next", session.ok("tot_next", json!({"dimensions": {"os": ["linux", "mac"]}}))));
-    replies.push(("tot_step", session.ok("tot_step", json!({"nodes": []}))));
-    session.grow(&[("R2.A1", Some("R1.A"))], "VERIFY");
-    replies.push(("tot_end", session.call("tot_end", json!({"conclusion": "It is so."}))));
-    replies.push((
-        "tot_reclassify",
-        session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"})),
-    ));
-    replies.push(("tot_read", session.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1"]}))));
-    for form in ["dot", "mermaid", "json"] {
-        replies.push(("tot_status", session.ok("tot_status", json!({"graph": form}))));
-    }
-    replies.push(("tot_end", session.call("tot_end", json!({}))));
-    replies.push(("tot_report", session.ok("tot_report", json!({}))));
-    for tool in ["tot_propose", "tot_commit", "tot_reclassify", "tot_status", "tot_read", "tot_step"] {
-        replies.push((tool, session.call(tool, json!({"nodes": 5}))));
-    }
-    replies.push(("tot_list", session.server.call("tot_list", json!({}))));
-    let start = json!({"query": "Why?", "mode": "smoke"});
-    replies.push(("tot_start", session.server.call("tot_start", start)));
-    for (tool, reply) in replies {
-        assert_eq!(lint::misfits(&schema(tool), &reply), Vec::<String>::new(), "{tool}: {reply}");
-    }
 }
 
 #[test]

@@ -539,7 +539,7 @@ fn a_reclassify_around_the_depth_rules_warns() {
 fn no_nodes() {
     assert_snapshot!(Table::new("single-root").end(), @"
     NO_NODES: Nothing is committed yet. Propose a root with tot_propose, research it, and commit it.
-    MIN_ROUNDS: Round 5 must be reached; the deepest committed node is in round 1.
+    MIN_ROUNDS: Round 5 must be reached; nothing is committed yet.
     ");
     in_each(|_, table| assert!(!table.blockers().contains("NO_NODES")));
 }

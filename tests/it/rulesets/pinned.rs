@@ -58,7 +58,7 @@ fn an_invalid_one_refuses_every_writing_call_and_leaves_everything_readable() {
     }
     // What can be said without rules.
     let status = session.ok("tot_status", json!({"detail": "full"}));
-    assert_eq!(codes(&status["blockers"]), ["INVALID_RULESET"]);
+    assert_eq!(codes(&status["owed"]), ["INVALID_RULESET"]);
     assert_eq!(codes(&status["warnings"]), ["INVALID_RULESET"]);
     assert_eq!(status["canEnd"], false);
     assert_eq!(status["totalNodes"], 3);
@@ -111,7 +111,7 @@ fn a_valid_edit_holds_from_then_on() {
     let mut session = two_rounds(&sandbox);
     let repository = session.repository();
     edit(&sandbox, &repository, "end: {minRounds: 5}", "end: {minRounds: 5, minQualityPercent: 90}");
-    let blockers = session.ok("tot_status", json!({}))["blockers"].clone();
+    let blockers = session.ok("tot_status", json!({}))["owed"].clone();
     assert!(codes(&blockers).contains(&"QUALITY_TOO_LOW".to_owned()), "{blockers}");
 }
 

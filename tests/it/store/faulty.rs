@@ -28,7 +28,7 @@ fn an_unreadable_node_is_not_overwritten_nor_passed_over_at_the_end() {
     assert_eq!(codes_of, ["DUPLICATE_ID"]);
     let plan = session.ok("tot_next", json!({"strategy": "exhaustive"}));
     assert!(!plan["tasks"].to_string().contains("\"R2.A1\""), "{plan}");
-    assert_eq!(codes(&session.ok("tot_status", json!({}))["blockers"]), ["UNREADABLE_NODE"]);
+    assert_eq!(codes(&session.ok("tot_status", json!({}))["owed"]), ["UNREADABLE_NODE"]);
     assert_eq!(session.refused("tot_end", json!({})), ["UNREADABLE_NODE"]);
 }
 
@@ -40,7 +40,7 @@ fn an_unreadable_conclusion_is_not_overwritten() {
     edit(&sandbox, &session.repository(), "conclusion.yaml", "version: 1\nended: [\n");
     let reply = session.call("tot_end", json!({"conclusion": "Something else."}));
     assert_eq!(codes(&reply["errors"]), ["STORE_ERROR"], "{reply}");
-    assert!(reply["message"].as_str().unwrap().contains("conclusion.yaml"), "{reply}");
+    assert!(reply["errors"][0]["message"].as_str().unwrap().contains("conclusion.yaml"), "{reply}");
 }
 
 #[test]
@@ -171,9 +171,11 @@ fn nothing_is_acknowledged_beyond_what_the_next_start_reads() {
     assert!(!ids.is_empty(), "{refusal:#}");
     ids.sort();
     assert_eq!(codes(&refusal["errors"]), ["INVESTIGATION_FULL"], "{refusal:#}");
+    let error = &refusal["errors"][0];
+    let told = format!("{} {}", error["message"].as_str().unwrap(), error["suggestion"].as_str().unwrap());
     insta::assert_snapshot!(
-        refusal["message"].as_str().unwrap().replace(&repository.display().to_string(), "[REPOSITORY]"),
-        @"Nothing was written. The investigation in [REPOSITORY] would have more than 198000 files and folders, and is kept below what can be read again. End it with tot_end, and begin another one for what is still open."
+        told.replace(&repository.display().to_string(), "[REPOSITORY]"),
+        @"The investigation in [REPOSITORY] would have more than 198000 files and folders, and is kept below what can be read again. End it with tot_end, and begin another one for what is still open."
     );
     let id = session.id.clone();
     let status = sandbox.server().ok("tot_status", json!({"sessionId": id}));

@@ -14,10 +14,11 @@ fn begun(sandbox: &Sandbox) -> Session<'_> {
     session
 }
 
-/// The warnings of a reply that the history has moved, each with its suggestion.
+/// What a reply says of a history that has moved, each with its suggestion: by a warning, or an error where it is refused.
 fn moves(reply: &Value) -> Vec<String> {
-    let warnings = reply["warnings"].as_array().unwrap().iter();
-    let moves = warnings.filter(|warning| warning["code"] == "HISTORY_MOVED");
+    let told =
+        ["warnings", "errors"].into_iter().flat_map(|list| reply[list].as_array().into_iter().flatten());
+    let moves = told.filter(|warning| warning["code"] == "HISTORY_MOVED");
     moves
         .map(|it| format!("{} {}", it["message"].as_str().unwrap(), it["suggestion"].as_str().unwrap()))
         .collect()

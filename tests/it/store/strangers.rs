@@ -205,7 +205,7 @@ fn the_files_of_the_whole_may_be_links_too() {
     stranger.entry("120000", &link, "ruleset.yaml");
     stranger.commit();
     let status = stranger.status();
-    assert_eq!(status["blockers"][0]["code"], "INVALID_RULESET", "{status:#}");
+    assert_eq!(status["owed"][0]["code"], "INVALID_RULESET", "{status:#}");
     assert!(stranger.report().is_ok());
     let (lines, exit) = stranger.check();
     assert!(lines.contains("/ruleset.yaml: error INVALID_RULESET") && exit == 1, "{lines}");
@@ -249,7 +249,7 @@ fn bombs_and_huge_files_are_refused() {
         stranger.assert_named(what, A1, "", "UNREADABLE_FILE");
         stranger.edited("ruleset.yaml", |ruleset| format!("{}{text}", &ruleset[..0]));
         stranger.commit();
-        assert_eq!(stranger.status()["blockers"][0]["code"], "INVALID_RULESET", "{what}");
+        assert_eq!(stranger.status()["owed"][0]["code"], "INVALID_RULESET", "{what}");
         assert!(stranger.check().0.contains("ruleset.yaml"), "{what}");
         stranger.git(&["reset", "-q", "--soft", "HEAD~2"]);
         stranger.git(&["read-tree", "HEAD"]);
@@ -390,7 +390,7 @@ fn a_ruleset_that_lies_is_named() {
     stranger.edited("ruleset.yaml", |text| text.replace("name: FOUND", "name: FOND"));
     stranger.commit();
     let status = stranger.status();
-    assert_eq!(status["blockers"][0]["code"], "INVALID_RULESET", "{status:#}");
+    assert_eq!(status["owed"][0]["code"], "INVALID_RULESET", "{status:#}");
     assert!(status["faults"][0].as_str().unwrap().starts_with("ruleset.yaml:"), "{status:#}");
     assert!(stranger.report().unwrap().join("nodes/R2.A1.html").exists());
     let (lines, exit) = stranger.check();

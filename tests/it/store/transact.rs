@@ -64,7 +64,7 @@ fn a_rejected_decision_writes_nothing() {
     let repository = session.repository();
     let store = Store::new(sandbox.root());
     let before = files(&repository);
-    let rejected = store.transact(&repository, |_| Err::<(Option<Draft>, ()), _>(Refused::ByARule));
+    let rejected = store.transact(&repository, |_| Err::<(Vec<Draft>, ()), _>(Refused::ByARule));
     assert!(matches!(rejected, Err(Refused::ByARule)));
     assert_eq!(files(&repository), before);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
@@ -78,14 +78,14 @@ fn a_panic_in_a_decision_lets_the_next_writer_in() {
     let store = Store::new(sandbox.root());
     let before = files(&repository);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        store.transact(&repository, |_| -> Result<(Option<Draft>, ()), Refused> {
+        store.transact(&repository, |_| -> Result<(Vec<Draft>, ()), Refused> {
             panic!("this panic is part of a test")
         })
     }));
     assert!(panicked.is_err());
     assert_eq!(files(&repository), before);
     // In this process and in another.
-    store.transact(&repository, |before| Ok::<_, Refused>((Some(note(before)), ()))).unwrap();
+    store.transact(&repository, |before| Ok::<_, Refused>((vec![note(before)], ()))).unwrap();
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     sandbox.assert_sound(&repository);
 }
@@ -104,7 +104,7 @@ fn whoever_only_reads_does_not_wait_for_a_writer() {
             store.transact(path, |_| {
                 entered.send(()).unwrap();
                 let _ = left.recv();
-                Ok::<_, Refused>((None, ()))
+                Ok::<_, Refused>((Vec::new(), ()))
             })
         });
         inside.recv().unwrap();
@@ -132,7 +132,7 @@ fn whoever_commits_by_git_in_between_is_decided_on() {
         if heads.borrow().len() == 1 {
             sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", "By hand"]);
         }
-        Ok::<_, Refused>((Some(note(before)), ()))
+        Ok::<_, Refused>((vec![note(before)], ()))
     });
     let written = written.unwrap();
     let heads = heads.into_inner();
