@@ -105,6 +105,8 @@ pub struct Task {
     pub title: String,
     /// What is to be done.
     pub planned_action: String,
+    /// The values of what varies that it covers, each as `engine=gix`.
+    pub covers: Vec<String>,
     /// In which states the result would count, and what they need.
     pub counts: String,
     /// The whole brief for a research agent.
@@ -159,7 +161,7 @@ impl Plan {
             parent: task.parent.as_ref().map(ToString::to_string),
             title: task.title.clone(),
             planned_action: task.planned_action.clone(),
-            covers: Vec::new(),
+            covers: task.covers.clone(),
         });
         Propose { nodes: nodes.collect(), withdraw: Vec::new() }
     }
@@ -754,7 +756,9 @@ impl<'a> Planner<'a> {
                 roots.max(*number),
                 combination.as_ref(),
             );
-            tasks.push(self.advisor.task(&slot.id, slot.parent, words, suggestion.state, length));
+            let covers = combination.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
+            let task = self.advisor.task(&slot.id, slot.parent, words, suggestion.state, length);
+            tasks.push(Task { covers: covers.collect(), ..task });
         }
         tasks
     }

@@ -4,6 +4,13 @@
 //! order, multi-line text as literal blocks, so that a diff shows what changed and nothing else; each file carries a
 //! version. A file that does not fit is an error with its line, never a guess.
 //!
+//! # Versions
+//!
+//! A form grows by keys that are absent where they are not used: a file without them is read and written byte for byte as
+//! before, and its version stays. A reader that does not know a key refuses that one file, names the key, and says that a
+//! newer program may have written it; the other files of the investigation stay readable, and what it can't read it never
+//! writes over. The version goes up only where a key changes its meaning; then it is that which the reader names.
+//!
 //! - [`layout`]: which path holds what.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`]: the files.
 //! - [`message`]: the commit message of an event.
@@ -76,7 +83,15 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
                 versioned.version
             ),
         },
-        _ => error,
+        _ => match error.message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
+            Some((key, _)) => YamlError {
+                message: format!(
+                    "{key} is not a key of this file: it is misspelled, or a newer version of this program wrote it"
+                ),
+                ..error
+            },
+            None => error,
+        },
     })
 }
 

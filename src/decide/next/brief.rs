@@ -94,6 +94,7 @@ impl Advisor<'_> {
             parent: parent.map(|parent| parent.id.clone()),
             title,
             planned_action,
+            covers: Vec::new(),
             suggested_state,
         }
     }

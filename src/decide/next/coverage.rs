@@ -2,15 +2,16 @@
 //!
 //! A combination is one value of every dimension. While the full product is small ([`PRODUCT_MAX`]) or there are fewer
 //! than three dimensions, every combination is asked for; else every pair of values of two dimensions (pairwise
-//! coverage), of which one node can cover many at once. A node, committed or pending, covers a combination if its title
-//! and planned action name all its values: as whole words, in any letter case.
+//! coverage), of which one node can cover many at once. A node, committed or pending, covers what it says under `covers`
+//! (`engine=gix`). One that says nothing there covers a combination if its title and planned action name all its values, and
+//! no other value of the same dimensions: as whole words, in any letter case.
 
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
 use crate::decide::Rejection;
-use crate::domain::{Code, Diagnostic, Investigation};
+use crate::domain::{Code, Diagnostic, Investigation, Node};
 
 /// From three dimensions on, a larger product than this is covered by pairs.
 const PRODUCT_MAX: usize = 64;
@@ -113,7 +114,7 @@ impl Grid {
         }
         let mut grid = Grid { missing: vec![true; asked.len()], dimensions, asked };
         for node in investigation.nodes() {
-            grid.cover(&format!("{}\n{}", node.title, node.planned_action));
+            grid.cover(node);
         }
         Ok(Some(grid))
     }
@@ -171,14 +172,27 @@ impl Grid {
         Some(self.named(&chosen))
     }
 
-    /// Marks what a text names as covered.
-    fn cover(&mut self, text: &str) {
-        let text = text.to_lowercase();
-        let named: Vec<Vec<bool>> = self
-            .dimensions
+    /// Marks what a node covers: what it says itself, or else what its text names.
+    fn cover(&mut self, node: &Node) {
+        let text = format!("{}\n{}", node.title, node.planned_action).to_lowercase();
+        let said: Vec<(String, String)> = node
+            .covers
             .iter()
-            .map(|dimension| dimension.values.iter().map(|value| names(&text, value)).collect())
+            .filter_map(|cover| cover.split_once('='))
+            .map(|(name, value)| (name.trim().to_lowercase(), value.trim().to_lowercase()))
             .collect();
+        let covered = |dimension: &Dimension| -> Vec<bool> {
+            if !said.is_empty() {
+                let says =
+                    |value: &String| said.contains(&(dimension.name.to_lowercase(), value.to_lowercase()));
+                return dimension.values.iter().map(says).collect();
+            }
+            let named: Vec<bool> = dimension.values.iter().map(|value| names(&text, value)).collect();
+            // A text that names several values compares them, or lists them: it covers none.
+            let is_one = named.iter().filter(|named| **named).count() == 1;
+            named.into_iter().map(|named| named && is_one).collect()
+        };
+        let named: Vec<Vec<bool>> = self.dimensions.iter().map(covered).collect();
         for (asked, missing) in self.asked.iter().zip(&mut self.missing) {
             *missing = *missing && !asked.iter().all(|(dimension, value)| named[*dimension][*value]);
         }

@@ -499,6 +499,33 @@ fn a_value_is_found_only_as_a_whole_word() {
 }
 
 #[test]
+fn what_a_node_says_that_it_covers_counts_and_a_text_with_all_values_covers_none() {
+    let mut play = Play::new("exhaust", None, None);
+    let request = Next {
+        dimensions: vec![dimension("engine", &["gix", "git2"]), dimension("size", &["10", "1000"])],
+        ..Next::default()
+    };
+    let node = |id: &str, title: &str, covers: &[&str]| NewNode {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        covers: covers.iter().map(|cover| (*cover).to_owned()).collect(),
+        ..NewNode::default()
+    };
+    let nodes = vec![
+        node("R1.A", "gix and git2 with 10 and 1000 nodes", &[]),
+        node("R1.B", "The first of them", &["engine=gix", "size = 10", "Size=1000"]),
+        node("R1.C", "git2 with 10", &["engine=gix"]),
+    ];
+    let proposal = Propose { nodes, withdraw: Vec::new() };
+    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
+    let coverage = play.plan(&request).coverage.unwrap();
+    let pair = |engine: &str, size: &str| {
+        vec![("engine".to_owned(), engine.to_owned()), ("size".to_owned(), size.to_owned())]
+    };
+    assert_eq!(coverage.missing, [pair("git2", "10"), pair("git2", "1000")]);
+}
+
+#[test]
 fn what_is_out_of_bounds_is_refused() {
     let play = Play::new("exhaust", None, None);
     let many: Vec<String> = (0..40).map(|number| format!("v{number}")).collect();
