@@ -90,6 +90,7 @@ CALLS = [
     # A whole turn of which nothing is left: it proposes nothing.
     ("tot_step", {"nodes": []}, "OK", None),
     ("tot_reclassify", {"nodeId": "R3.A1a", "newState": "VERIFY", "reason": "as it was"}, "OK", None),
+    ("tot_amend", {"nodeId": "R2.A1", "headline": "41 minutes on all cores", "reason": "to be read in lists"}, "OK", None),
     ("tot_list", {"text": "backup", "state": "open"}, "OK", None),
     ("tot_end", {"conclusion": "Compress on all cores: `zstd -T0`.", "agentId": "measurer"}, "OK", None),
     ("tot_report", {}, "OK", None),
