@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::{Investigation, Node, NodeId};
-use crate::markdown::{self, MentionKind};
+use crate::domain::{Citation, Investigation, Node, NodeId};
+use crate::markdown::{self, Mention, MentionKind};
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
+use crate::text::one_line;
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,13 +83,26 @@ pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results
     results
 }
 
-/// The references in all findings, in order of first mention: by round, then suffix, then place in the text.
+/// A source that is given as data, as if the findings named it after all others.
+fn mentioned(citation: &Citation) -> Mention {
+    let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
+    let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
+    Mention {
+        kind: if is_url { MentionKind::Url } else { MentionKind::Path },
+        target: citation.target.clone(),
+        line: first,
+        title: citation.note.as_deref().map(one_line),
+    }
+}
+
+/// The references in all findings, and those given as data, in order of first mention: by round, then suffix, then place in the text.
 pub fn references(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
         let Some(classification) = &node.classification else { continue };
-        for mention in markdown::references(&classification.findings) {
+        let given = classification.references.iter().map(mentioned);
+        for mention in markdown::references(&classification.findings).into_iter().chain(given) {
             let key = (mention.kind, mention.target.clone(), mention.line);
             let at = *known.entry(key).or_insert_with(|| {
                 references.push(Reference {

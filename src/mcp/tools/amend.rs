@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct what a node says",
-    description: "Puts other `findings`, another `title` or `headline` into a committed node. What stood there \
-                  before stays in its file and in git. Returns `amended`: which texts changed.",
+    description: "Puts other `findings`, `title` or `headline` into a committed node; the former text is kept. \
+                  An answer is then to be confirmed anew. Returns `amended`: which texts changed.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,
     also: &[],

@@ -157,7 +157,7 @@ impl Summary {
         let findings = node.classification.as_ref().map_or("", |it| it.findings.as_str());
         Summary {
             node_id: node.id.to_string(),
-            title: shorten(&node.title, TITLE),
+            title: shorten(node.name(), TITLE),
             round: node.round(),
             summary: summary(findings),
         }

@@ -14,7 +14,7 @@ use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Timestamp,
+    Amendment, Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Timestamp,
 };
 use crate::ruleset::effective::EffectiveRules;
 
@@ -154,7 +154,11 @@ impl EffectiveRules<'_> {
 /// What one confirmation of an answer is worth.
 fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
-    let amended = answer.amended.iter().rev().find(|amendment| amendment.findings.is_some());
+    // What it claims is another then; a headline where there was none claims nothing new.
+    let is_another_claim = |amendment: &&Amendment| {
+        amendment.findings.is_some() || amendment.headline.as_ref().is_some_and(|before| !before.is_empty())
+    };
+    let amended = answer.amended.iter().rev().find(is_another_claim);
     if amended.is_some_and(|amendment| confirmed_at(confirmation) < amendment.at) {
         return Grade::None;
     }
