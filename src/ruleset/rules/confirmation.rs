@@ -219,15 +219,19 @@ fn decided(
 
 /// The time to write beside a new state of a node: now, or later where the clock has been set back. What came first
 /// decides whether a child confirms its parent, so a state is never older than the one that it follows, or than its
-/// children's; and always younger than that of a parent that was changed before.
+/// children's; and always younger than a change of its parent's state or texts that came before.
 pub fn stamp(investigation: &Investigation, node: &Node, now: Timestamp) -> Timestamp {
     let since = |node: &Node| node.classification.as_ref().map(Classification::current_since);
     let children = investigation.committed_children(&node.id).filter_map(|(child, _)| since(child));
     let parent = node.parent.as_ref().and_then(|parent| investigation.committed_node(parent));
     let parent = parent.and_then(|parent| parent.classification.as_ref());
-    let parent = parent.filter(|parent| !parent.reclassified.is_empty());
-    let after_parent = parent.map(|parent| parent.current_since().next());
-    children.chain(since(node)).chain(after_parent).fold(now, Timestamp::max)
+    let after_parent = parent.and_then(|parent| {
+        let moved = parent.reclassified.last().map(|change| change.at);
+        let amended = parent.amended.last().map(|amendment| amendment.at);
+        moved.max(amended).map(Timestamp::next)
+    });
+    let amended = node.classification.as_ref().and_then(|it| it.amended.last()).map(|amendment| amendment.at);
+    children.chain(since(node)).chain(after_parent).chain(amended).fold(now, Timestamp::max)
 }
 
 /// Whether the child was classified since its parent last became pending. A child of a node that was committed as

@@ -13,9 +13,7 @@ use super::Kind;
 use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
-use crate::domain::{
-    Amendment, Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Timestamp,
-};
+use crate::domain::{Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::effective::EffectiveRules;
 
 /// What is asked of the confirmation of each answer before the end.
@@ -41,7 +39,7 @@ pub enum Grade {
     /// By another agent of the same session, or of one that is not known.
     #[serde(rename = "second-agent")]
     SecondAgent,
-    /// In another session.
+    /// By another agent, in another session.
     #[serde(rename = "independent")]
     Independent,
 }
@@ -109,7 +107,12 @@ impl EffectiveRules<'_> {
     pub fn refuted_by(&self, investigation: &Investigation, node: &Node) -> Vec<NodeId> {
         let children = investigation.committed_children(&node.id).map(|(child, _)| child);
         let refuting = children.filter(|child| {
-            let says_why = |it: &Classification| !says_nothing(&it.findings);
+            // Nobody takes a refutation back by emptying it.
+            let first = |it: &Classification| {
+                let before = it.amended.iter().find_map(|amendment| amendment.findings.clone());
+                before.unwrap_or_else(|| it.findings.clone())
+            };
+            let says_why = |it: &Classification| !says_nothing(&it.findings) || !says_nothing(&first(it));
             self.refutes(child) && child.classification.as_ref().is_some_and(says_why)
         });
         refuting.map(|child| child.id.clone()).collect()
@@ -151,15 +154,11 @@ impl EffectiveRules<'_> {
     }
 }
 
-/// What one confirmation of an answer is worth.
+/// What one confirmation of an answer is worth. What was confirmed is what stood there then: an answer that was amended since
+/// is not confirmed. And who changes the text of a confirmation has confirmed with it.
 fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
-    // What it claims is another then; a headline where there was none claims nothing new.
-    let is_another_claim = |amendment: &&Amendment| {
-        amendment.findings.is_some() || amendment.headline.as_ref().is_some_and(|before| !before.is_empty())
-    };
-    let amended = answer.amended.iter().rev().find(is_another_claim);
-    if amended.is_some_and(|amendment| confirmed_at(confirmation) < amendment.at) {
+    if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
         return Grade::None;
     }
     match text {
@@ -170,18 +169,26 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
         Text::Findings(_) | Text::Change(..) => {}
     }
     let others = [Who::of(answer.agent_id.as_deref(), &answer.caller), author(answer).0];
-    let is_another_session =
-        |other: &Who| matches!((by.session, other.session), (Some(a), Some(b)) if a != b);
+    let amended = confirmation.amended.iter().filter(|amendment| amendment.findings.is_some());
+    let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
+    std::iter::once(by).chain(also).map(|who| apart(who, &others)).min().unwrap_or_default()
+}
+
+/// How far somebody is from those who gave an answer.
+fn apart(who: Who<'_>, others: &[Who<'_>]) -> Grade {
+    let Some(agent) = who.agent else { return Grade::SelfChecked };
     let names: Vec<&str> = others.iter().filter_map(|other| other.agent).collect();
-    let is_another_agent = by.agent.is_some_and(|agent| {
-        !names.is_empty() && names.iter().all(|name| !name.trim().eq_ignore_ascii_case(agent.trim()))
-    });
+    if names.iter().any(|name| name.trim().eq_ignore_ascii_case(agent.trim())) {
+        return Grade::SelfChecked;
+    }
+    let is_another_session =
+        |other: &Who| matches!((who.session, other.session), (Some(a), Some(b)) if a != b);
     if others.iter().all(is_another_session) {
         Grade::Independent
-    } else if is_another_agent {
-        Grade::SecondAgent
-    } else {
+    } else if names.is_empty() {
         Grade::SelfChecked
+    } else {
+        Grade::SecondAgent
     }
 }
 
@@ -223,11 +230,6 @@ fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
             Text::Findings(&classification.findings),
         ),
     }
-}
-
-/// When the confirmation was given.
-fn confirmed_at(confirmation: &Classification) -> Timestamp {
-    confirmation.current_since()
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {

@@ -52,7 +52,7 @@ fn grade(table: &Table) -> Grade {
 fn a_confirmation_is_worth_what_its_author_and_its_findings_are() {
     let tried = "Three other causes were tried, and none of them fits.";
     assert_eq!(graded(tried, Some("reviewer"), "two"), Grade::Independent);
-    assert_eq!(graded(tried, Some("researcher"), "two"), Grade::Independent);
+    assert_eq!(graded(tried, Some("researcher"), "two"), Grade::SelfChecked);
     assert_eq!(graded(tried, Some("reviewer"), "one"), Grade::SecondAgent);
     assert_eq!(graded(tried, Some("Researcher "), "one"), Grade::SelfChecked);
     for nothing in ["", "ok", "Yes.", "x", "<findings in Markdown>"] {
@@ -90,29 +90,65 @@ fn a_reclassify_without_a_reason_confirms_nothing_but_oneself() {
     })), @"NO_REASON R1.A: R1.A becomes OPEN without a reason. Say in `reason` what was learned since its commit.");
 }
 
-#[test]
-fn what_was_amended_after_its_confirmation_is_not_confirmed() {
-    let mut table = answer("review", "ANSWER");
-    table.caller = session("two");
-    table.commit(&[("R2.A1", "CONFIRMED")]);
-    assert!(grade(&table).is_confirmed());
-    let amend = |findings: Option<&str>, headline: Option<&str>| Amend {
-        node_id: "R1.A".into(),
+fn amend(id: &str, findings: Option<&str>, headline: Option<&str>) -> Amend {
+    Amend {
+        node_id: id.into(),
         reason: "A number was wrong.".into(),
         findings: findings.map(str::to_owned),
         headline: headline.map(str::to_owned),
+        agent_id: Some("researcher".into()),
         ..Amend::default()
-    };
-    table.sleep(60);
-    table.try_amend(amend(None, Some("The cache was cold."))).unwrap();
-    assert!(grade(&table).is_confirmed(), "a headline is no finding");
-    assert_eq!(table.node("R1.A").name(), "The cache was cold.");
-    table.try_amend(amend(Some("It was 40 ms and not 30 ms."), None)).unwrap();
-    assert_eq!(grade(&table), Grade::None);
-    let amended = &table.node("R1.A").classification.as_ref().unwrap().amended;
-    assert_eq!(amended[0].headline.as_deref(), Some(""));
-    assert_eq!(amended[1].findings.as_deref(), Some("Findings of R1.A."));
-    assert_eq!(amended[1].caller, session("two"));
+    }
+}
+
+#[test]
+fn what_was_amended_after_its_confirmation_is_not_confirmed() {
+    for (findings, headline) in
+        [(Some("It was 40 ms and not 30 ms."), None), (None, Some("The cache was cold."))]
+    {
+        let mut table = answer("review", "ANSWER");
+        table.caller = session("two");
+        table.commit(&[("R2.A1", "CONFIRMED")]);
+        assert_eq!(grade(&table), Grade::Independent);
+        // Also where the clock was set back in between.
+        table.sleep(-600);
+        table.try_amend(amend("R1.A", findings, headline)).unwrap();
+        assert_eq!(grade(&table), Grade::None);
+        // A new confirmation is later than the amendment, whatever the clock says.
+        table.propose(&[("R2.A2", "R1.A")]);
+        table.commit(&[("R2.A2", "CONFIRMED")]);
+        assert_eq!(grade(&table), Grade::Independent);
+        let amended = &table.node("R1.A").classification.as_ref().unwrap().amended;
+        assert_eq!(amended[0].findings.as_deref(), findings.map(|_| "Findings of R1.A."));
+        assert_eq!(amended[0].headline.as_deref(), headline.map(|_| ""));
+        assert_eq!(amended[0].caller, session("two"));
+        assert_eq!(table.node("R1.A").name(), headline.unwrap_or("Title of R1.A"));
+    }
+}
+
+#[test]
+fn nobody_fills_in_a_confirmation_of_his_own_answer_or_empties_a_refutation() {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session("two");
+    let empty = NodeResult { findings: "ok".into(), ..found("R2.A1", "CONFIRMED") };
+    table.try_commit(vec![empty]).unwrap();
+    table.caller = session("one");
+    table.try_amend(amend("R2.A1", Some("Three other causes were tried."), None)).unwrap();
+    assert_eq!(grade(&table), Grade::SelfChecked);
+    let mut table = answer("review", "ANSWER");
+    table.commit(&[("R2.A1", "REFUTED")]);
+    table.try_amend(amend("R2.A1", Some("ok"), None)).unwrap();
+    assert_eq!(table.rules().refuted_by(&table.investigation, table.node("R1.A")).len(), 1);
+}
+
+#[test]
+fn who_gives_no_name_confirms_nothing_but_oneself() {
+    let mut table = answer("found-verify", "FOUND");
+    table.reclassify("R1.A", "FOUND");
+    table.caller = session("two");
+    let nameless = NodeResult { agent_id: None, ..found("R2.A1", "VERIFY") };
+    table.try_commit(vec![nameless]).unwrap();
+    assert_eq!(grade(&table), Grade::SelfChecked);
 }
 
 #[test]
