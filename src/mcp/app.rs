@@ -28,7 +28,7 @@ pub(super) fn icon() -> Icon {
         .chars()
         .map(|c| match c {
             '"' => "'".to_owned(),
-            '%' | '#' | '<' | '>' => format!("%{:02X}", u32::from(c)),
+            '%' | '#' | '<' | '>' | ' ' | '\n' => format!("%{:02X}", u32::from(c)),
             _ => c.to_string(),
         })
         .collect();
