@@ -90,9 +90,6 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// What stands for findings in a call that is still to be filled in.
-pub const TO_FILL_IN: &str = "<findings in Markdown, sources under ## References>";
-
 /// Judges a commit.
 ///
 /// # Errors

@@ -302,18 +302,6 @@ impl LinkKind {
 }
 
 impl StopReason {
-    /// All of them.
-    pub const ALL: [StopReason; 3] = [StopReason::Budget, StopReason::Enough, StopReason::Stuck];
-
-    /// As it is written in files and calls.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StopReason::Budget => "budget",
-            StopReason::Enough => "enough",
-            StopReason::Stuck => "stuck",
-        }
-    }
-
     /// For people, as the end of a sentence.
     pub fn label(self) -> &'static str {
         match self {

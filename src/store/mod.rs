@@ -313,8 +313,8 @@ impl Store {
     /// One transaction: waits for the other writers, puts right what a killed one left, loads, has `decide` decide on that
     /// state, and publishes what it gives, each draft as one commit on the one before. Whoever commits by git in between is
     /// no loser: then it loads and decides again. Limit: whoever does so between two drafts fails the second, and the first
-    /// stands; so it does where the disk fails then. The file of a conclusion is the truth and its tag a pointer to it; where a kill came between the
-    /// two, the tag is written here.
+    /// stands; so it does where the disk fails then. The file of a conclusion is the truth and its tag a pointer to it;
+    /// where a kill came between the two, the tag is written here.
     ///
     /// # Errors
     ///

@@ -71,16 +71,6 @@ impl Grade {
             Grade::Independent => "confirmed independently",
         }
     }
-
-    /// The same, as it stands in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Grade::None => "none",
-            Grade::SelfChecked => "self",
-            Grade::SecondAgent => "second-agent",
-            Grade::Independent => "independent",
-        }
-    }
 }
 
 impl EffectiveRules<'_> {
@@ -108,11 +98,10 @@ impl EffectiveRules<'_> {
         let children = investigation.committed_children(&node.id).map(|(child, _)| child);
         let refuting = children.filter(|child| {
             // Nobody takes a refutation back by emptying it.
-            let first = |it: &Classification| {
-                let before = it.amended.iter().find_map(|amendment| amendment.findings.clone());
-                before.unwrap_or_else(|| it.findings.clone())
+            let says_why = |it: &Classification| {
+                let first = it.amended.iter().find_map(|amendment| amendment.findings.as_deref());
+                !says_nothing(&it.findings) || first.is_some_and(|first| !says_nothing(first))
             };
-            let says_why = |it: &Classification| !says_nothing(&it.findings) || !says_nothing(&first(it));
             self.refutes(child) && child.classification.as_ref().is_some_and(says_why)
         });
         refuting.map(|child| child.id.clone()).collect()
@@ -215,21 +204,17 @@ enum Text<'a> {
 /// Who gave the node the state in force, and what was said with it. A child that changed it said nothing itself: what counts
 /// is who committed the node.
 fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
-    let last = classification.reclassified.last();
-    match last.map(|change| (change, &change.by)) {
-        Some((change, Author::Agent(agent))) => (
-            Who::of(Some(agent), &change.caller),
-            Text::Change(change.reason.as_deref(), change.evidence.as_deref()),
-        ),
-        Some((change, Author::Unknown)) => (
-            Who::of(None, &change.caller),
-            Text::Change(change.reason.as_deref(), change.evidence.as_deref()),
-        ),
-        Some((_, Author::Child(_))) | None => (
-            Who::of(classification.agent_id.as_deref(), &classification.caller),
-            Text::Findings(&classification.findings),
-        ),
-    }
+    let committed = Who::of(classification.agent_id.as_deref(), &classification.caller);
+    let Some(change) = classification.reclassified.last() else {
+        return (committed, Text::Findings(&classification.findings));
+    };
+    let agent = match &change.by {
+        Author::Child(_) => return (committed, Text::Findings(&classification.findings)),
+        Author::Agent(agent) => Some(agent.as_str()),
+        Author::Unknown => None,
+    };
+    let text = Text::Change(change.reason.as_deref(), change.evidence.as_deref());
+    (Who::of(agent, &change.caller), text)
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {

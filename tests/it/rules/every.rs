@@ -370,7 +370,7 @@ fn findings_that_say_nothing() {
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A"), ("R2.A4", "R1.A")]);
     table.sleep(60);
     let blank = |id, findings: &str| NodeResult { findings: findings.into(), ..found(id, "EXPLORE") };
-    let to_fill_in = tree_of_thoughts::decide::commit::TO_FILL_IN;
+    let to_fill_in = "<findings in Markdown, sources under ## References>";
     let results = vec![blank("R2.A2", " \n"), blank("R2.A3", to_fill_in), blank("R2.A4", "-")];
     assert_snapshot!(said(table.try_commit(results)), @"
     EMPTY_FINDINGS R2.A2: R2.A2 was committed without findings. Say what was tried and what was found: a state alone convinces nobody.
