@@ -12,8 +12,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Code, Command, Investigation, Link, Node, NodeId, Reclassification,
-    StateName, Warning,
+    Amendment, Asked, Author, Caller, Citation, Code, Command, Investigation, Link, Node, NodeId,
+    PersonsAnswer, Reclassification, StateName, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -198,6 +198,20 @@ pub const PLANNED: &str = "What was planned";
 
 /// The heading of [`NodeView::findings`].
 pub const FINDINGS: &str = "Findings";
+
+/// What the word of a person is worth that came through a client.
+pub const NO_SIGN_OFF: &str = "said through the client, which is not a sign-off";
+
+/// What became of the question to a person whether the investigation may end, in a sentence.
+pub fn asked_line(asked: &Asked) -> String {
+    let said = asked.said.as_ref().map(|said| format!(": “{said}”")).unwrap_or_default();
+    let worth = match asked.answer {
+        PersonsAnswer::NotOffered | PersonsAnswer::Unanswered => String::new(),
+        _ => format!(" ({NO_SIGN_OFF})"),
+    };
+    let label = asked.answer.label();
+    format!("The person in front of the client: {label}{said}{worth}.")
+}
 
 impl<'a> NodeView<'a> {
     /// A node of that investigation, and what follows from it by those rules.

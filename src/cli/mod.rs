@@ -88,6 +88,12 @@ struct McpArguments {
     /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
     #[arg(long)]
     reject_secrets: bool,
+    /// Have the client ask the person in front of it whether an investigation may end, before it does. A client that holds
+    /// the call meanwhile is waited for so many seconds; without an answer it ends, and says so
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "45",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    // Clients built on the official TypeScript SDK give up a call after a minute.
+    ask_before_end: Option<u64>,
     #[command(flatten)]
     rulesets: Folder,
     /// What a call that writes waits for before it is answered. A killed process loses nothing either way
@@ -193,7 +199,8 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
         .serving(Arc::clone(&service))
         .with_log(log)
-        .reading_only(arguments.read_only);
+        .reading_only(arguments.read_only)
+        .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
     match http {
         Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
         // Claude Code tells the servers that it starts which of its sessions they are for.

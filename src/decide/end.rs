@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::standing::{blockers, faults, owed};
 use super::{Decision, Rejection, check_lengths, not_blank};
 use crate::domain::node::says_nothing;
-use crate::domain::{Code, Conclusion, Diagnostic, Event, Investigation, StopReason, Stopped, Timestamp};
+use crate::domain::{
+    Asked, Code, Conclusion, Diagnostic, Event, Investigation, PersonsAnswer, StopReason, Stopped, Timestamp,
+};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::{KINDS, Verdict, secrets};
 
@@ -22,6 +24,10 @@ pub struct End {
     pub agent_id: Option<String>,
     /// To end before nothing is owed: every page says so, with what was owed.
     pub stopped: Option<Stop>,
+    /// What the person in front of the client said, where one was to be asked. No argument of the call: an agent can't say
+    /// it.
+    #[serde(skip)]
+    pub asked: Option<Asked>,
 }
 
 /// Why it ends early.
@@ -60,6 +66,7 @@ pub const CODES: &[Code] = &[
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
     Code::MissingConclusion,
+    Code::EndDeclined,
     Code::UnreadableNode,
     Code::UnknownState,
     Code::TerminalParent,
@@ -72,15 +79,17 @@ pub const WARNINGS: &[Code] = &[
     Code::MissingConclusion,
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
+    Code::NotAccepted,
     Code::SecretSuspected,
 ];
 
 /// Judges an end. One that has already ended stays as it is, a decision without an event, but for a conclusion where there
-/// was none. With `stopped`, what is owed does not keep the end away.
+/// was none. With `stopped`, what is owed does not keep the end away. The word of a person who was asked counts once nothing
+/// else does.
 ///
 /// # Errors
 ///
-/// Every blocker, not only the first; and `TEXT_TOO_LONG`.
+/// Every blocker, not only the first; `TEXT_TOO_LONG`; and `END_DECLINED`.
 pub fn end(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -125,6 +134,7 @@ pub fn end(
         ("conclusion", request.conclusion.as_ref()),
         ("agentId", request.agent_id.as_ref()),
         ("stopped.note", note),
+        ("what the person said", request.asked.as_ref().and_then(|asked| asked.said.as_ref())),
     ];
     check_texts(rules, texts, &mut verdict);
     let conclusion = not_blank(request.conclusion);
@@ -135,8 +145,10 @@ pub fn end(
     }
     verdict.warnings.extend(KINDS.iter().flat_map(|kind| (kind.end_warnings)(investigation, rules)));
     Rejection::unless_empty(verdict.errors)?;
+    verdict.warnings.extend(request.asked.as_ref().map(word_of).transpose()?.flatten());
     let conclusion = Arc::new(Conclusion {
         agent_id: not_blank(request.agent_id),
+        asked: request.asked,
         // Where nothing was owed, nothing was stopped early.
         stopped: request
             .stopped
@@ -146,6 +158,28 @@ pub fn end(
         ..Conclusion::new(now)
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
+}
+
+/// What follows from the answer of a person who was to be asked.
+///
+/// # Errors
+///
+/// `END_DECLINED`.
+fn word_of(asked: &Asked) -> Result<Option<Diagnostic>, Rejection> {
+    match asked.answer {
+        PersonsAnswer::Accepted => Ok(None),
+        PersonsAnswer::Declined => {
+            let said = asked.said.as_deref().map(|said| format!(": “{said}”")).unwrap_or_default();
+            let message = format!("The person in front of the client was asked and declined the end{said}.");
+            Err(Diagnostic::new(Code::EndDeclined, message)
+                .suggest("Ask that person what is missing, do it, and end it then.")
+                .into())
+        }
+        PersonsAnswer::Cancelled | PersonsAnswer::Unanswered | PersonsAnswer::NotOffered => {
+            let message = format!("It ended without a person's yes ({}).", asked.answer.label());
+            Ok(Some(Diagnostic::new(Code::NotAccepted, message)))
+        }
+    }
 }
 
 fn check_texts<'a>(

@@ -115,6 +115,7 @@ codes! {
     NoReason "NO_REASON" "a state was changed without saying why"
     MissingConclusion "MISSING_CONCLUSION" "ended without an answer"
     EarlyState "EARLY_STATE" "a state that no commit could have had in that round"
+    NotAccepted "NOT_ACCEPTED" "a person was to be asked before the end, and did not say yes"
     AlreadyEnded "ALREADY_ENDED" "it has ended before; nothing was written"
     // What blocks the end.
     NoNodes "NO_NODES" "nothing is committed"
@@ -127,6 +128,7 @@ codes! {
     AwaitingConfirmation "AWAITING_CONFIRMATION" "a state waits for a child to confirm it"
     UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer that no other has confirmed"
     NotIndependent "NOT_INDEPENDENT" "an answer that no other session has confirmed"
+    EndDeclined "END_DECLINED" "the person who was asked said no"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
     // Findings of `tot check` alone.
     StrayFile "STRAY_FILE" "not the path of a node's file"

@@ -22,7 +22,7 @@ pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
-    Amendment, Author, Caller, Citation, Classification, Command, Conclusion, Link, LinkKind, Node,
-    Reclassification, StopReason, Stopped, Warning,
+    Amendment, Asked, Author, Caller, Citation, Classification, Command, Conclusion, Link, LinkKind, Node,
+    PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
 };
 pub use time::Timestamp;

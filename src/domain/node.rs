@@ -225,6 +225,8 @@ pub struct Conclusion {
     pub caller: Caller,
     /// Why it was ended before the rules were met, if it was.
     pub stopped: Option<Stopped>,
+    /// What the person in front of the client said to the end, where the server was to ask.
+    pub asked: Option<Asked>,
     /// When the conclusion was given, where that was after the end.
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
@@ -238,6 +240,32 @@ pub struct Stopped {
     pub reason: StopReason,
     /// What there is to say about it.
     pub note: Option<String>,
+}
+
+/// What became of the question to the person in front of the client whether an investigation may end. A client says what
+/// it likes, so this is no sign-off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What was chosen.
+    pub answer: PersonsAnswer,
+    /// In the person's own words.
+    pub said: Option<String>,
+}
+
+/// What a person chose who was asked, or why nobody did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonsAnswer {
+    /// To let it end.
+    Accepted,
+    /// That it shall not end. No file holds this: it does not end then.
+    Declined,
+    /// Nothing: the question was put aside.
+    Cancelled,
+    /// Nothing in time.
+    Unanswered,
+    /// Nothing: the client has no way to ask.
+    NotOffered,
 }
 
 /// What kind of reason there is to stop early.
@@ -312,6 +340,19 @@ impl StopReason {
     }
 }
 
+impl PersonsAnswer {
+    /// For people, as the beginning of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            PersonsAnswer::Accepted => "accepted",
+            PersonsAnswer::Declined => "declined",
+            PersonsAnswer::Cancelled => "asked, and nobody chose",
+            PersonsAnswer::Unanswered => "asked, and nobody answered in time",
+            PersonsAnswer::NotOffered => "nobody was asked: the client has no way to",
+        }
+    }
+}
+
 impl Conclusion {
     /// An end with nothing said.
     pub fn new(ended_at: Timestamp) -> Self {
@@ -320,6 +361,7 @@ impl Conclusion {
             agent_id: None,
             caller: Caller::default(),
             stopped: None,
+            asked: None,
             concluded_at: None,
             conclusion: None,
         }

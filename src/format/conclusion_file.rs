@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CallerEntry, Time, Version};
-use crate::domain::{Conclusion, StopReason, Stopped};
+use crate::domain::{Asked, Conclusion, PersonsAnswer, StopReason, Stopped};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -18,6 +18,8 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stopped: Option<StoppedEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<AskedEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     concluded_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conclusion: Option<Text>,
@@ -29,6 +31,14 @@ struct StoppedEntry {
     reason: StopReason,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Text>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AskedEntry {
+    answer: PersonsAnswer,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<Text>,
 }
 
 /// The text of the file.
@@ -46,6 +56,7 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
         stopped: conclusion
             .stopped
             .map(|stopped| StoppedEntry { reason: stopped.reason, note: stopped.note.map(Text) }),
+        asked: conclusion.asked.map(|asked| AskedEntry { answer: asked.answer, said: asked.said.map(Text) }),
         concluded_at: conclusion.concluded_at.map(Time),
         conclusion: conclusion.conclusion.map(Text),
     })
@@ -65,6 +76,7 @@ pub fn read(text: &str) -> Result<Conclusion, YamlError> {
         stopped: file
             .stopped
             .map(|stopped| Stopped { reason: stopped.reason, note: stopped.note.map(|text| text.0) }),
+        asked: file.asked.map(|asked| Asked { answer: asked.answer, said: asked.said.map(|text| text.0) }),
         concluded_at: file.concluded_at.map(|time| time.0),
         conclusion: file.conclusion.map(|text| text.0),
     })

@@ -16,13 +16,13 @@ use rmcp::{
     model::{
         ArgumentInfo, CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams,
         CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult, Resource, ResourceContents, ResourceListChangedNotification, ResourceTemplate,
-        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, Role, ServerCapabilities,
-        ServerConfig, ServerNotification, SubscribeRequestParams, SubscriptionFilter,
-        UnsubscribeRequestParams,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputResponses,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ReadResourceResult, Resource, ResourceContents,
+        ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
+        ResourceUpdatedNotificationParam, Role, ServerCapabilities, ServerConfig, ServerNotification,
+        ServerResult, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -31,10 +31,11 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::address::Address;
 use super::app;
+use super::ask::{self, Asking};
 use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
-use super::server::{Server, Unanswered};
+use super::server::{Called, Server, Unanswered};
 use super::tool::{Tool, blocking};
 use crate::service::changes::{Changed, Missed};
 use crate::service::{Refusal, Service};
@@ -76,6 +77,36 @@ impl Server {
             };
             ErrorData::internal_error(why, None)
         })
+    }
+
+    /// Answers a call of a tool, and has a person asked first where the tool wants that.
+    async fn answer(
+        &self,
+        name: &str,
+        arguments: Value,
+        responses: Option<InputResponses>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let stateless = is_stateless(context);
+        let caller = self.caller(context.client_info(), stateless);
+        // A client of the older protocol answers a question, and doesn't bring the answer with a call.
+        let responses = responses.filter(|_| stateless);
+        let mut asking = match self.ask_before_end {
+            None => Asking::Nobody,
+            Some(_) => Asking::of(context.client_capabilities().as_ref(), responses.as_ref()),
+        };
+        loop {
+            match self.call(name, arguments.clone(), caller.clone(), asking).await? {
+                Called::Done(result) => return Ok(result.into()),
+                Called::Asks(question) if stateless => return Ok(ask::required(&question).into()),
+                Called::Asks(question) => {
+                    asking = Asking::Done(tokio::select! {
+                        asked = ask::ask(&context.peer, &question, self.ask_before_end) => asked,
+                        () = self.closing.cancelled() => ask::unanswered(),
+                    });
+                }
+            }
+        }
     }
 
     /// Tells a client of the older protocol of changes, for as long as it is connected.
@@ -390,12 +421,13 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let link = app::link(&request.name, &arguments, context.protocol_version().as_ref());
-        let caller = self.caller(context.client_info(), is_stateless(&context));
-        let mut result = self.call(&request.name, arguments, caller).await?;
-        if result.is_error != Some(true) {
+        let mut response = self.answer(&request.name, arguments, request.input_responses, &context).await?;
+        if let CallToolResponse::Complete(result) = &mut response
+            && result.is_error != Some(true)
+        {
             result.content.extend(link);
         }
-        Ok(result.into())
+        Ok(response)
     }
 
     /// Where rmcp puts every request whose params it can't read, besides those it doesn't know.
@@ -411,12 +443,15 @@ impl ServerHandler for Server {
             && let Some(arguments) = params.remove("arguments")
         {
             // Arguments that aren't an object, say JSON text: for the tool's schema to judge.
-            let caller = self.caller(context.client_info(), is_stateless(&context));
-            let mut result = self.call(&name, arguments, caller).await?;
-            if !is_stateless(&context) {
+            let responses = params.remove("inputResponses").map(serde_json::from_value).transpose();
+            let responses = responses.map_err(|fault| ErrorData::invalid_params(fault.to_string(), None))?;
+            let mut response = self.answer(&name, arguments, responses, &context).await?;
+            if let CallToolResponse::Complete(result) = &mut response
+                && !is_stateless(&context)
+            {
                 result.result_type = None;
             }
-            return serde_json::to_value(result)
+            return serde_json::to_value(ServerResult::from(response))
                 .map(CustomResult::new)
                 .map_err(|fault| ErrorData::internal_error(fault.to_string(), None));
         }

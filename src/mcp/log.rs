@@ -61,7 +61,7 @@ pub struct Log {
 }
 
 /// What the log tells of a reply.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Which investigation it is about, where that is known.
     pub session: Option<SessionId>,

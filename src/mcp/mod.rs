@@ -4,7 +4,7 @@
 //! account of what is owed an answer; rmcp reads the protocol and asks the `handler`. A call of a tool goes to [`server`],
 //! which finds the [`tool`]; [`coercion`] makes of the arguments what the tool's schema, made by [`schema`], means; the
 //! tool's function answers by [`wire`]; [`bounded`] cuts advice that is too long; the answer goes back as a text, for which
-//! [`tool`] has the reasons. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
+//! [`tool`] has the reasons. Where a person is to be asked first, [`ask`] does. [`resources`], [`prompts`] and [`complete`] answer the other requests. What a call has written, the service tells
 //! by its [`changes`](crate::service::changes) to those who listen; what the server does, [`log`] tells its operator.
 //!
 //! Guarantees: a rejection is a result that the agent can read, a protocol error is for a malformed request; a call that
@@ -12,6 +12,7 @@
 
 pub mod address;
 pub mod app;
+pub mod ask;
 pub mod bounded;
 pub mod coercion;
 pub mod complete;

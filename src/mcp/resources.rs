@@ -15,7 +15,7 @@ use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, Body, By, NodeView, caller_line};
+use crate::view::{self, Body, By, NodeView, asked_line, caller_line};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -297,6 +297,9 @@ fn ended(text: &mut String, end: &Conclusion) {
     if let Some(stopped) = &end.stopped {
         let note = stopped.note.as_deref().map(|note| format!(" {}", one_line(note))).unwrap_or_default();
         let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
+    }
+    if let Some(asked) = &end.asked {
+        let _ = write!(text, "\n{}\n", one_line(&asked_line(asked)));
     }
     match (&end.conclusion, end.concluded_at) {
         (None, _) => text.push_str("\nEnded without a conclusion.\n"),

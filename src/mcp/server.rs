@@ -23,6 +23,7 @@ use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    ask::Asking,
     coercion,
     handler::Subscriptions,
     log::{self, Log},
@@ -48,6 +49,8 @@ pub struct Server {
     pub(super) log: Log,
     read_only: bool,
     session: ClientSession,
+    /// How long a call waits for a person who is asked before the end; none where nobody is.
+    pub(super) ask_before_end: Option<Duration>,
 }
 
 /// What tells one run of a client from another.
@@ -79,6 +82,7 @@ impl Server {
             log: Log::default(),
             read_only: false,
             session: ClientSession::Unknown,
+            ask_before_end: None,
         }
     }
 
@@ -96,6 +100,11 @@ impl Server {
     /// `READ_ONLY`.
     pub fn reading_only(self, read_only: bool) -> Server {
         Server { read_only, ..self }
+    }
+
+    /// The server that asks the person in front of the client before an investigation ends, and waits so long.
+    pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
+        Server { ask_before_end: patience, ..self }
     }
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
@@ -142,17 +151,21 @@ impl Server {
         name: &str,
         arguments: Value,
         caller: Caller,
-    ) -> Result<CallToolResult, ErrorData> {
+        asking: Asking,
+    ) -> Result<Called, ErrorData> {
         let Some(tool) = self.tools.iter().find(|tool| tool.about.name == name) else {
             self.log.warn("a call of a tool that there is not");
             return Err(self.unknown_tool(name));
         };
         let (since, named) = (Instant::now(), log::short(&arguments));
         let reply = if self.is_offered(tool) {
-            self.run(tool.clone(), arguments, caller).await
+            self.run(tool.clone(), arguments, caller, asking).await
         } else {
             read_only(name)
         };
+        if let Some(question) = reply.question {
+            return Ok(Called::Asks(question));
+        }
         self.log.call(&log::Call {
             tool: name,
             session: named,
@@ -160,17 +173,20 @@ impl Server {
             time: since.elapsed(),
         });
         let text = vec![ContentBlock::text(reply.content.to_string())];
-        Ok(if reply.outcome.rejected { CallToolResult::error(text) } else { CallToolResult::success(text) })
+        Ok(Called::Done(match reply.outcome.rejected {
+            true => CallToolResult::error(text),
+            false => CallToolResult::success(text),
+        }))
     }
 
-    async fn run(&self, tool: Tool, arguments: Value, caller: Caller) -> Reply {
+    async fn run(&self, tool: Tool, arguments: Value, caller: Caller, asking: Asking) -> Reply {
         let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
         let call = async move {
             let _turn = match &queue {
                 Some(queue) => Some(queue.lock().await),
                 None => None,
             };
-            tool.answer(arguments, caller).await
+            tool.answer_asking(arguments, caller, asking).await
         };
         match self.work(call).await {
             Ok(reply) => reply,
@@ -215,6 +231,14 @@ impl Server {
         let message = format!("there is no tool `{shown}`.{hint} The tools are {}", known.join(", "));
         ErrorData::invalid_params(message, None)
     }
+}
+
+/// What came of a call.
+pub(super) enum Called {
+    /// It was answered.
+    Done(CallToolResult),
+    /// A person is to be asked this, and then it is called again.
+    Asks(String),
 }
 
 /// The investigation that a call writes to, as it is named there; none is named by those of a start.

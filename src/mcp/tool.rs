@@ -20,6 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{
+    ask::Asking,
     bounded::{OMITTED, bounded, sent},
     coercion::{self, Misfit},
     log::Outcome,
@@ -36,7 +37,7 @@ pub struct Tool {
     input: Arc<LazyLock<Value>>,
     /// Whether a call of it waits for others that write to the same investigation.
     pub(super) queues: bool,
-    call: Arc<dyn Fn(Value, Caller) -> BoxFuture<Reply> + Send + Sync>,
+    call: Arc<dyn Fn(Value, Caller, Asking) -> BoxFuture<Reply> + Send + Sync>,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -62,10 +63,23 @@ impl Tool {
         B: Serialize,
         A: Serialize,
     {
+        Tool::asking(about, move |input, caller: &Caller, _: Asking| call(input, caller))
+    }
+
+    /// The same for one that may have a question first.
+    pub fn asking<I, B, A>(
+        about: About,
+        call: impl Fn(I, &Caller, Asking) -> Answer<B, A> + Send + Sync + 'static,
+    ) -> Tool
+    where
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        B: Serialize,
+        A: Serialize,
+    {
         let call = Arc::new(call);
-        let tool = Tool::with(about, move |input, caller| {
+        let tool = Tool::with(about, move |input, caller, asking| {
             let call = Arc::clone(&call);
-            blocking(move || Reply::of(&call(input, &caller), about.budget))
+            blocking(move || Reply::of(&call(input, &caller, asking), about.budget))
         });
         Tool { queues: !about.read_only, ..tool }
     }
@@ -79,25 +93,25 @@ impl Tool {
         A: Serialize,
         F: Future<Output = Answer<B, A>> + Send + 'static,
     {
-        Tool::with(about, move |input, _| {
+        Tool::with(about, move |input, _, _| {
             let answer = call(input);
             async move { Reply::of(&answer.await, about.budget) }
         })
     }
 
-    fn with<I, F>(about: About, call: impl Fn(I, Caller) -> F + Send + Sync + 'static) -> Tool
+    fn with<I, F>(about: About, call: impl Fn(I, Caller, Asking) -> F + Send + Sync + 'static) -> Tool
     where
         I: DeserializeOwned + JsonSchema + Send + 'static,
         F: Future<Output = Reply> + Send + 'static,
     {
         let input = Arc::new(LazyLock::new(schema::input::<I> as fn() -> Value));
         let parts = Arc::new((call, Arc::clone(&input)));
-        let call = move |arguments: Value, caller: Caller| -> BoxFuture<Reply> {
+        let call = move |arguments: Value, caller: Caller, asking: Asking| -> BoxFuture<Reply> {
             let parts = Arc::clone(&parts);
             Box::pin(async move {
                 let schema = Arc::clone(&parts.1);
                 match blocking(move || understand(&about, &schema, arguments)).await {
-                    Ok(input) => (parts.0)(input, caller).await,
+                    Ok(input) => (parts.0)(input, caller, asking).await,
                     Err(misfitting) => *misfitting,
                 }
             })
@@ -107,7 +121,12 @@ impl Tool {
 
     /// Answers a call as an agent sent it. A panic of the tool goes through.
     pub async fn answer(&self, arguments: Value, caller: Caller) -> Reply {
-        (self.call)(arguments, caller).await
+        self.answer_asking(arguments, caller, Asking::Nobody).await
+    }
+
+    /// The same where a person may be to be asked first.
+    pub(super) async fn answer_asking(&self, arguments: Value, caller: Caller, asking: Asking) -> Reply {
+        (self.call)(arguments, caller, asking).await
     }
 
     /// What the tool says of itself.
@@ -250,6 +269,8 @@ pub enum Answer<B, A = Nothing> {
         /// What each reply has.
         shared: Shared,
     },
+    /// A person is to be asked this first, and nothing was written.
+    Asks(String),
 }
 
 /// A part of a reply without a field.
@@ -263,26 +284,42 @@ pub struct Reply {
     pub content: Value,
     /// What the log tells of it; a rejection goes out as `isError`.
     pub outcome: Outcome,
+    /// What a person is to be asked first. There is no other content then.
+    pub question: Option<String>,
 }
 
 impl Reply {
     /// The reply within a budget, in bytes as they are sent.
     fn of<B: Serialize, A: Serialize>(answer: &Answer<B, A>, budget: usize) -> Reply {
-        let (Answer::Done { shared, .. } | Answer::Rejected { shared }) = answer;
-        match Reply::content(answer, budget - ENVELOPE) {
-            Ok(content) => Reply { content: Value::Object(content), outcome: Outcome::of(shared) },
+        let (shared, content) = match answer {
+            Answer::Asks(question) => {
+                return Reply {
+                    content: Value::Null,
+                    outcome: Outcome::default(),
+                    question: Some(question.clone()),
+                };
+            }
+            Answer::Done { shared, body, advice } => {
+                (shared, Reply::content(shared, body, advice, budget - ENVELOPE))
+            }
+            Answer::Rejected { shared } => {
+                (shared, fields(&shared.rejection()).map(|content| bounded(content, budget - ENVELOPE)))
+            }
+        };
+        match content {
+            Ok(content) => {
+                Reply { content: Value::Object(content), outcome: Outcome::of(shared), question: None }
+            }
             Err(fault) => internal_error(&format!("the reply can't be written as JSON: {fault}")),
         }
     }
 
     fn content<B: Serialize, A: Serialize>(
-        answer: &Answer<B, A>,
+        shared: &Shared,
+        body: &B,
+        advice: &A,
         budget: usize,
     ) -> serde_json::Result<Map<String, Value>> {
-        let (shared, body, advice) = match answer {
-            Answer::Done { shared, body, advice } => (shared, body, advice),
-            Answer::Rejected { shared } => return Ok(bounded(fields(&shared.rejection())?, budget)),
-        };
         let mut content = fields(&shared.head())?;
         content.extend(fields(body)?);
         // First what no later reply repeats. Of the rest there is a little also where the body takes all.

@@ -357,10 +357,19 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let label = stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default();
             let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
             let (by, at) = (or_none(&end.agent_id), or_none(&end.concluded_at));
-            [end.ended_at.to_string(), by, at, label, note, or_none(&end.conclusion)]
+            let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
+            [end.ended_at.to_string(), by, at, label, note, asked, or_none(&end.conclusion)]
         })
     };
-    let names = ["Ended", "Concluded by", "Concluded later", "Stopped early", "Why stopped", "Conclusion"];
+    let names = [
+        "Ended",
+        "Concluded by",
+        "Concluded later",
+        "Stopped early",
+        "Why stopped",
+        "Before the end",
+        "Conclusion",
+    ];
     let values = values(old).into_iter().zip(values(new));
     let fields = names.into_iter().zip(values).filter_map(|(name, (old, new))| text(name, &old, &new));
     (Some(what), fields.collect())

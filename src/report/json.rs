@@ -7,7 +7,7 @@ use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
-use crate::domain::{Caller, Node, NodeId, StopReason};
+use crate::domain::{Caller, Node, NodeId, PersonsAnswer, StopReason};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::view::NodeView;
@@ -70,6 +70,7 @@ struct Conclusion {
     agent_id: Option<String>,
     by: Option<Caller>,
     stopped: Option<Stopped>,
+    asked: Option<Asked>,
     concluded_at: Option<String>,
     conclusion: Option<String>,
 }
@@ -79,6 +80,14 @@ struct Conclusion {
 struct Stopped {
     reason: StopReason,
     note: Option<String>,
+}
+
+/// What a person said through the client, which is not a sign-off.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    answer: PersonsAnswer,
+    said: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -191,6 +200,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             agent_id: end.agent_id.clone(),
             by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
             stopped: end.stopped.as_ref().map(|it| Stopped { reason: it.reason, note: it.note.clone() }),
+            asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
             concluded_at: end.concluded_at.map(|at| at.to_string()),
             conclusion: end.conclusion.clone(),
         }),

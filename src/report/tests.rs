@@ -10,8 +10,9 @@ use std::sync::Arc;
 use super::model::Time;
 use super::*;
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Classification, Code, Command, Conclusion, Happening, Investigation,
-    Link, LinkKind, Meta, Node, NodeId, Reclassification, StopReason, Stopped, Timestamp, Warning,
+    Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion, Happening,
+    Investigation, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification, StopReason, Stopped,
+    Timestamp, Warning,
 };
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::{CommitId, Fault, Relation, Size};
@@ -630,11 +631,17 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
         assert!(page.contains("Ended without a conclusion"), "{path}");
     }
     let overview = page(&files, "index.html");
-    for shown in ["Stopped early: the budget was spent", "No calls are left.", "What was owed: "] {
+    for shown in [
+        "Stopped early: the budget was spent",
+        "No calls are left.",
+        "What was owed: ",
+        "accepted: “Then stop.” (said through the client, which is not a sign-off)",
+    ] {
         assert!(overview.contains(shown), "{shown}");
     }
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
     assert_eq!(data["conclusion"]["stopped"]["reason"], "budget");
+    assert_eq!(data["conclusion"]["asked"], serde_json::json!({"answer": "accepted", "said": "Then stop."}));
     assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
     assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one is none");
     assert!(overview.contains("No answer has been found. 1 refuted."), "{overview}");
@@ -1068,7 +1075,8 @@ fn backed() -> ReportInput {
         node("R4.A1a1", "DEAD", "Look again", "It does not."),
     ];
     let stopped = Some(Stopped { reason: StopReason::Budget, note: text("No calls are left.") });
-    let end = Conclusion { stopped, caller: caller(4), ..Conclusion::new(time(200)) };
+    let asked = Some(Asked { answer: PersonsAnswer::Accepted, said: text("Then stop.") });
+    let end = Conclusion { stopped, asked, caller: caller(4), ..Conclusion::new(time(200)) };
     input(meta(9, "Why is it slow?", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), Some(end))
 }
 

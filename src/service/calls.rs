@@ -137,6 +137,21 @@ impl Service {
         })
     }
 
+    /// Whether this call would end an investigation, and how it stands then. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Standing>, Refusal> {
+        let standing = self.read(session)?;
+        let ended = standing.investigation().conclusion().is_some();
+        let decided = end(standing.investigation(), &self.rules(&standing), request.clone(), self.now()?);
+        match decided {
+            Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(standing)),
+            Err(rejection) => Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) }),
+        }
+    }
+
     /// Ends an investigation.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 Lists the tools, runs the investigation of `investigation.py`, reads its resources, prompts and completions, and looks
 at its git repository. With `mcp` 2.x all of it runs twice: by `initialize`, and by `server/discover` (2026-07-28).
+Over stdio the server asks the person in front of the client before the end.
 
 By hand, from the root of the project:
 
@@ -24,7 +25,7 @@ import tempfile
 from importlib.metadata import version
 
 from mcp import ClientSession, StdioServerParameters
-from mcp.types import PromptReference
+from mcp.types import ElicitResult, PromptReference
 from pydantic import AnyUrl
 from mcp.client.stdio import stdio_client
 
@@ -78,6 +79,12 @@ async def look_around(client, session):
         assert value in found["values"], f"{argument}: {found}"
 
 
+async def say_yes(context, params):
+    """The person in front of the client."""
+    assert "May the investigation" in params.message, params
+    return ElicitResult(action="accept", content={"accept": True, "comment": "Well done."})
+
+
 async def by_session(transport):
     """As with `mcp` 1.x: `initialize`, then the calls."""
     heard = []
@@ -85,7 +92,9 @@ async def by_session(transport):
     async def hear(message):
         heard.append(str(message))
 
-    async with transport as (read, write, *_), ClientSession(read, write, message_handler=hear) as client:
+    async with transport as (read, write, *_), ClientSession(
+        read, write, message_handler=hear, elicitation_callback=say_yes
+    ) as client:
         hello = await client.initialize()
         hello = hello.model_dump(mode="json", by_alias=True)
         assert hello["instructions"], "the server gives no instructions"
@@ -99,15 +108,18 @@ async def by_client(transport):
     """As with `mcp` 2.x: `server/discover`, then the calls."""
     from mcp import Client
 
-    async with Client(transport) as client:
+    async with Client(transport, elicitation_callback=say_yes) as client:
         assert client.instructions, "the server gives no instructions"
         return client.protocol_version, await play(client)
 
 
 async def over_stdio(way, server, home):
     root = os.path.join(home, "investigations")
-    parameters = StdioServerParameters(command=server, args=["--root", root], env=investigation.environment(home))
-    return await way(stdio_client(parameters))
+    parameters = StdioServerParameters(command=server, args=["--root", root, "--ask-before-end"], env=investigation.environment(home))
+    protocol, (repository, head) = await way(stdio_client(parameters))
+    with open(os.path.join(repository, "conclusion.yaml")) as file:
+        assert "answer: accepted\n  said: Well done.\n" in file.read(), "what the person said is not stored"
+    return protocol, (repository, head)
 
 
 async def over_http(way, server, home):

@@ -300,7 +300,8 @@ startedAt: 2026-11-20T09:15:02.114Z
 
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
-    let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nconclusion: |\n  It scatters.\n";
+    let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nasked:\n  answer: accepted\n  said: |\n    Yes.\n\
+        conclusion: |\n  It scatters.\n";
     fuzz(near(vec![valid.into()]), || {
         |text: String| {
             let Ok(conclusion) = conclusion_file::read(&text) else { return };

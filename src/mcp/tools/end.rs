@@ -6,16 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::tool::{About, Tool};
+use super::super::ask::Asking;
+use super::super::tool::{About, Answer, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, figures, summary};
 use super::{answer, graph_of, with_model};
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::results::{self, Reference, results};
-use crate::domain::{Caller, Node};
+use crate::domain::{Caller, Node, PersonsAnswer};
 use crate::ruleset::rules::verification::Grade;
-use crate::service::{Refusal, Service};
-use crate::text::shorten;
+use crate::service::{Refusal, Service, Standing};
+use crate::text::{counted, shorten};
+use crate::view::NO_SIGN_OFF;
 
 const ABOUT: About = About {
     name: "tot_end",
@@ -59,6 +61,22 @@ struct Body {
     tag: Option<String>,
     /// How many nodes were ruled out.
     dead_ends: usize,
+    /// What the person in front of the client said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<Said>,
+}
+
+/// What the person in front of the client said to the end.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    /// What was chosen.
+    answer: PersonsAnswer,
+    /// In the person's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<String>,
+    /// How much it is worth.
+    note: &'static str,
 }
 
 /// What was found.
@@ -111,7 +129,37 @@ struct Summary {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
+    Tool::asking(ABOUT, move |mut input: Input, caller, asking| {
+        match asking {
+            Asking::Nobody => {}
+            Asking::First => match service.would_end(&input.session_id, &input.request) {
+                Ok(None) => {}
+                Ok(Some(standing)) => return Answer::Asks(question(&standing, &input.request)),
+                Err(refusal) => return answer(&service, Err(refusal)),
+            },
+            Asking::Done(asked) => input.request.asked = Some(asked),
+        }
+        answer(&service, run(&service, input, caller))
+    })
+}
+
+/// What a person is asked before the end.
+fn question(standing: &Standing, request: &End) -> String {
+    /// The most characters of the conclusion.
+    const CONCLUSION: usize = 3_000;
+    let investigation = standing.investigation();
+    let found = results(investigation, &standing.rules());
+    let confirmed = found.solutions.iter().filter(|solution| solution.grade.is_confirmed()).count();
+    let early = if request.stopped.is_some() { ", before its rules are met" } else { "" };
+    let conclusion = match request.conclusion.as_deref().map(str::trim) {
+        None | Some("") => "It has no conclusion.".to_owned(),
+        Some(text) => format!("Its conclusion:\n\n{}", shorten(text, CONCLUSION)),
+    };
+    format!(
+        "May the investigation “{}” end{early}? It has {}, {confirmed} confirmed by another agent. {conclusion}",
+        shorten(&investigation.meta().title, TITLE),
+        counted(found.solutions.len(), "answer"),
+    )
 }
 
 fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
@@ -120,7 +168,9 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);
     let mut graph = graph_of(standing, input.graph);
-    let body = Body { tag: written.tag.clone(), dead_ends: found.dead_ends.len() };
+    let asked = investigation.conclusion().and_then(|end| end.asked.clone());
+    let asked = asked.map(|asked| Said { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
+    let body = Body { tag: written.tag.clone(), dead_ends: found.dead_ends.len(), asked };
     let advice = Advice {
         solutions: found.solutions.iter().map(Solution::of).collect(),
         refuted: found.refuted.iter().map(Solution::of).collect(),

@@ -9,6 +9,7 @@ use crate::markdown;
 use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
 use crate::ruleset::EffectiveRules;
+use crate::view::asked_line;
 
 /// Characters of a question that stand whole at the top of a page.
 const SHORT_QUERY: usize = 700;
@@ -33,6 +34,8 @@ pub(in crate::report) struct Header {
     pub ended_client: Option<String>,
     /// Why it was ended before the rules were met, if it was.
     pub stopped: Option<Stopped>,
+    /// What became of the question to a person whether it may end, in a sentence; absent where nobody was to be asked.
+    pub asked: Option<String>,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
     /// When the conclusion was given, where that was after the end.
@@ -103,6 +106,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
         stopped: conclusion
             .and_then(|end| end.stopped.as_ref())
             .map(|stopped| Stopped { label: stopped.reason.label(), note: stopped.note.clone() }),
+        asked: conclusion.and_then(|end| end.asked.as_ref()).map(asked_line),
         has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),

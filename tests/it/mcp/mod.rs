@@ -1,6 +1,7 @@
 //! The server, over real stdio.
 
 mod app;
+mod ask;
 mod budget;
 mod fields;
 mod flood;

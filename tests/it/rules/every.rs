@@ -207,7 +207,7 @@ fn texts() {
         ..Reclassify::default()
     };
     assert_snapshot!(said(table.try_reclassify(request)), @"TEXT_TOO_LONG R2.A1: reason has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
-    let request = End { conclusion: long(), agent_id: None, stopped: None };
+    let request = End { conclusion: long(), ..End::default() };
     let refused = end(&table.investigation, &table.rules(), request, table.now).unwrap_err();
     assert_snapshot!(told(&refused.errors[refused.errors.len() - 1..]), @"TEXT_TOO_LONG: conclusion has 1048577 bytes; the most is 1048576. Shorten it, or keep the long material in a file and cite its path.");
 }
@@ -232,7 +232,7 @@ fn an_ended_investigation_takes_nothing_until_it_is_reopened() {
 fn a_second_conclusion_is_not_stored_unseen() {
     let table = ended();
     let again = |conclusion: Option<&str>| {
-        let request = End { conclusion: conclusion.map(str::to_owned), agent_id: None, stopped: None };
+        let request = End { conclusion: conclusion.map(str::to_owned), ..End::default() };
         said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");

@@ -8,7 +8,7 @@ use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::owed;
-use tree_of_thoughts::domain::{Caller, LinkKind, StopReason};
+use tree_of_thoughts::domain::{Asked, Caller, LinkKind, PersonsAnswer, StopReason};
 use tree_of_thoughts::ruleset::rules::verification::Grade;
 
 use crate::support::table::{Table, found, said};
@@ -242,13 +242,30 @@ fn sources_and_links_are_checked() {
 }
 
 #[test]
+fn a_person_who_was_asked_is_heard() {
+    let mut table = answer("single-root", "EXPLORE");
+    let end = |answer: PersonsAnswer, said: Option<&str>| End {
+        conclusion: Some("It is the cache, as the second run shows.".into()),
+        stopped: Some(Stop { reason: StopReason::Enough, note: None }),
+        asked: Some(Asked { answer, said: said.map(str::to_owned) }),
+        ..End::default()
+    };
+    let no = end(PersonsAnswer::Declined, Some("Not before the disk was looked at."));
+    assert_snapshot!(said(table.try_end_with(no)), @"END_DECLINED: The person in front of the client was asked and declined the end: “Not before the disk was looked at.”. Ask that person what is missing, do it, and end it then.");
+    assert!(table.investigation.conclusion().is_none());
+    assert_snapshot!(said(table.try_end_with(end(PersonsAnswer::Unanswered, None))), @"NOT_ACCEPTED: It ended without a person's yes (asked, and nobody answered in time).");
+    let asked = table.investigation.conclusion().and_then(|end| end.asked.clone());
+    assert_eq!(asked.unwrap().answer, PersonsAnswer::Unanswered);
+}
+
+#[test]
 fn an_end_says_what_it_is() {
     let mut table = answer("single-root", "EXPLORE");
     let stop = || Some(Stop { reason: StopReason::Budget, note: Some("The day is over.".into()) });
     let end = |stopped: Option<Stop>, conclusion: Option<&str>| End {
         stopped,
         conclusion: conclusion.map(str::to_owned),
-        agent_id: None,
+        ..End::default()
     };
     assert!(said(table.try_end_with(end(None, None))).contains("MIN_ROUNDS"));
     assert_snapshot!(said(table.try_end_with(end(stop(), None))), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
@@ -271,7 +288,7 @@ fn nothing_is_stopped_where_nothing_is_owed() {
     table.commit(&[("R2.A1", "CONFIRMED")]);
     let stopped = Some(Stop { reason: StopReason::Enough, note: None });
     let conclusion = Some("The cache was cold.".to_owned());
-    assert_eq!(said(table.try_end_with(End { conclusion, stopped, agent_id: None })), "");
+    assert_eq!(said(table.try_end_with(End { conclusion, stopped, ..End::default() })), "");
     assert_eq!(table.investigation.conclusion().unwrap().stopped, None);
 }
 

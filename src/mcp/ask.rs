@@ -1,0 +1,106 @@
+//! A question to the person in front of the client (MCP's elicitation), before an investigation ends.
+//!
+//! 1. `Asking::of` looks whether the client has a way to ask, and whether this request brings the answer.
+//! 2. A tool that is [`Asking::First`] gives back its question instead of doing what it was called for.
+//! 3. Up to 2025-11-25 the server asks while the call waits. From 2026-07-28 on the call is answered by `required`,
+//!    and the client calls again with the answer; the server keeps nothing of the first call.
+//!
+//! What comes back is what the client says that a person said: nothing here proves it.
+
+use std::time::Duration;
+
+use rmcp::{
+    Peer, RoleServer,
+    model::{
+        ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+        ElicitationSchema, InputRequest, InputRequiredResult, InputResponses,
+    },
+    service::ServiceError,
+};
+use serde_json::Value;
+
+use crate::domain::{Asked, PersonsAnswer};
+use crate::text::shorten;
+
+/// The most characters of a person's words.
+const SAID: usize = 1_000;
+
+/// The question's name, among those of one result.
+const QUESTION: &str = "end";
+
+/// Whether a person is to be asked before a call does what it is for.
+#[derive(Clone, Debug)]
+pub enum Asking {
+    /// Nobody is.
+    Nobody,
+    /// One is, before anything is written.
+    First,
+    /// One was, or could not be.
+    Done(Asked),
+}
+
+impl Asking {
+    /// How it is with a request of a client with these capabilities, which may bring an answer.
+    pub(super) fn of(client: Option<&ClientCapabilities>, responses: Option<&InputResponses>) -> Asking {
+        let form = client.and_then(|client| client.elicitation.as_ref());
+        // One that names no form of question means the first there was.
+        if !form.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
+            return Asking::Done(Asked { answer: PersonsAnswer::NotOffered, said: None });
+        }
+        match responses {
+            None => Asking::First,
+            Some(responses) => {
+                let result = responses.get(QUESTION).cloned().map(serde_json::from_value);
+                Asking::Done(result.and_then(Result::ok).map_or_else(unanswered, answer))
+            }
+        }
+    }
+}
+
+/// Asks, and waits for the answer so long.
+pub(super) async fn ask(peer: &Peer<RoleServer>, question: &str, patience: Option<Duration>) -> Asked {
+    match peer.create_elicitation_with_timeout(form(question), patience).await {
+        Ok(result) => answer(result),
+        // The client can't after all.
+        Err(ServiceError::McpError(_)) => Asked { answer: PersonsAnswer::NotOffered, said: None },
+        Err(_) => unanswered(),
+    }
+}
+
+/// Nobody answered.
+pub(super) fn unanswered() -> Asked {
+    Asked { answer: PersonsAnswer::Unanswered, said: None }
+}
+
+/// What a call is answered by whose client is to ask.
+pub(super) fn required(question: &str) -> InputRequiredResult {
+    let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
+    InputRequiredResult::from_input_requests([(QUESTION.to_owned(), request)].into())
+}
+
+/// Clients drop the fields of a form that is declined, so that a no with words is one of its values.
+fn form(question: &str) -> ElicitRequestParams {
+    let schema = ElicitationSchema::builder()
+        .optional_bool_with("accept", |field| field.title("It may end").with_default(true))
+        .optional_string_with("comment", |field| field.title("What you have to say about it"))
+        .build_unchecked();
+    ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: question.to_owned(),
+        requested_schema: schema,
+    }
+}
+
+fn answer(result: ElicitResult) -> Asked {
+    let field = |name: &str| result.content.as_ref().and_then(|content| content.get(name));
+    let answer = match result.action {
+        ElicitationAction::Accept if field("accept").and_then(Value::as_bool) == Some(false) => {
+            PersonsAnswer::Declined
+        }
+        ElicitationAction::Accept => PersonsAnswer::Accepted,
+        ElicitationAction::Decline => PersonsAnswer::Declined,
+        _ => PersonsAnswer::Cancelled,
+    };
+    let said = field("comment").and_then(Value::as_str).map(str::trim).filter(|said| !said.is_empty());
+    Asked { answer, said: said.map(|said| shorten(said, SAID)) }
+}
