@@ -26,8 +26,9 @@
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
 //! - `format`: `domain`, `ruleset`, `text`, `yaml`.
+//! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
-//! - `store`: `domain`, `format`, `ruleset`, `yaml`.
+//! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
@@ -69,7 +70,7 @@
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `secrets`, `setup`, `text`, `view`,
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
 //!   `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`
@@ -90,6 +91,7 @@ pub mod format;
 pub mod graph;
 pub mod markdown;
 pub mod mcp;
+pub mod merge;
 pub mod report;
 pub mod ruleset;
 pub mod secrets;

@@ -13,7 +13,6 @@
 
 mod brief;
 mod coverage;
-mod ids;
 mod suggest;
 #[cfg(test)]
 mod tests;
@@ -24,13 +23,13 @@ use std::ops::RangeInclusive;
 use super::propose::{NewNode, Propose, propose};
 use super::standing::blockers;
 use super::{Decision, Rejection};
+use crate::domain::fresh::Ids;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::{EffectiveRules, Role, State};
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
-use ids::Ids;
 use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
 
 /// How many tasks may be asked for, and how many there are unasked.

@@ -1,6 +1,7 @@
 //! The facts of an investigation and the questions that can be asked of them. Pure: no file, clock, git or protocol.
 //!
 //! - [`id`]: node ids, session ids, states' names, commit-independent newtypes.
+//! - [`fresh`]: ids that are not in use.
 //! - [`time`]: points in time, in UTC with milliseconds.
 //! - [`node`]: one node, from its proposal to its last change of state.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
@@ -11,6 +12,7 @@
 pub mod code;
 pub mod diagnostic;
 pub mod event;
+pub mod fresh;
 pub mod id;
 pub mod investigation;
 pub mod node;
@@ -22,7 +24,7 @@ pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
-    Amendment, Asked, Author, Caller, Citation, Classification, Command, Conclusion, Link, LinkKind, Node,
-    PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
+    Amendment, Asked, Author, Caller, Citation, Claim, Classification, Command, Conclusion, Link, LinkKind,
+    Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
 };
 pub use time::Timestamp;

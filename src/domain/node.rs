@@ -31,8 +31,23 @@ pub struct Node {
     pub proposed_at: Timestamp,
     /// Which values of what varies it covers, each as `engine=gix`.
     pub covers: Vec<String>,
+    /// The id that it was proposed under, where a merge has given it another.
+    pub renamed_from: Option<NodeId>,
+    /// Who means to research it, while it is pending.
+    pub claim: Option<Claim>,
     /// What became of it; absent while it is pending.
     pub classification: Option<Classification>,
+}
+
+/// A note that somebody has taken a pending proposal on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// Since when.
+    pub at: Timestamp,
+    /// Who has.
+    pub agent_id: String,
+    /// When it lapses.
+    pub until: Timestamp,
 }
 
 /// What an agent committed for a node, and what happened to its state since.
@@ -74,6 +89,9 @@ pub struct Classification {
     pub reclassified: Vec<Reclassification>,
     /// Every later change of its texts, oldest first.
     pub amended: Vec<Amendment>,
+    /// What others have committed for the same proposal elsewhere, before a merge brought it together; by time. They have
+    /// none themselves.
+    pub other_results: Vec<Classification>,
 }
 
 /// Who called, as far as it is known and as the client says itself.
@@ -212,6 +230,8 @@ pub struct Reclassification {
     pub alternatives_considered: Vec<String>,
     /// What the change was warned of.
     pub warnings: Vec<Warning>,
+    /// Between how many other results it decides; see [`Classification::is_contested`].
+    pub settles: usize,
 }
 
 /// The end of an investigation, as `tot_end` stores it.
@@ -231,6 +251,9 @@ pub struct Conclusion {
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
     pub conclusion: Option<String>,
+    /// Later ends that others have put to the same investigation elsewhere, before a merge brought them together; by time.
+    /// They have none themselves.
+    pub other_conclusions: Vec<Conclusion>,
 }
 
 /// Why an investigation was ended before the rules were met.
@@ -364,6 +387,7 @@ impl Conclusion {
             asked: None,
             concluded_at: None,
             conclusion: None,
+            other_conclusions: Vec::new(),
         }
     }
 }
@@ -382,6 +406,7 @@ impl Reclassification {
             verification_method: None,
             alternatives_considered: Vec::new(),
             warnings: Vec::new(),
+            settles: 0,
         }
     }
 }
@@ -396,6 +421,8 @@ impl Node {
             planned_action: String::new(),
             proposed_at,
             covers: Vec::new(),
+            renamed_from: None,
+            claim: None,
             classification: None,
         }
     }
@@ -453,7 +480,15 @@ impl Classification {
             warnings: Vec::new(),
             reclassified: Vec::new(),
             amended: Vec::new(),
+            other_results: Vec::new(),
         }
+    }
+
+    /// Whether other results of the same proposal ended in another state, and no change of state has decided between them.
+    pub fn is_contested(&self) -> bool {
+        let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
+        self.other_results.len() > decided
+            && self.other_results.iter().any(|other| other.current_state() != self.current_state())
     }
 
     /// The state in force: the last change's, or the committed one.

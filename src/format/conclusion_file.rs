@@ -9,7 +9,9 @@ use crate::yaml::{self, Text, YamlError};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    version: Version,
+    /// Absent of an end that stands in the list of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<Version>,
     ended_at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent_id: Option<Text>,
@@ -23,6 +25,8 @@ struct File {
     concluded_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conclusion: Option<Text>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_conclusions: Vec<File>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,9 +51,12 @@ struct AskedEntry {
 ///
 /// None in practice; see [`super::files`].
 pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
-    let conclusion = conclusion.clone();
-    yaml::to_text(&File {
-        version: Version,
+    yaml::to_text(&File { version: Some(Version), ..entry(conclusion.clone()) })
+}
+
+fn entry(conclusion: Conclusion) -> File {
+    File {
+        version: None,
         ended_at: Time(conclusion.ended_at),
         agent_id: conclusion.agent_id.map(Text),
         by: CallerEntry::of(conclusion.caller),
@@ -59,7 +66,8 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
         asked: conclusion.asked.map(|asked| AskedEntry { answer: asked.answer, said: asked.said.map(Text) }),
         concluded_at: conclusion.concluded_at.map(Time),
         conclusion: conclusion.conclusion.map(Text),
-    })
+        other_conclusions: conclusion.other_conclusions.into_iter().map(entry).collect(),
+    }
 }
 
 /// The value of the file.
@@ -69,7 +77,17 @@ pub fn write(conclusion: &Conclusion) -> Result<String, YamlError> {
 /// An invalid file, with the line.
 pub fn read(text: &str) -> Result<Conclusion, YamlError> {
     let file: File = super::read(text)?;
-    Ok(Conclusion {
+    let others = &file.other_conclusions;
+    let is_flat = others.iter().all(|other| other.version.is_none() && other.other_conclusions.is_empty());
+    match file.version {
+        None => Err(super::unfit("missing field `version`")),
+        Some(_) if !is_flat => Err(super::unfit("an entry of `otherConclusions` holds an end alone")),
+        Some(_) => Ok(conclusion(file)),
+    }
+}
+
+fn conclusion(file: File) -> Conclusion {
+    Conclusion {
         ended_at: file.ended_at.0,
         agent_id: file.agent_id.map(|text| text.0),
         caller: CallerEntry::caller(file.by),
@@ -79,5 +97,6 @@ pub fn read(text: &str) -> Result<Conclusion, YamlError> {
         asked: file.asked.map(|asked| Asked { answer: asked.answer, said: asked.said.map(|text| text.0) }),
         concluded_at: file.concluded_at.map(|time| time.0),
         conclusion: file.conclusion.map(|text| text.0),
-    })
+        other_conclusions: file.other_conclusions.into_iter().map(conclusion).collect(),
+    }
 }

@@ -95,6 +95,11 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     })
 }
 
+/// An error of a file that can be read and is not what it must be.
+fn unfit(message: impl Into<String>) -> YamlError {
+    YamlError { line: None, column: None, message: message.into() }
+}
+
 /// The version key of every file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version;

@@ -2,25 +2,35 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallerEntry, Time, Version};
+use super::{CallerEntry, Time, Version, unfit};
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Classification, Code, Command, Link, LinkKind, Node, NodeId,
+    Amendment, Author, Caller, Citation, Claim, Classification, Code, Command, Link, LinkKind, Node, NodeId,
     Reclassification, StateName, Warning,
 };
 use crate::yaml::{self, Text, YamlError};
 
-#[derive(Serialize, Deserialize)]
+/// A node; or, in the list `otherResults` of one, a result alone, without the fields of a proposal.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    version: Version,
-    id: NodeId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<Version>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<NodeId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<NodeId>,
-    title: Text,
-    planned_action: Text,
-    proposed_at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    planned_action: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proposed_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     covers: Vec<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    renamed_from: Option<NodeId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<ClaimEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<StateName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +67,16 @@ struct File {
     reclassified: Vec<ReclassificationEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     amended: Vec<AmendmentEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    other_results: Vec<File>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ClaimEntry {
+    at: Time,
+    agent_id: Text,
+    until: Time,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,6 +154,12 @@ struct ReclassificationEntry {
     alternatives_considered: Vec<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<WarningEntry>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    settles: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What brought a change of state about: a child that confirmed or refuted the node, or else who called.
@@ -151,55 +177,47 @@ enum By {
 /// None in practice; see [`super::files`].
 pub fn write(node: &Node) -> Result<String, YamlError> {
     let node = node.clone();
-    let mut file = File {
-        version: Version,
-        id: node.id,
+    yaml::to_text(&File {
+        version: Some(Version),
+        id: Some(node.id),
         parent: node.parent,
-        title: Text(node.title),
-        planned_action: Text(node.planned_action),
-        proposed_at: Time(node.proposed_at),
+        title: Some(Text(node.title)),
+        planned_action: Some(Text(node.planned_action)),
+        proposed_at: Some(Time(node.proposed_at)),
         covers: texts(node.covers),
-        state: None,
-        requested_state: None,
-        refutes: false,
-        agent_id: None,
-        by: None,
-        started_at: None,
-        committed_at: None,
-        headline: None,
-        findings: None,
-        evidence: None,
-        verification_method: None,
-        alternatives_considered: Vec::new(),
-        commands: Vec::new(),
-        references: Vec::new(),
-        links: Vec::new(),
-        warnings: Vec::new(),
-        reclassified: Vec::new(),
-        amended: Vec::new(),
-    };
-    if let Some(classification) = node.classification {
-        file.state = Some(classification.state);
-        file.requested_state = classification.requested_state;
-        file.refutes = classification.refutes;
-        file.agent_id = classification.agent_id.map(Text);
-        file.by = CallerEntry::of(classification.caller);
-        file.started_at = classification.started_at.map(Time);
-        file.committed_at = Some(Time(classification.committed_at));
-        file.headline = classification.headline.map(Text);
-        file.findings = Some(Text(classification.findings));
-        file.evidence = classification.evidence.map(Text);
-        file.verification_method = classification.verification_method.map(Text);
-        file.alternatives_considered = texts(classification.alternatives_considered);
-        file.commands = classification.commands.into_iter().map(command_entry).collect();
-        file.references = classification.references.into_iter().map(citation_entry).collect();
-        file.links =
-            classification.links.into_iter().map(|link| LinkEntry { to: link.to, kind: link.kind }).collect();
-        file.warnings = warning_entries(classification.warnings);
-        file.reclassified = classification.reclassified.into_iter().map(reclassification_entry).collect();
-        file.amended = classification.amended.into_iter().map(amendment_entry).collect();
+        renamed_from: node.renamed_from,
+        claim: node.claim.map(|claim| ClaimEntry {
+            at: Time(claim.at),
+            agent_id: Text(claim.agent_id),
+            until: Time(claim.until),
+        }),
+        ..node.classification.map(result_entry).unwrap_or_default()
+    })
+}
+
+fn result_entry(result: Classification) -> File {
+    File {
+        state: Some(result.state),
+        requested_state: result.requested_state,
+        refutes: result.refutes,
+        agent_id: result.agent_id.map(Text),
+        by: CallerEntry::of(result.caller),
+        started_at: result.started_at.map(Time),
+        committed_at: Some(Time(result.committed_at)),
+        headline: result.headline.map(Text),
+        findings: Some(Text(result.findings)),
+        evidence: result.evidence.map(Text),
+        verification_method: result.verification_method.map(Text),
+        alternatives_considered: texts(result.alternatives_considered),
+        commands: result.commands.into_iter().map(command_entry).collect(),
+        references: result.references.into_iter().map(citation_entry).collect(),
+        links: result.links.into_iter().map(|link| LinkEntry { to: link.to, kind: link.kind }).collect(),
+        warnings: warning_entries(result.warnings),
+        reclassified: result.reclassified.into_iter().map(reclassification_entry).collect(),
+        amended: result.amended.into_iter().map(amendment_entry).collect(),
+        other_results: result.other_results.into_iter().map(result_entry).collect(),
+        ..File::default()
     }
-    yaml::to_text(&file)
 }
 
 /// The value of the file.
@@ -208,53 +226,83 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
 ///
 /// An invalid file, with the line where it is known.
 pub fn read(content: &str) -> Result<Node, YamlError> {
-    let file: File = super::read(content)?;
-    let missing = |field: &str| YamlError {
-        line: None,
-        column: None,
-        message: format!("`{field}` is missing: a node with a `state` has been committed"),
-    };
-    let stray = |field: &str| YamlError {
-        line: None,
-        column: None,
-        message: format!("`{field}` stands without a `state`: a pending proposal has none"),
-    };
-    let classification = match file.state {
-        Some(state) => Some(Classification {
-            state,
-            requested_state: file.requested_state,
-            refutes: file.refutes,
-            agent_id: text(file.agent_id),
-            caller: CallerEntry::caller(file.by),
-            started_at: file.started_at.map(|time| time.0),
-            committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?.0,
-            headline: text(file.headline),
-            findings: file.findings.ok_or_else(|| missing("findings"))?.0,
-            evidence: text(file.evidence),
-            verification_method: text(file.verification_method),
-            alternatives_considered: plain(file.alternatives_considered),
-            commands: file.commands.into_iter().map(command).collect(),
-            references: file.references.into_iter().map(citation).collect(),
-            links: file.links.into_iter().map(|link| Link { to: link.to, kind: link.kind }).collect(),
-            warnings: warnings(file.warnings),
-            reclassified: file.reclassified.into_iter().map(reclassification).collect(),
-            amended: file.amended.into_iter().map(amendment).collect(),
-        }),
-        None if file.findings.is_some() => return Err(stray("findings")),
-        None if file.committed_at.is_some() => return Err(stray("committedAt")),
-        None if !file.reclassified.is_empty() => return Err(stray("reclassified")),
-        None if !file.amended.is_empty() => return Err(stray("amended")),
-        None => None,
-    };
+    let mut file: File = super::read(content)?;
+    let missing = |field: &str| unfit(format!("missing field `{field}`"));
+    file.version.ok_or_else(|| missing("version"))?;
     Ok(Node {
-        id: file.id,
-        parent: file.parent,
-        title: file.title.0,
-        planned_action: file.planned_action.0,
-        proposed_at: file.proposed_at.0,
-        covers: plain(file.covers),
-        classification,
+        id: file.id.take().ok_or_else(|| missing("id"))?,
+        parent: file.parent.take(),
+        title: file.title.take().ok_or_else(|| missing("title"))?.0,
+        planned_action: file.planned_action.take().ok_or_else(|| missing("plannedAction"))?.0,
+        proposed_at: file.proposed_at.take().ok_or_else(|| missing("proposedAt"))?.0,
+        covers: plain(std::mem::take(&mut file.covers)),
+        renamed_from: file.renamed_from.take(),
+        claim: file.claim.take().map(|claim| Claim {
+            at: claim.at.0,
+            agent_id: claim.agent_id.0,
+            until: claim.until.0,
+        }),
+        classification: result(file)?,
     })
+}
+
+/// The result in a file without the fields of its proposal; `None` where there is none.
+fn result(file: File) -> Result<Option<Classification>, YamlError> {
+    let Some(state) = file.state else {
+        let strays = [
+            ("findings", file.findings.is_some()),
+            ("committedAt", file.committed_at.is_some()),
+            ("reclassified", !file.reclassified.is_empty()),
+            ("amended", !file.amended.is_empty()),
+            ("otherResults", !file.other_results.is_empty()),
+        ];
+        return match strays.into_iter().find(|(_, is_there)| *is_there) {
+            Some((field, _)) => {
+                Err(unfit(format!("`{field}` stands without a `state`: a pending proposal has none")))
+            }
+            None => Ok(None),
+        };
+    };
+    let missing =
+        |field: &str| unfit(format!("`{field}` is missing: a node with a `state` has been committed"));
+    Ok(Some(Classification {
+        state,
+        requested_state: file.requested_state,
+        refutes: file.refutes,
+        agent_id: text(file.agent_id),
+        caller: CallerEntry::caller(file.by),
+        started_at: file.started_at.map(|time| time.0),
+        committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?.0,
+        headline: text(file.headline),
+        findings: file.findings.ok_or_else(|| missing("findings"))?.0,
+        evidence: text(file.evidence),
+        verification_method: text(file.verification_method),
+        alternatives_considered: plain(file.alternatives_considered),
+        commands: file.commands.into_iter().map(command).collect(),
+        references: file.references.into_iter().map(citation).collect(),
+        links: file.links.into_iter().map(|link| Link { to: link.to, kind: link.kind }).collect(),
+        warnings: warnings(file.warnings),
+        reclassified: file.reclassified.into_iter().map(reclassification).collect(),
+        amended: file.amended.into_iter().map(amendment).collect(),
+        other_results: file.other_results.into_iter().map(other_result).collect::<Result<_, _>>()?,
+    }))
+}
+
+/// A result in the list of another.
+fn other_result(file: File) -> Result<Classification, YamlError> {
+    let is_proposal = file.version.is_some()
+        || file.id.is_some()
+        || file.parent.is_some()
+        || file.title.is_some()
+        || file.planned_action.is_some()
+        || file.proposed_at.is_some()
+        || !file.covers.is_empty()
+        || file.renamed_from.is_some()
+        || file.claim.is_some();
+    if is_proposal || !file.other_results.is_empty() {
+        return Err(unfit("an entry of `otherResults` holds a result alone"));
+    }
+    result(file)?.ok_or_else(|| unfit("an entry of `otherResults` has no `state`"))
 }
 
 fn texts(texts: Vec<String>) -> Vec<Text> {
@@ -355,6 +403,7 @@ fn reclassification_entry(change: Reclassification) -> ReclassificationEntry {
         verification_method: change.verification_method.map(Text),
         alternatives_considered: texts(change.alternatives_considered),
         warnings: warning_entries(change.warnings),
+        settles: change.settles,
     }
 }
 
@@ -376,6 +425,7 @@ fn reclassification(entry: ReclassificationEntry) -> Reclassification {
         verification_method: text(entry.verification_method),
         alternatives_considered: plain(entry.alternatives_considered),
         warnings: warnings(entry.warnings),
+        settles: entry.settles,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fresh ids for tasks.
+//! Fresh ids for proposals.
 //!
 //! A suffix alternates letters and digits by depth: `A`, `A1`, `A1a`, `A1a1`. A step may have several letters or several
 //! digits (`A10`, `A1aa`), so there is no last child, and a glob still tells descendants apart: those of `A1` continue
@@ -6,21 +6,32 @@
 
 use std::collections::HashSet;
 
-use crate::domain::{Investigation, NodeId};
+use super::{Investigation, NodeId};
 
 /// The ids in use, committed and pending, and those given out meanwhile; compared without letter case.
-pub(super) struct Ids {
+#[derive(Clone, Debug)]
+pub struct Ids {
     in_use: HashSet<String>,
 }
 
 impl Ids {
-    pub(super) fn new(investigation: &Investigation) -> Self {
-        let ids = investigation.nodes().map(|node| &node.id).chain(investigation.unreadable());
-        Ids { in_use: ids.map(|id| id.as_str().to_ascii_lowercase()).collect() }
+    /// Those of an investigation.
+    pub fn new(investigation: &Investigation) -> Self {
+        Ids::besides(investigation.nodes().map(|node| &node.id).chain(investigation.unreadable()))
+    }
+
+    /// These.
+    pub fn besides<'a>(ids: impl IntoIterator<Item = &'a NodeId>) -> Self {
+        Ids { in_use: ids.into_iter().map(|id| id.as_str().to_ascii_lowercase()).collect() }
+    }
+
+    /// Takes one more into use.
+    pub fn take(&mut self, id: &NodeId) {
+        self.in_use.insert(id.as_str().to_ascii_lowercase());
     }
 
     /// A fresh id below `parent`; `None` where none would fit into the length of an id.
-    pub(super) fn child(&mut self, parent: &NodeId) -> Option<NodeId> {
+    pub fn child(&mut self, parent: &NodeId) -> Option<NodeId> {
         let digits = parent.suffix().ends_with(|last: char| last.is_ascii_alphabetic());
         self.fresh(|number| {
             parent.child(&if digits { number.to_string() } else { letters(number).to_ascii_lowercase() })
@@ -28,7 +39,7 @@ impl Ids {
     }
 
     /// A fresh id of a root: one of `allowed`, or any where that is `None`.
-    pub(super) fn root(&mut self, allowed: Option<&[NodeId]>) -> Option<NodeId> {
+    pub fn root(&mut self, allowed: Option<&[NodeId]>) -> Option<NodeId> {
         match allowed {
             Some(ids) => self.fresh(|number| ids.get(number as usize - 1).cloned()),
             None => self.fresh(|number| format!("R1.{}", letters(number)).parse().ok()),

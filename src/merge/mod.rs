@@ -1,0 +1,297 @@
+//! The three-way merge of an investigation, by node: what two clones have added to the same tree becomes one tree. Pure.
+//!
+//! 1. [`merge`] takes the files that are not the same in all three trees, and sorts out which of them hold nodes.
+//! 2. `places` says which node of one side is which node of the other, and gives each an id: of two proposals that were made
+//!    under one id, the earlier keeps it.
+//! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
+//! 4. All other files are taken from the side that has changed them; where both have, the merge is refused.
+//!
+//! Guarantees: the outcome is the same from either side, and in any order of three. No text is lost but that of a proposal
+//! that was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
+//! merged tree owes or breaks is found by whoever looks at it, as after any commit.
+
+mod end;
+mod node;
+mod places;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::domain::{Node, NodeId, StateName};
+use crate::format::layout::{self, Place};
+use crate::format::{conclusion_file, node_file};
+use crate::text::{one_line, shorten};
+use crate::yaml::YamlError;
+
+/// Files by their paths.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What is to be merged: of three trees, the files that are not the same in all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Trees {
+    /// Where both came from.
+    pub base: Files,
+    /// One side.
+    pub ours: Files,
+    /// The other.
+    pub theirs: Files,
+    /// The nodes whose files are the same in all three.
+    pub untouched: BTreeSet<NodeId>,
+}
+
+/// The outcome of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// What becomes of the files that were given: those that are not here are removed.
+    pub files: Files,
+    /// What was not a matter of course, in order of the nodes.
+    pub decisions: Vec<Decision>,
+}
+
+/// What was decided in a merge, where both sides had a say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Decision {
+    /// Two proposals had one id, and this one, which was made later, moved; or it went with what it extends.
+    Renamed {
+        /// The id that it had.
+        from: NodeId,
+        /// The id that it has now.
+        to: NodeId,
+        /// Which proposal it is.
+        title: String,
+    },
+    /// One proposal was researched on both sides: the earlier result is the node's, the others are kept beside it.
+    OtherResult {
+        /// The node.
+        node: NodeId,
+        /// How many other results it has now.
+        others: usize,
+    },
+    /// The results differ in their states, and somebody must decide between them.
+    Contested {
+        /// The node.
+        node: NodeId,
+        /// The states, the one that is in force first.
+        states: Vec<StateName>,
+    },
+    /// It was taken back on one side and researched on the other: the research stays.
+    Kept {
+        /// The node.
+        node: NodeId,
+    },
+    /// Its state was changed on both sides: both changes stand in its file, and the later one is in force.
+    BothReclassified {
+        /// The node.
+        node: NodeId,
+        /// The state in force.
+        state: StateName,
+    },
+    /// Its texts were changed on both sides: the later change is in force, and the earlier text stands before it.
+    BothAmended {
+        /// The node.
+        node: NodeId,
+    },
+    /// Two agents have claimed it: the earlier claim stands.
+    BothClaimed {
+        /// The node.
+        node: NodeId,
+        /// Whose claim stands.
+        agent_id: String,
+    },
+    /// The investigation was ended on both sides: the earlier end stands, and the others are kept beside it.
+    OtherEnds {
+        /// How many others there are now.
+        others: usize,
+    },
+    /// The investigation was ended on one side, and went on on the other.
+    EndedThenContinued,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Decision::Renamed { from, to, title } => {
+                write!(f, "{from} renamed to {to} ({})", shorten(&one_line(title), 60))
+            }
+            Decision::OtherResult { node, others: 1 } => write!(f, "{node} has a second result"),
+            Decision::OtherResult { node, others } => write!(f, "{node} has {others} other results"),
+            Decision::Contested { node, states } => {
+                let states: Vec<&str> = states.iter().map(StateName::as_str).collect();
+                write!(f, "{node} is contested: {}", states.join(" against "))
+            }
+            Decision::Kept { node } => write!(f, "{node} stays, which was taken back and researched"),
+            Decision::BothReclassified { node, state } => {
+                write!(f, "{node} was reclassified twice, and is {state} by the later change")
+            }
+            Decision::BothAmended { node } => {
+                write!(f, "{node} was amended twice; the later text is in force")
+            }
+            Decision::BothClaimed { node, agent_id } => {
+                write!(f, "{node} was claimed twice; the claim of {} stands", one_line(agent_id))
+            }
+            Decision::OtherEnds { others: 1 } => write!(f, "it was ended twice; the earlier end stands"),
+            Decision::OtherEnds { others } => {
+                write!(f, "it was ended {} times; the earliest end stands", others + 1)
+            }
+            Decision::EndedThenContinued => write!(f, "it was ended on one side and went on on the other"),
+        }
+    }
+}
+
+/// A file that the merge can't decide on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
+pub struct Conflict {
+    /// The path.
+    pub path: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a file can't be merged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// Both sides have changed it.
+    #[error("both sides have changed it")]
+    BothChanged,
+    /// It is the file of a node or of the end, both sides have changed it, and it can't be read.
+    #[error("both sides have changed it, and it can't be read: {0}")]
+    Unreadable(String),
+    /// There is no other id for a node.
+    #[error("its id is taken on the other side, and no other would be short enough")]
+    NoFreeId,
+    /// It can't be written.
+    #[error("{0}")]
+    Unwritable(#[from] YamlError),
+}
+
+/// Merges `ours` and `theirs`, which came from `base`. With the sides changed over the outcome is the same.
+///
+/// # Errors
+///
+/// All files that can't be merged. Nothing is decided then.
+pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
+    let sides = [&trees.base, &trees.ours, &trees.theirs];
+    let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
+    let mut conflicts = Vec::new();
+    let (mut files, mut decisions) = (Files::new(), Vec::new());
+    let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone() };
+    let mut ends = None;
+    for path in paths {
+        let texts = sides.map(|side| side.get(path));
+        let read = match layout::place(path) {
+            Place::Node(id) => match read(texts, |text| node_of(text, &id)) {
+                Ok(read) => {
+                    for (side, node) in nodes.sides.iter_mut().zip(read) {
+                        side.extend(node.map(|node| (id.clone(), node)));
+                    }
+                    continue;
+                }
+                Err(fault) => {
+                    nodes.taken.insert(id);
+                    Some(fault)
+                }
+            },
+            Place::Conclusion => match read(texts, conclusion_file::read) {
+                Ok(read) => {
+                    ends = Some(read);
+                    continue;
+                }
+                Err(fault) => Some(fault),
+            },
+            Place::Meta | Place::Ruleset | Place::Stray | Place::Other => None,
+        };
+        let [base, ours, theirs] = texts;
+        match (three_way(&base, &ours, &theirs), read) {
+            (Some(text), _) => files.extend(text.map(|text| (path.clone(), text.clone()))),
+            (None, fault) => conflicts.push(Conflict {
+                path: path.clone(),
+                reason: fault.map_or(Reason::BothChanged, Reason::Unreadable),
+            }),
+        }
+    }
+    let went_on = [1, 2].map(|side| nodes.sides[side] != nodes.sides[0]);
+    match places::join(nodes) {
+        Ok(joined) => {
+            decisions.extend(joined.decisions);
+            for (node, sources) in joined.nodes {
+                let path = layout::node(&node.id);
+                let as_it_stands = sources.into_iter().filter_map(|(side, id)| {
+                    let text = sides[side].get(&layout::node(&id))?;
+                    (id == node.id && node_of(std::str::from_utf8(text).ok()?, &id).ok()? == node)
+                        .then_some((side, text))
+                });
+                match text_of(&node, as_it_stands.collect(), sides[0].get(&path)) {
+                    Ok(text) => drop(files.insert(path, text)),
+                    Err(error) => conflicts.push(Conflict { path, reason: error.into() }),
+                }
+            }
+        }
+        Err(more) => conflicts.extend(more),
+    }
+    if let Some([base, ours, theirs]) = ends {
+        let (end, decided) = end::join(base, ours, theirs, went_on);
+        decisions.extend(decided);
+        match end.map(|end| conclusion_file::write(&end)).transpose() {
+            Ok(text) => files.extend(text.map(|text| (layout::CONCLUSION.to_owned(), text.into_bytes()))),
+            Err(error) => conflicts.push(Conflict { path: layout::CONCLUSION.into(), reason: error.into() }),
+        }
+    }
+    decisions.sort();
+    decisions.dedup();
+    if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
+}
+
+/// What becomes of a value that both sides may have changed; `None` where they have changed it to different ones.
+fn three_way<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T) -> Option<T> {
+    if ours == theirs || base == theirs {
+        Some(ours.clone())
+    } else if base == ours {
+        Some(theirs.clone())
+    } else {
+        None
+    }
+}
+
+/// The values of a file in three trees, or what is wrong with one of them.
+fn read<T>(
+    texts: [Option<&Vec<u8>>; 3],
+    parse: impl Fn(&str) -> Result<T, YamlError>,
+) -> Result<[Option<T>; 3], String> {
+    let [base, ours, theirs] = texts.map(|text| {
+        text.map(|text| {
+            let text = std::str::from_utf8(text).map_err(|_| "it is not UTF-8".to_owned())?;
+            parse(text).map_err(|error| error.to_string())
+        })
+        .transpose()
+    });
+    Ok([base?, ours?, theirs?])
+}
+
+/// The node in a file, which must be the one that its path names.
+fn node_of(text: &str, id: &NodeId) -> Result<Node, YamlError> {
+    let node = node_file::read(text)?;
+    if node.id != *id {
+        let message = format!("it says that it is {}, but its path says {id}", node.id);
+        return Err(YamlError { line: None, column: None, message });
+    }
+    Ok(node)
+}
+
+/// The text of a node's file: as it stands on a side where it says just that, or else written anew.
+fn text_of(
+    node: &Node,
+    as_it_stands: Vec<(usize, &Vec<u8>)>,
+    base: Option<&Vec<u8>>,
+) -> Result<Vec<u8>, YamlError> {
+    let changed = as_it_stands.iter().map(|(_, text)| *text).filter(|text| Some(*text) != base).min();
+    match changed.or(as_it_stands.first().map(|(_, text)| *text)) {
+        Some(text) => Ok(text.clone()),
+        None => Ok(node_file::write(node)?.into_bytes()),
+    }
+}
