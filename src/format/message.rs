@@ -42,6 +42,16 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
     message
 }
 
+/// The message of a merge of two commits, of which it is given the short ids, with what was decided: a line each.
+pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
+    let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
+    if !decisions.is_empty() {
+        message.push('\n');
+        decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
+    }
+    message
+}
+
 /// The message of the annotated tag of an end.
 pub fn ended(meta: &Meta, conclusion: Option<&str>) -> String {
     let mut message = format!("{}\n", line(&meta.title, SUBJECT_MAX));

@@ -3,7 +3,8 @@
 //! 1. [`Store::create`] makes one; [`Store::find`] finds it again by its id or a part of it.
 //! 2. [`Store::load`] reads the committed state: never the work tree, never git's index.
 //! 3. [`Store::transact`] loads, decides and publishes as one transaction, which writers have one after the other.
-//! 4. [`Store::history`] tells what each commit changed, from the difference of the trees.
+//! 4. [`Store::join`] takes in what others have committed: a fast-forward, or a merge by node.
+//! 5. [`Store::history`] tells what each commit changed, from the difference of the trees.
 //!
 //! Guarantees: what is committed is the truth, and whatever is kept in memory is dropped as soon as the head is
 //! another; what a writer accepts, the next start reads; a fault in one file costs that file, not the investigation;
@@ -17,6 +18,7 @@
 mod catalog;
 pub mod git;
 mod history;
+mod join;
 mod limits;
 pub mod list;
 mod moved;
@@ -31,6 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
 use git::{Descent, Git, GitError, Options, Writer};
+pub use join::{JoinError, Joined};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
@@ -105,6 +108,9 @@ pub enum StoreError {
         /// The limit that was met.
         limit: String,
     },
+    /// A commit of others that can't be taken in.
+    #[error(transparent)]
+    Join(#[from] JoinError),
     /// Something with git or the file system.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -128,6 +134,7 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         match self {
             StoreError::Git(error) => Some(error.hint()),
+            StoreError::Join(error) => Some(error.hint()),
             StoreError::UnknownRevision { path, .. } => {
                 Some(format!("`git -C {} log` lists them", path.display()))
             }

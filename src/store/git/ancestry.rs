@@ -182,7 +182,7 @@ fn subject(commit: CommitInfo) -> String {
 }
 
 /// A walk over commits that looks at each once, also from several tips.
-struct Walk<'g> {
+pub(super) struct Walk<'g> {
     git: &'g Git,
     shallow: HashSet<ObjectId>,
     seen: HashSet<ObjectId>,
@@ -191,7 +191,7 @@ struct Walk<'g> {
 }
 
 impl<'g> Walk<'g> {
-    fn new(git: &'g Git) -> Result<Walk<'g>> {
+    pub(super) fn new(git: &'g Git) -> Result<Walk<'g>> {
         let shallow = git.repository.shallow_commits();
         let shallow = shallow.map_err(git.library("read the ends of a shallow clone"))?;
         let shallow = shallow.iter().flat_map(|ends| ends.iter().copied()).collect();
@@ -200,7 +200,7 @@ impl<'g> Walk<'g> {
 
     /// Goes from `tip` to the commits that it came from, nearest first, without those that were seen before. Says whether
     /// one was what is looked for.
-    fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
+    pub(super) fn find(&mut self, tip: ObjectId, mut is_it: impl FnMut(ObjectId) -> bool) -> bool {
         let mut next = VecDeque::from([tip]);
         while let Some(id) = next.pop_front() {
             if self.seen.contains(&id) {

@@ -70,14 +70,23 @@ impl Writer<'_> {
         message: &str,
         at: i64,
     ) -> Result<CommitId> {
-        let git = self.git;
         check_changes(changes)?;
+        self.land(expected, |git| git.draft(Some(expected.0), changes, message, at))
+    }
+
+    /// Publishes what `draft` gives, which comes from `expected`, and gives the commit.
+    pub(super) fn land(
+        &self,
+        expected: CommitId,
+        draft: impl FnOnce(&Git) -> Result<Draft>,
+    ) -> Result<CommitId> {
+        let git = self.git;
         let head = git.head()?;
         if head.commit != Some(expected) {
             return Err(GitError::HeadMoved { path: git.shown(), expected, actual: head.commit });
         }
         git.refuse_in_progress()?;
-        let draft = git.draft(Some(expected.0), changes, message, at)?;
+        let draft = draft(git)?;
         let references = head_references(&head);
         let mut journal = Journal::begin(&git.git_dir, draft.commit, &references, &draft.steps)?;
         // The journal is on the disk before there is any lock file, so that a power cut leaves none that it doesn't explain.
@@ -157,6 +166,8 @@ pub(super) struct Draft {
     /// All that was written for it.
     pub(super) objects: Vec<Written>,
     pub(super) steps: Vec<Step>,
+    /// What the reflog calls it.
+    pub(super) action: &'static str,
     pub(super) subject: String,
     pub(super) time: String,
 }
@@ -285,6 +296,33 @@ impl Git {
         message: &str,
         at: i64,
     ) -> Result<Draft> {
+        let message = clean_message(message);
+        let time = raw_time(at);
+        let draft = self.draft_of(
+            parent,
+            changes,
+            |_, old| old,
+            |tree| gix::objs::Commit {
+                tree,
+                parents: parent.into_iter().collect(),
+                author: self.author.signature(&time).into(),
+                committer: self.committer.signature(&time).into(),
+                encoding: None,
+                message: message.as_str().into(),
+                extra_headers: Vec::new(),
+            },
+        )?;
+        Ok(Draft { subject: message, time, ..draft })
+    }
+
+    /// The same for any commit of a tree. `kind` says what a file is that was of a kind before.
+    pub(super) fn draft_of(
+        &self,
+        parent: Option<ObjectId>,
+        changes: &[FileChange],
+        kind: impl Fn(&str, EntryKind) -> EntryKind,
+        commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
+    ) -> Result<Draft> {
         let parent_tree = match parent {
             Some(parent) => self.tree_of(parent)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
@@ -305,38 +343,21 @@ impl Git {
                 None => None,
                 Some(content) => {
                     let executable = old.is_some_and(|old| old.kind == EntryKind::BlobExecutable);
-                    let kind = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
+                    let old = if executable { EntryKind::BlobExecutable } else { EntryKind::Blob };
+                    let kind = kind(&change.path, old);
                     Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
-            let content = change.content.clone();
-            steps.push(Step {
-                path: change.path.clone(),
-                from: vec![old],
-                to,
-                content,
-                is_absence_kept: false,
-                are_zeros_ours: false,
-            });
+            steps.push(Step::plain(change.path.clone(), old, to, change.content.clone()));
         }
         let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,
             changed => self.edit_tree(parent_tree, changed, &mut write)?,
         };
-        let message = clean_message(message);
-        let time = raw_time(at);
-        let commit = gix::objs::Commit {
-            tree,
-            parents: parent.into_iter().collect(),
-            author: self.author.signature(&time).into(),
-            committer: self.committer.signature(&time).into(),
-            encoding: None,
-            message: message.as_str().into(),
-            extra_headers: Vec::new(),
-        };
-        let commit = write(&commit)?;
-        Ok(Draft { commit, parent, parent_tree, objects, steps, subject: message, time })
+        let commit = write(&commit(tree))?;
+        let (subject, time) = (String::new(), String::new());
+        Ok(Draft { commit, parent, parent_tree, objects, steps, action: "commit", subject, time })
     }
 
     /// Writes an object without asking whether there is one already: a handle from before a `git gc` still sees objects
@@ -402,7 +423,7 @@ impl Git {
             None => PreviousValue::MustNotExist,
         };
         let parents = usize::from(draft.parent.is_some());
-        let log = gix::reference::log::message("commit", BStr::new(&draft.subject), parents);
+        let log = gix::reference::log::message(draft.action, BStr::new(&draft.subject), parents);
         // Through HEAD and not by the branch's name, so that both get their line in the reflog.
         let edit = RefEdit::update(name, draft.commit, expected, log).with_deref(true);
         let signature = self.committer.signature(&draft.time);

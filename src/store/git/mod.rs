@@ -3,7 +3,8 @@
 //! Nothing here knows what the files mean, and no type of gix is seen outside.
 //!
 //! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
-//! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`,
+//! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (with what
+//! others have committed),
 //! `in_progress` (where a commit is refused), `durability`, `paths` (which are written), `identity`, `platform` (what is
 //! not the same everywhere), `error`.
 //!
@@ -68,6 +69,7 @@ mod in_progress;
 mod index;
 mod journal;
 mod lock;
+mod merge;
 mod open;
 mod paths;
 mod platform;
@@ -211,7 +213,14 @@ pub enum FileKind {
 impl TreeFile {
     /// Whether it is a file with text of its own.
     pub fn is_plain(&self) -> bool {
-        matches!(self.kind, FileKind::File | FileKind::Executable)
+        self.kind.is_plain()
+    }
+}
+
+impl FileKind {
+    /// Whether it is a file with text of its own.
+    pub fn is_plain(self) -> bool {
+        matches!(self, FileKind::File | FileKind::Executable)
     }
 }
 

@@ -13,6 +13,7 @@ use gix::revision::spec::parse::{ObjectKindHint, Options};
 use super::commit::RACE_RETRIES;
 use super::error::Result;
 use super::open::locate;
+use super::paths::is_safe_name;
 use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
 use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, Tree, TreeFile};
@@ -161,13 +162,17 @@ impl Git {
     ///
     /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
     pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
+        Ok(self.differences(before, after)?.found)
+    }
+
+    pub(super) fn differences(&self, before: Option<CommitId>, after: CommitId) -> Result<Differences> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         let after = self.tree_of(after.0)?;
         if before == after {
-            return Ok(Vec::new());
+            return Ok(Differences::default());
         }
         let old = self.object(before, Kind::Tree)?;
         let new = self.object(after, Kind::Tree)?;
@@ -192,9 +197,9 @@ impl Git {
                 return Err(self.library("compare two trees")(source));
             }
         }
-        let mut found = changes.found;
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        let mut differences = changes.differences;
+        differences.found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(differences)
     }
 }
 
@@ -258,6 +263,15 @@ fn ends_of(message: &BStr) -> (String, usize) {
     (format!("{}\n\n[{left_out} bytes left out]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
 }
 
+/// What differs between two trees.
+#[derive(Default)]
+pub(super) struct Differences {
+    /// The files.
+    pub(super) found: Vec<PathChange>,
+    /// A new entry that is no plain file, or has a name that no checkout accepts, and what is wrong with it.
+    pub(super) strange: Option<(String, String)>,
+}
+
 /// Collects the files of a difference, under the caps.
 #[derive(Default)]
 pub(super) struct FileChanges {
@@ -265,7 +279,7 @@ pub(super) struct FileChanges {
     recorder: gix::diff::tree::Recorder,
     seen: usize,
     bytes: usize,
-    found: Vec<PathChange>,
+    differences: Differences,
 }
 
 impl gix::diff::tree::Visit for FileChanges {
@@ -303,11 +317,27 @@ impl gix::diff::tree::Visit for FileChanges {
                 (file(previous_entry_mode, previous_oid), file(entry_mode, oid))
             }
         };
+        let (new, is_folder) = match change {
+            Change::Addition { entry_mode, .. } | Change::Modification { entry_mode, .. } => {
+                (!is_file(entry_mode.kind()) && !entry_mode.is_tree(), entry_mode.is_tree())
+            }
+            Change::Deletion { .. } => (false, true),
+        };
+        let reason = match () {
+            () if new => Some("it is a symbolic link or another repository"),
+            () if !is_folder && !path.split_str("/").all(|part| is_safe_name(BStr::new(part))) => {
+                Some("its name is one that no checkout accepts")
+            }
+            () => None,
+        };
+        if let (Some(reason), None) = (reason, &self.differences.strange) {
+            self.differences.strange = Some((path.to_str_lossy().into_owned(), reason.to_owned()));
+        }
         if before != after {
-            if self.found.len() == MAX_CHANGES {
+            if self.differences.found.len() == MAX_CHANGES {
                 return std::ops::ControlFlow::Break(());
             }
-            self.found.push(PathChange { path: path.to_str_lossy().into_owned(), before, after });
+            self.differences.found.push(PathChange { path: path.to_str_lossy().into_owned(), before, after });
         }
         std::ops::ControlFlow::Continue(())
     }

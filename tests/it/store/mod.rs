@@ -5,6 +5,7 @@ mod durable;
 mod faulty;
 mod hands;
 mod history;
+mod join;
 mod list;
 mod moved;
 mod strangers;

@@ -1,0 +1,308 @@
+//! Taking in what others have committed: a fast-forward, or a merge by node.
+//!
+//! 1. Each commit that comes in is looked at before anything moves: plain files alone, with names that every checkout
+//!    accepts, none larger than what is read.
+//! 2. Both must be the same investigation, with a commit in common.
+//! 3. Where ours is one of those that theirs came from, HEAD goes forward to theirs.
+//! 4. Else their trees are merged by [`crate::merge`] against what they have in common. Where that is several commits, these
+//!    are merged first, in turn against what they have in common: against one of them alone, a change that was taken back
+//!    would come again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
+use super::{Store, StoreError, TRIES, limits, read};
+use crate::format::layout::{self, Place};
+use crate::format::message;
+use crate::merge::{self, Conflict, Decision, Files, Reason, Trees};
+
+/// How often what is in common is several commits, again and again, before one of them is taken.
+const MAX_DEPTH: usize = 16;
+
+/// What became of a commit of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// It was there already.
+    Unchanged,
+    /// HEAD went forward.
+    FastForwarded {
+        /// Where it was.
+        from: CommitId,
+        /// The commit.
+        to: CommitId,
+    },
+    /// It was merged.
+    Merged {
+        /// The merge commit, where HEAD is now.
+        commit: CommitId,
+        /// What was decided for that.
+        decisions: Vec<Decision>,
+    },
+}
+
+/// Why a commit of others can't be taken in. Nothing has moved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// The histories have no commit in common.
+    #[error("{path} and the commit {theirs} have no commit in common")]
+    Unrelated {
+        /// The repository.
+        path: PathBuf,
+        /// Their commit.
+        theirs: CommitId,
+    },
+    /// It belongs to another investigation.
+    #[error("{path} is the investigation {ours}, and the commit {commit} is of {theirs}")]
+    Another {
+        /// The repository.
+        path: PathBuf,
+        /// Their commit.
+        commit: CommitId,
+        /// The id of ours.
+        ours: String,
+        /// The id of theirs.
+        theirs: String,
+    },
+    /// A commit holds what is not taken in.
+    #[error("the commit {commit} has put {file:?} into its tree: {reason}")]
+    Refused {
+        /// The commit.
+        commit: CommitId,
+        /// The path in its tree.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Files that both sides have changed, and that only a person can merge.
+    #[error("{path} and the commit {theirs} can't be merged: {}", list(.conflicts))]
+    Conflicts {
+        /// The repository.
+        path: PathBuf,
+        /// Their commit.
+        theirs: CommitId,
+        /// The files.
+        conflicts: Vec<Conflict>,
+    },
+}
+
+impl JoinError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            JoinError::Unrelated { .. } => {
+                "If they are two investigations, import one of them as another; in a shallow clone, `git fetch --unshallow` \
+                 gets the rest of the history"
+                    .to_owned()
+            }
+            JoinError::Another { .. } => "Check the address and the branch".to_owned(),
+            JoinError::Refused { commit, .. } => {
+                format!("Look at it with `git show {commit}`, and ask who made it to take it out")
+            }
+            JoinError::Conflicts { path, theirs, .. } => {
+                format!("Merge it by hand: `git -C {} merge {theirs}`", path.display())
+            }
+        }
+    }
+}
+
+fn list(conflicts: &[Conflict]) -> String {
+    conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The files of a tree by path: what they hold, and what they are.
+type Flat = BTreeMap<String, (BlobId, FileKind)>;
+
+impl Store {
+    /// Takes in a commit whose objects are in the repository: HEAD goes forward to it, or to a merge with it.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError`], while a merge or its like is in progress, and whatever git or the file system says. Nothing has moved
+    /// then.
+    pub fn join(&self, path: &Path, theirs: CommitId) -> Result<Joined, StoreError> {
+        self.refuse_read_only()?;
+        let git = self.open(path)?;
+        for _ in 0..TRIES {
+            let writer = git.writer()?;
+            let before = self.load_from(&git, path)?;
+            let ours = before.head;
+            if git.descent(theirs, ours)? == Descent::Yes {
+                return Ok(Joined::Unchanged);
+            }
+            let bases = git.merge_bases(ours, &[theirs])?;
+            if bases.is_empty() {
+                return Err(JoinError::Unrelated { path: path.to_owned(), theirs }.into());
+            }
+            for commit in git.new_commits(ours, theirs)? {
+                if let Some((file, reason)) = git.strange_file(commit, read::FILE_MAX)? {
+                    return Err(JoinError::Refused { commit, file, reason }.into());
+                }
+            }
+            let other = read::snapshot(&git, path, theirs, None, Some(&before))?.investigation.meta().id;
+            if other != before.investigation.meta().id {
+                let (ours, theirs, commit) =
+                    (before.investigation.meta().id.to_string(), other.to_string(), theirs);
+                return Err(JoinError::Another { path: path.to_owned(), commit, ours, theirs }.into());
+            }
+            let joined = if bases == [ours] {
+                writer.fast_forward(ours, theirs).map(|()| Joined::FastForwarded { from: ours, to: theirs })
+            } else {
+                let base = common(&git, &bases, 0)?;
+                let ours_flat = flat(&git, ours)?;
+                let merged = merge_flat(&git, &base, &ours_flat, &flat(&git, theirs)?)?;
+                let (after, contents, decisions) = merged.map_err(|conflicts| {
+                    StoreError::from(JoinError::Conflicts { path: path.to_owned(), theirs, conflicts })
+                })?;
+                let changes = changes(&ours_flat, &after, &git, &contents)?;
+                limits::after(&git, &before, &changes, self.most)?;
+                let executables = after
+                    .iter()
+                    .map(|(path, (_, kind))| (path.clone(), *kind == FileKind::Executable))
+                    .collect();
+                let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
+                let message = message::merged(&ids(ours, theirs), &lines);
+                let commit = writer.merge(ours, theirs, &changes, &executables, &message);
+                commit.map(|commit| Joined::Merged { commit, decisions })
+            };
+            match joined {
+                Err(GitError::HeadMoved { .. }) => continue,
+                joined => {
+                    let joined = joined?;
+                    let after = self.load_from(&git, path)?;
+                    self.heads.wrote(&after);
+                    return Ok(joined);
+                }
+            }
+        }
+        Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
+    }
+}
+
+/// The ids of both parents, shortened, in their order.
+fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
+    let mut ids = [ours.to_string(), theirs.to_string()];
+    ids.sort();
+    ids.map(|id| id.chars().take(10).collect())
+}
+
+fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
+    Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
+}
+
+/// The tree that these commits have in common, as their merge; of files that can't be merged, the older common ones.
+fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Flat, StoreError> {
+    let [first, rest @ ..] = commits else { return Ok(Flat::new()) };
+    let mut tree = flat(git, *first)?;
+    if depth == MAX_DEPTH {
+        return Ok(tree);
+    }
+    let mut merged = vec![*first];
+    for commit in rest {
+        let base = common(git, &git.merge_bases(*commit, &merged)?, depth + 1)?;
+        tree = match merge_flat(git, &base, &tree, &flat(git, *commit)?)? {
+            Ok((tree, contents, _)) => {
+                // What was written anew is read again from the objects.
+                contents.values().try_for_each(|content| git.keep_blob(content).map(drop))?;
+                tree
+            }
+            Err(_) => base,
+        };
+        merged.push(*commit);
+    }
+    Ok(tree)
+}
+
+/// A merged tree, the contents that are in none of the three, and what was decided.
+type MergedFlat = (Flat, HashMap<BlobId, Vec<u8>>, Vec<Decision>);
+
+fn merge_flat(
+    git: &Git,
+    base: &Flat,
+    ours: &Flat,
+    theirs: &Flat,
+) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
+    let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
+    let mut known: HashMap<Vec<u8>, BlobId> = HashMap::new();
+    for path in paths {
+        let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
+        if base == ours && ours == theirs {
+            tree.extend(ours.map(|entry| (path.clone(), *entry)));
+            if let Place::Node(id) = layout::place(path) {
+                trees.untouched.insert(id);
+            }
+            continue;
+        }
+        if [base, ours, theirs].into_iter().flatten().any(|(_, kind)| !kind.is_plain()) {
+            let entry = match (ours == base, theirs == base) {
+                (true, _) => theirs,
+                (_, true) => ours,
+                _ if ours == theirs => ours,
+                _ => {
+                    let conflict = Conflict { path: path.clone(), reason: Reason::BothChanged };
+                    return Ok(Err(vec![conflict]));
+                }
+            };
+            tree.extend(entry.map(|entry| (path.clone(), *entry)));
+            continue;
+        }
+        touched.push((path.clone(), [base, ours, theirs].map(|entry| entry.map(|(_, kind)| *kind))));
+        let Trees { base: base_files, ours: our_files, theirs: their_files, .. } = &mut trees;
+        for (side, entry) in [(base_files, base), (our_files, ours), (their_files, theirs)] {
+            if let Some((blob, _)) = entry {
+                let content = git.read(*blob, read::FILE_MAX)?;
+                known.insert(content.clone(), *blob);
+                side.insert(path.clone(), content);
+            }
+        }
+    }
+    let merged = match merge::merge(&trees) {
+        Ok(merged) => merged,
+        Err(conflicts) => return Ok(Err(conflicts)),
+    };
+    let kinds: HashMap<String, [Option<FileKind>; 3]> = touched.into_iter().collect();
+    let mut contents = HashMap::new();
+    for (path, content) in merged.files as Files {
+        let [base, ours, theirs] = kinds.get(&path).copied().unwrap_or_default();
+        let is_executable = match (ours == base, theirs == base) {
+            (true, _) => theirs == Some(FileKind::Executable),
+            (_, true) => ours == Some(FileKind::Executable),
+            _ => [ours, theirs].contains(&Some(FileKind::Executable)),
+        };
+        let kind = if is_executable { FileKind::Executable } else { FileKind::File };
+        let blob = match known.get(&content) {
+            Some(blob) => *blob,
+            None => {
+                let blob = git.blob_id(&content)?;
+                contents.insert(blob, content);
+                blob
+            }
+        };
+        tree.insert(path, (blob, kind));
+    }
+    Ok(Ok((tree, contents, merged.decisions)))
+}
+
+/// What makes the tree `after` of `before`.
+fn changes(
+    before: &Flat,
+    after: &Flat,
+    git: &Git,
+    contents: &HashMap<BlobId, Vec<u8>>,
+) -> Result<Vec<git::FileChange>, StoreError> {
+    let mut changes = Vec::new();
+    for (path, entry) in after {
+        if before.get(path) == Some(entry) {
+            continue;
+        }
+        let content = match contents.get(&entry.0) {
+            Some(content) => content.clone(),
+            None => git.read(entry.0, read::FILE_MAX)?,
+        };
+        changes.push(git::FileChange { path: path.clone(), content: Some(content) });
+    }
+    let gone = before.keys().filter(|path| !after.contains_key(*path));
+    changes.extend(gone.map(|path| git::FileChange { path: path.clone(), content: None }));
+    Ok(changes)
+}
