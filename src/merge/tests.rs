@@ -155,6 +155,40 @@ fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision
     Ok((Tree::of(&merged.files), merged.decisions))
 }
 
+/// The same on values, without files: a hundred times as fast, for many random ones.
+fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+    let from_here = joined_from(base, ours, theirs);
+    assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
+    from_here
+}
+
+fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+    let all = [base, ours, theirs];
+    let ids: BTreeSet<&NodeId> = all.iter().flat_map(|tree| tree.nodes.keys()).collect();
+    let is_touched = |id: &NodeId| all.iter().any(|tree| tree.nodes.get(id) != base.nodes.get(id));
+    let (touched, untouched): (Vec<&NodeId>, Vec<&NodeId>) = ids.into_iter().partition(|id| is_touched(id));
+    let only = |tree: &Tree| {
+        let own = touched.iter().filter_map(|id| tree.nodes.get_key_value(*id));
+        own.map(|(id, node)| (id.clone(), node.clone())).collect()
+    };
+    let sides = all.map(only);
+    let went_on = [1, 2].map(|side| sides[side] != sides[0]);
+    let nodes = places::Nodes { sides, taken: untouched.iter().map(|id| (*id).clone()).collect() };
+    let joined = places::join(nodes).unwrap();
+    let mut tree = Tree::default();
+    tree.nodes.extend(untouched.into_iter().map(|id| (id.clone(), base.nodes[id].clone())));
+    for (node, _) in joined.nodes {
+        assert_eq!(tree.nodes.insert(node.id.clone(), node), None, "two nodes with one id");
+    }
+    let (end, decided) = end::join(base.end.clone(), ours.end.clone(), theirs.end.clone(), went_on);
+    tree.end = end;
+    let mut decisions = joined.decisions;
+    decisions.extend(decided);
+    decisions.sort();
+    decisions.dedup();
+    (tree, decisions)
+}
+
 fn said(decisions: &[Decision]) -> Vec<String> {
     decisions.iter().map(ToString::to_string).collect()
 }
@@ -400,7 +434,7 @@ fn what_somebody_has_written_by_hand_stays() {
 type Op = (u8, prop::sample::Index, i64);
 
 fn history() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0..11u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
+    prop::collection::vec((0..10u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
 }
 
 /// The tree after these steps. `who` stands in every text, so that each is known again.
@@ -451,14 +485,13 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
                         Some(Claim { at: time(at), agent_id: text, until: time(at + 9) });
                 }
             }
-            9 => match &mut tree.end {
+            _ => match &mut tree.end {
                 None => tree.end(Some(&text).filter(|_| index.index(3) > 0).map(String::as_str), at),
                 Some(end) if end.conclusion.is_none() => {
                     (end.conclusion, end.concluded_at) = (Some(text), Some(time(at)));
                 }
                 Some(_) => tree.end = None,
             },
-            _ => drop(tree.files.insert(format!("{text}.md"), text)),
         }
     }
     tree
@@ -500,7 +533,7 @@ proptest! {
     ) {
         let base = play(&base(), &start, "base", 60);
         let (ours, theirs) = (play(&base, &left, "ours", 100), play(&base, &right, "theirs", 100 + skew));
-        let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+        let (tree, _) = joined(&base, &ours, &theirs);
         prop_assert_eq!(investigation(&tree).1, 0, "a node has lost its place");
         let lost: BTreeSet<String> = given_up(&base, &ours).union(&given_up(&base, &theirs)).cloned().collect();
         let kept = tree.texts();
@@ -508,9 +541,9 @@ proptest! {
             prop_assert!(kept.contains(text) || lost.contains(text), "{} is lost", text);
         }
         // Nothing more comes of merging what is merged.
-        prop_assert_eq!(&merged(&ours, &tree, &ours).unwrap(), &(tree.clone(), Vec::new()));
-        prop_assert_eq!(&merged(&theirs, &theirs, &tree).unwrap(), &(tree.clone(), Vec::new()));
-        prop_assert_eq!(&merged(&base, &tree, &tree).unwrap(), &(tree, Vec::new()));
+        prop_assert_eq!(&joined(&ours, &tree, &ours), &(tree.clone(), Vec::new()));
+        prop_assert_eq!(&joined(&theirs, &theirs, &tree), &(tree.clone(), Vec::new()));
+        prop_assert_eq!(&joined(&base, &tree, &tree), &(tree, Vec::new()));
     }
 
     #[test]
@@ -521,7 +554,7 @@ proptest! {
         let a = play(&base, &first, "a", 100);
         let b = play(&base, &second, "b", 100 + skew);
         let c = play(&base, &third, "c", 100);
-        let join = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+        let join = |one: &Tree, other: &Tree| joined(&base, one, other).0;
         let all = join(&join(&a, &b), &c);
         prop_assert_eq!(&all, &join(&a, &join(&b, &c)));
         prop_assert_eq!(&all, &join(&join(&a, &c), &b));
