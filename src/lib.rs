@@ -30,6 +30,7 @@
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
+//! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
@@ -47,7 +48,7 @@
 //! - `gix`: `store::git`.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
-//!   memory, for templates of strangers).
+//!   memory, for templates of strangers), `remote::process` (ending git with all that it started).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `connections`, `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
 //! - `tokio-util`: `connections`, `mcp`.
@@ -73,8 +74,9 @@
 //! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
 //!   `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
-//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`
-//!   and `store::git`.
+//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`,
+//!   `remote` and `store::git`.
+//! - `Command`: programs are started by `remote` (git, and nothing else in the library starts it) and `demo` (our own).
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
@@ -92,6 +94,7 @@ pub mod graph;
 pub mod markdown;
 pub mod mcp;
 pub mod merge;
+pub mod remote;
 pub mod report;
 pub mod ruleset;
 pub mod secrets;

@@ -183,6 +183,22 @@ fn the_time_is_read_in_one_place() {
 }
 
 #[test]
+fn programs_are_started_only_where_lib_rs_says() {
+    let rows = listed("Invariants");
+    let (_, starting) = rows.iter().find(|(of, _)| of == &["Command"]).unwrap();
+    let starting = quoted(starting);
+    for source in sources() {
+        let command = ["std", "process", "Command"].map(str::to_owned);
+        let may = starting.iter().any(|module| source.is_in(module));
+        assert!(
+            !source.paths.iter().any(|path| path.starts_with(&command)) || may,
+            "{} starts programs",
+            source.name
+        );
+    }
+}
+
+#[test]
 fn only_the_command_lines_print_to_stdout() {
     for source in sources() {
         let name = &source.name;

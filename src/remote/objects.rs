@@ -1,0 +1,209 @@
+//! What is here: references, and questions about commits and files that only the exchange with a remote asks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::process::{Call, Ran};
+use super::{GitProgram, ObjectName, RemoteError, Result};
+use crate::store::CommitId;
+use crate::text::shorten;
+
+/// The largest file that is read as text, for git; larger ones are no text of an investigation.
+const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
+/// How many files are read by one call, so that even of the largest ones it is not more than is read.
+const TEXTS_AT_ONCE: usize = 30;
+
+/// What the references here are at.
+#[derive(Clone, Debug, Default)]
+pub struct Here {
+    /// The branch that HEAD is on, without `refs/heads/`; absent where it is detached or unborn.
+    pub branch: Option<String>,
+    /// The branches, tags and remote branches by their full names.
+    pub refs: BTreeMap<String, ObjectName>,
+}
+
+impl Here {
+    /// The tags, by their short names.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &ObjectName)> {
+        self.refs.iter().filter_map(|(name, object)| Some((name.strip_prefix("refs/tags/")?, object)))
+    }
+
+    /// The commit that a branch or a remote branch is at.
+    pub fn commit(&self, reference: &str) -> Option<CommitId> {
+        self.refs.get(reference)?.commit()
+    }
+}
+
+/// A file in some commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Its path there.
+    pub path: String,
+    /// What it holds. Bytes that are not UTF-8 are replaced.
+    pub text: String,
+}
+
+impl GitProgram {
+    fn here(&self, repository: &Path, arguments: &[&str]) -> Result<Ran> {
+        let what = format!("git {}", arguments[0]);
+        self.run(repository, arguments, Call { what: &what, ..Call::default() })
+    }
+
+    /// The references.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn references(&self, repository: &Path) -> Result<Here> {
+        let format = "--format=%(HEAD)%00%(refname)%00%(objectname)";
+        let arguments = ["for-each-ref", format, "refs/heads", "refs/remotes", "refs/tags"];
+        let ran = self.here(repository, &arguments)?.succeeded("git for-each-ref")?;
+        let mut here = Here::default();
+        for line in ran.text().lines() {
+            let mut parts = line.split('\0');
+            let (Some(head), Some(name), Some(Ok(object))) =
+                (parts.next(), parts.next(), parts.next().map(str::parse))
+            else {
+                return Err(RemoteError::Unreadable {
+                    what: "git for-each-ref".into(),
+                    answer: shorten(line, 80),
+                });
+            };
+            if head == "*" {
+                here.branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+            }
+            here.refs.insert(name.to_owned(), object);
+        }
+        Ok(here)
+    }
+
+    /// Whether a commit is here.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn has_commit(&self, repository: &Path, commit: CommitId) -> Result<bool> {
+        let ran = self.here(repository, &["cat-file", "-e", &format!("{commit}^{{commit}}")])?;
+        Ok(ran.status == Some(0))
+    }
+
+    /// Whether `later` came from `earlier`; both are here.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn is_ancestor(&self, repository: &Path, earlier: CommitId, later: CommitId) -> Result<bool> {
+        let (earlier, later) = (earlier.to_string(), later.to_string());
+        let ran = self.here(repository, &["merge-base", "--is-ancestor", &earlier, &later])?;
+        match ran.status {
+            Some(1) => Ok(false),
+            _ => ran.succeeded("git merge-base").map(|_| true),
+        }
+    }
+
+    /// How many commits `tip` has that `without` has not.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn count(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<usize> {
+        let [tip, without] = range(tip, without);
+        let ran = self.here(repository, &["rev-list", "--count", &tip, &without])?;
+        let text = ran.succeeded("git rev-list")?.text();
+        let answer = shorten(&text, 80);
+        text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
+    }
+
+    /// Every file, in each of its states, that commits of `tip` brought which `without` has not. A text that was removed
+    /// again is among them: who has the commits has it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn texts(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<Vec<Text>> {
+        let [tip, without] = range(tip, without);
+        let files = ["rev-list", "--objects", "--filter=object:type=blob", TEXTS_ONLY, &tip, &without];
+        let listed = self.here(repository, &files)?.succeeded("git rev-list")?.text();
+        // With the objects come the commits that were asked for, without a path.
+        let files: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+        let mut texts = Vec::new();
+        for files in files.chunks(TEXTS_AT_ONCE) {
+            let names: String = files.iter().map(|(id, _)| format!("{id}\n")).collect();
+            let what = "git cat-file";
+            let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
+            let ran = self.run(repository, &["cat-file", "--batch"], call)?.succeeded(what)?;
+            let mut rest = ran.output.as_slice();
+            for (_, path) in files {
+                let (text, after) = one_of_batch(rest).ok_or_else(|| RemoteError::Unreadable {
+                    what: what.into(),
+                    answer: shorten(path, 80),
+                })?;
+                texts.push(Text {
+                    path: (*path).to_owned(),
+                    text: String::from_utf8_lossy(text).into_owned(),
+                });
+                rest = after;
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The objects of HEAD's history that are not here, as in a partial clone.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn missing(&self, repository: &Path) -> Result<Vec<ObjectName>> {
+        let ran = self.here(repository, &["rev-list", "--objects", "--missing=print", "HEAD"])?;
+        let text = ran.succeeded("git rev-list")?.text();
+        Ok(text.lines().filter_map(|line| line.strip_prefix('?')?.parse().ok()).collect())
+    }
+
+    /// Makes a branch at a commit that is not there yet. Says whether it was made.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn create_branch(&self, repository: &Path, name: &str, commit: CommitId) -> Result<bool> {
+        // All zeros as the old value: it must not be there.
+        let (reference, zeros) = (format!("refs/heads/{name}"), "0".repeat(40));
+        let ran = self.here(repository, &["update-ref", &reference, &commit.to_string(), &zeros])?;
+        Ok(ran.status == Some(0))
+    }
+
+    /// Makes an empty repository on branch `main`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn init(&self, folder: &Path, name: &str) -> Result<()> {
+        let arguments = ["init", "--quiet", "--template=", "--initial-branch=main", "--", name];
+        self.here(folder, &arguments)?.succeeded("git init")?;
+        Ok(())
+    }
+
+    /// Brings HEAD, the index and the work tree of a new repository to a commit.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn check_out(&self, repository: &Path, commit: CommitId) -> Result<()> {
+        self.here(repository, &["reset", "--quiet", "--hard", &commit.to_string()])?
+            .succeeded("git reset")?;
+        Ok(())
+    }
+}
+
+/// What `rev-list` takes for the commits of `tip` without those of another.
+fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
+    // It takes an empty list after `--not`.
+    [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
+}
+
+/// The content of the first object of what `cat-file --batch` gives, and what comes after it.
+fn one_of_batch(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let size = std::str::from_utf8(&bytes[..end]).ok()?.rsplit(' ').next()?.parse().ok()?;
+    let (content, after) = bytes.get(end + 1..)?.split_at_checked(size)?;
+    Some((content, after.strip_prefix(b"\n")?))
+}

@@ -1,0 +1,161 @@
+//! What an investigation is called on a remote: the one of a repository of its own, or one of many in a hub.
+//!
+//! Branches and tags only. Nobody clones other references, and hosts refuse them.
+
+use std::path::Path;
+
+use super::{ObjectName, RemoteError, Result};
+use crate::domain::SessionId;
+
+/// The branch and the tags of an investigation on a remote.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The branch, without `refs/heads/`.
+    pub branch: String,
+    /// What its tags begin with: nothing, or the branch and `/`, so that those of two investigations do not meet.
+    tags: String,
+}
+
+impl Place {
+    /// In a repository of its own: the tags as they are.
+    pub fn own(branch: &str) -> Place {
+        Place { branch: branch.to_owned(), tags: String::new() }
+    }
+
+    /// In a hub: the branch `tot/<id>`, the tags `tot/<id>/<name>`.
+    pub fn in_hub(prefix: &str, id: SessionId) -> Place {
+        Place::of_branch(&format!("{prefix}/{id}"))
+    }
+
+    /// The place that a branch is: in a hub if its name ends with an id.
+    pub fn of_branch(branch: &str) -> Place {
+        match id_of(branch) {
+            Some(_) => Place { branch: branch.to_owned(), tags: format!("{branch}/") },
+            None => Place::own(branch),
+        }
+    }
+
+    /// The id that the branch names, in a hub.
+    pub fn id(&self) -> Option<SessionId> {
+        id_of(&self.branch)
+    }
+
+    /// The full name of the branch there.
+    pub fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    /// The full name there of a tag here.
+    pub fn tag_ref(&self, tag: &str) -> String {
+        format!("refs/tags/{}{tag}", self.tags)
+    }
+
+    /// The tag here of one there, if it belongs to the investigation.
+    pub fn tag<'a>(&self, reference: &'a str) -> Option<&'a str> {
+        reference.strip_prefix("refs/tags/")?.strip_prefix(&self.tags)
+    }
+
+    /// What `ls-remote` is to be asked so that the branch and the tags of this place, and of those beside it in a hub, are
+    /// in the answer.
+    pub fn patterns(&self) -> [String; 2] {
+        match self.branch.rsplit_once('/').filter(|_| self.id().is_some()) {
+            Some((prefix, _)) => [format!("refs/heads/{prefix}/*"), format!("refs/tags/{prefix}/*")],
+            None => [self.branch_ref(), "refs/tags/*".to_owned()],
+        }
+    }
+}
+
+fn id_of(branch: &str) -> Option<SessionId> {
+    branch.rsplit_once('/').and_then(|(_, id)| id.parse().ok())
+}
+
+/// Refuses what git could take for an option, or for a command that it runs.
+///
+/// # Errors
+///
+/// Such an address, or none.
+pub fn is_address(address: &str) -> Result<()> {
+    let reason = if address.trim().is_empty() {
+        "it is empty"
+    } else if address.starts_with('-') {
+        "it begins like an option"
+    } else if address.starts_with("ext::") || address.starts_with("fd::") {
+        "it would run a command"
+    } else if address.chars().any(char::is_control) {
+        "it has a control character"
+    } else {
+        return Ok(());
+    };
+    Err(RemoteError::Address { address: shown_address(address), reason })
+}
+
+/// The address as it is shown: without a password.
+pub fn shown_address(address: &str) -> String {
+    let shown = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let (user, place) = rest.split(['/', '?', '#']).next()?.rsplit_once('@')?;
+        let (name, _) = user.split_once(':')?;
+        let path = &rest[user.len() + 1 + place.len()..];
+        Some(format!("{scheme}://{name}:…@{place}{path}"))
+    };
+    crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
+}
+
+/// The address as it stands in a configuration: the path of a folder from the root, since git would take it from the
+/// repository on.
+pub(super) fn stored(address: &str) -> String {
+    let path = Path::new(address);
+    match path.canonicalize() {
+        Ok(whole) if path.is_relative() && !address.contains("://") => whole.to_string_lossy().into_owned(),
+        _ => address.to_owned(),
+    }
+}
+
+/// A reference of a remote.
+pub(super) type Reference = (String, ObjectName);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_layouts_have_their_branches_and_tags() {
+        let id: SessionId = "019ab2c4-0000-7000-8000-000000000001".parse().unwrap();
+        let hub = Place::in_hub("team/tot", id);
+        assert_eq!(hub.branch_ref(), format!("refs/heads/team/tot/{id}"));
+        assert_eq!(hub.tag_ref("ended/1"), format!("refs/tags/team/tot/{id}/ended/1"));
+        assert_eq!(hub.tag(&hub.tag_ref("ended/1")), Some("ended/1"));
+        assert_eq!(hub.tag("refs/tags/ended/1"), None);
+        assert_eq!((hub.id(), Place::of_branch(&hub.branch)), (Some(id), hub.clone()));
+        assert_eq!(hub.patterns(), ["refs/heads/team/tot/*", "refs/tags/team/tot/*"]);
+        let own = Place::of_branch("main");
+        assert_eq!((own.id(), own.tag_ref("ended/1")), (None, "refs/tags/ended/1".to_owned()));
+        assert_eq!(own.patterns(), ["refs/heads/main", "refs/tags/*"]);
+    }
+
+    #[test]
+    fn an_address_that_runs_something_is_refused() {
+        for address in ["--upload-pack=touch x", "-oProxyCommand=x", "ext::sh -c x", "fd::3", "", " ", "a\nb"]
+        {
+            assert!(is_address(address).is_err(), "{address}");
+        }
+        for address in
+            ["https://example.org/x.git", "git@example.org:x/y.git", "/srv/hub.git", "../hub", "file:///x"]
+        {
+            assert!(is_address(address).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        for (address, shown) in [
+            ("https://me:secret@example.org/x.git?a=b", "https://me:…@example.org/x.git?a=b"),
+            ("https://me:se@cret@example.org:8080", "https://me:…@example.org:8080"),
+            ("https://me@example.org/x:y@z", "https://me@example.org/x:y@z"),
+            ("git@example.org:x", "git@example.org:x"),
+            ("", ""),
+        ] {
+            assert_eq!(shown_address(address), shown);
+        }
+    }
+}

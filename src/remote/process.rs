@@ -1,0 +1,395 @@
+//! git as a child process: with an environment that says nothing of another repository, within a limit of time and output.
+
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{RemoteError, Result};
+use crate::text::visible;
+
+/// The least git: it lists the files of commits alone (2.32), and a fetch leaves no `FETCH_HEAD` (2.29).
+pub const LEAST_VERSION: &str = "2.32";
+
+/// How long git may take for what is on this machine, and for one exchange with a remote.
+const LOCAL: Duration = Duration::from_secs(120);
+const EXCHANGE: Duration = Duration::from_secs(1_800);
+/// How long it may take to end when it is asked to, until it is made to.
+const TO_END: Duration = Duration::from_secs(2);
+/// How long the rest of the output may take when git has ended. A program that it started may hold the pipe for longer.
+const REST: Duration = Duration::from_secs(1);
+/// How often it is looked whether it has ended: soon at first, since most calls take milliseconds.
+const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(5), Duration::from_millis(20)];
+
+/// How many bytes are read of what git prints, and kept of its errors.
+const MAX_OUTPUT: usize = 256 << 20;
+const KEPT_ERRORS: usize = 64 << 10;
+/// How many lines and bytes an error shows of them.
+const SHOWN_LINES: usize = 12;
+const SHOWN_BYTES: usize = 2_000;
+
+/// What would lead git to another repository or another part of one, or change what is transferred.
+const CLEARED: [&str; 20] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_DIR",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_PUSH_OPTION_COUNT",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_TEMPLATE_DIR",
+    "GIT_WORK_TREE",
+];
+
+/// The settings of every call, whatever the configuration says.
+const SETTINGS: [&str; 8] = [
+    "protocol.ext.allow=never",
+    "transfer.fsckObjects=true",
+    "core.fsmonitor=false",
+    "submodule.recurse=false",
+    // We start it ourselves, when nobody waits for it.
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "fetch.pruneTags=false",
+    "fetch.writeCommitGraph=false",
+];
+
+/// The user's git.
+#[derive(Clone, Debug)]
+pub struct GitProgram {
+    /// Whether somebody is there who can be asked for a password.
+    person: bool,
+    exchange: Duration,
+}
+
+/// What a call is, beside its arguments.
+#[derive(Default)]
+pub(super) struct Call<'a> {
+    /// What it does, for errors: `fetch from origin`.
+    pub what: &'a str,
+    /// What it reads; nothing where it is left out.
+    pub input: Option<Vec<u8>>,
+    /// Whether it speaks with a remote.
+    pub exchange: bool,
+    /// Whether the user's hooks are run.
+    pub hooks: bool,
+}
+
+/// What a call gave.
+pub(super) struct Ran {
+    /// The exit status; absent where a signal ended it.
+    pub status: Option<i32>,
+    pub output: Vec<u8>,
+    /// What it said besides.
+    pub said: String,
+}
+
+impl Ran {
+    /// The output as text.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    /// An error, unless it has succeeded.
+    pub(super) fn succeeded(self, what: &str) -> Result<Ran> {
+        if self.status == Some(0) { Ok(self) } else { Err(self.error(what)) }
+    }
+
+    pub(super) fn error(&self, what: &str) -> RemoteError {
+        let said = match self.said.as_str() {
+            "" => self.status.map_or_else(
+                || "git was ended".to_owned(),
+                |status| format!("git ended with status {status}"),
+            ),
+            said => said.to_owned(),
+        };
+        RemoteError::Failed { what: what.to_owned(), said }
+    }
+}
+
+impl GitProgram {
+    /// The git on the PATH. `person` says whether somebody is at a terminal who can be asked for a password.
+    ///
+    /// # Errors
+    ///
+    /// No git, or one that is too old.
+    pub fn find(person: bool) -> Result<GitProgram> {
+        let git = GitProgram { person, exchange: EXCHANGE };
+        let ran = git.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
+        let text = ran.text();
+        match version(&text) {
+            Some(found) if Some(found) >= version(LEAST_VERSION) => Ok(git),
+            _ => Err(RemoteError::TooOld { found: clean(&text) }),
+        }
+    }
+
+    /// The same, with another limit for one exchange with a remote.
+    pub fn with_limit(self, exchange: Duration) -> GitProgram {
+        GitProgram { exchange, ..self }
+    }
+
+    /// Runs git in that folder.
+    pub(super) fn run(&self, folder: &Path, arguments: &[impl AsRef<OsStr>], call: Call<'_>) -> Result<Ran> {
+        let mut command = self.command(folder, &call);
+        if call.exchange && !self.person && !self.has_ssh_command(folder)? {
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+        command.args(arguments);
+        let limit = match (call.exchange, self.person) {
+            (true, true) => None,
+            (true, false) => Some(self.exchange),
+            (false, _) => Some(LOCAL),
+        };
+        // On a terminal it stays in the group that the terminal belongs to: else it could not ask for a password.
+        let is_group = !(call.exchange && self.person);
+        run(command, call.what, call.input, limit, is_group)
+    }
+
+    /// Whether the user has an ssh command of their own, which knows better than we do.
+    fn has_ssh_command(&self, folder: &Path) -> Result<bool> {
+        if ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some()) {
+            return Ok(true);
+        }
+        let call = Call { what: "git config", ..Call::default() };
+        let mut command = self.command(folder, &call);
+        command.args(["config", "--get", "core.sshCommand"]);
+        Ok(run(command, call.what, None, Some(LOCAL), true)?.status == Some(0))
+    }
+
+    fn command(&self, folder: &Path, call: &Call<'_>) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(folder).env("LC_ALL", "C").env("LANGUAGE", "").env("GIT_ADVICE", "0");
+        // What an older git does not know, it passes over. gix reads no other forms.
+        command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
+        for name in CLEARED {
+            command.env_remove(name);
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        if !call.hooks {
+            command.args(["-c", "core.hooksPath=/dev/null"]);
+        }
+        if !self.person {
+            command.args(["-c", "credential.interactive=false"]);
+            command.env("GIT_TERMINAL_PROMPT", "0").env("SSH_ASKPASS_REQUIRE", "never");
+        }
+        let input = if call.input.is_some() { Stdio::piped() } else { Stdio::null() };
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// Major and minor version in `git version 2.47.3`.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let word = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut parts = word.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+fn run(
+    mut command: Command,
+    what: &str,
+    input: Option<Vec<u8>>,
+    limit: Option<Duration>,
+    is_group: bool,
+) -> Result<Ran> {
+    let io = |source| RemoteError::Io { action: format!("run {what}"), source };
+    if is_group {
+        group::begin(&mut command);
+    }
+    let mut child = command.spawn().map_err(|source| match source.kind() {
+        ErrorKind::NotFound | ErrorKind::PermissionDenied => RemoteError::NoGit(source),
+        _ => io(source),
+    })?;
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // One that ends before it has read all says so by its status.
+        thread::spawn(move || pipe.write_all(&input));
+    }
+    let output = Reader::begin(child.stdout.take(), |kept, new| {
+        kept.extend_from_slice(new);
+        kept.len() <= MAX_OUTPUT
+    });
+    let errors = Reader::begin(child.stderr.take(), |kept, new| {
+        kept.extend_from_slice(new);
+        if kept.len() > 2 * KEPT_ERRORS {
+            kept.drain(..kept.len() - KEPT_ERRORS);
+        }
+        true
+    });
+    let since = Instant::now();
+    let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(io)? {
+            break status;
+        }
+        if limit.is_some_and(|limit| since.elapsed() >= limit) {
+            end(&mut child, is_group);
+            let seconds = limit.unwrap_or_default().as_secs();
+            return Err(RemoteError::TimedOut { what: what.to_owned(), seconds });
+        }
+        thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
+    };
+    let (output, errors) = (output.rest(), errors.rest());
+    if output.len() > MAX_OUTPUT {
+        return Err(RemoteError::TooMuch { what: what.to_owned() });
+    }
+    Ok(Ran { status: status.code(), output, said: clean(&String::from_utf8_lossy(&errors)) })
+}
+
+/// Ends it: first so that git can remove its locks, then in any case.
+fn end(child: &mut Child, is_group: bool) {
+    if is_group {
+        group::ask_to_end(child);
+        let since = Instant::now();
+        while since.elapsed() < TO_END && matches!(child.try_wait(), Ok(None)) {
+            thread::sleep(PAUSES[2]);
+        }
+        group::end(child);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// What is read of a pipe, by a thread.
+struct Reader {
+    kept: Arc<Mutex<Vec<u8>>>,
+    done: Receiver<()>,
+}
+
+impl Reader {
+    /// Reads on as long as `keep` says so.
+    fn begin(
+        pipe: Option<impl Read + Send + 'static>,
+        keep: impl Fn(&mut Vec<u8>, &[u8]) -> bool + Send + 'static,
+    ) -> Reader {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (sender, done) = mpsc::channel();
+        let into = Arc::clone(&kept);
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            let Some(mut pipe) = pipe else { return };
+            loop {
+                match pipe.read(&mut buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => {
+                        let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                        if !keep(&mut kept, &buffer[..read]) {
+                            break;
+                        }
+                    }
+                }
+            }
+            let _ = sender.send(());
+        });
+        Reader { kept, done }
+    }
+
+    fn rest(self) -> Vec<u8> {
+        let _ = self.done.recv_timeout(REST);
+        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What git and the remote said, fit to be shown: without control characters, progress and git's advice.
+fn clean(text: &str) -> String {
+    let lines = text.lines().map(|line| line.rsplit('\r').next().unwrap_or_default().trim());
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with("hint:") && *line != "remote:";
+    let mut lines: Vec<&str> = lines.filter(is_said).collect();
+    let left_out = lines.len().saturating_sub(SHOWN_LINES);
+    lines.drain(..left_out);
+    let text: String = lines.join("\n").chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
+    let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN_BYTES).unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// A child with all that it starts.
+#[cfg(unix)]
+mod group {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command};
+
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    pub(super) fn begin(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    pub(super) fn ask_to_end(child: &Child) {
+        let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
+    }
+
+    pub(super) fn end(child: &Child) {
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
+}
+
+/// There are no process groups: the child alone is ended, by whoever waits for it.
+#[cfg(not(unix))]
+mod group {
+    use std::process::{Child, Command};
+
+    pub(super) fn begin(_: &mut Command) {}
+
+    pub(super) fn ask_to_end(_: &Child) {}
+
+    pub(super) fn end(_: &Child) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_git_and_its_makers_write_them() {
+        for (text, is_new) in [
+            ("git version 2.47.3\n", true),
+            ("git version 2.39.5 (Apple Git-154)", true),
+            ("git version 2.45.1.windows.1", true),
+            ("git version 3.0.0-rc1", true),
+            ("git version 2.32.0", true),
+            ("git version 2.31.9", false),
+            ("git version 1.9.1", false),
+        ] {
+            assert_eq!(version(text) >= version(LEAST_VERSION), is_new, "{text}");
+        }
+        assert_eq!(version("something else"), None);
+    }
+
+    #[test]
+    fn errors_keep_the_words_of_the_remote_without_progress_advice_and_controls() {
+        let text = "Counting objects: 1\rCounting objects: 2, done.\nremote: \nremote: Not\x1b[31m allowed.\nhint: use --force\n";
+        assert_eq!(clean(text), "Counting objects: 2, done.\nremote: Not␛[31m allowed.");
+        let long = format!("{}\nfatal: the end", "é\n".repeat(9_000));
+        assert!(clean(&long).ends_with("fatal: the end") && clean(&long).len() < 100);
+        assert!(clean(&"é".repeat(9_000)).len() <= SHOWN_BYTES + 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn after_its_time_it_ends_with_all_that_it_started() {
+        // Read to its end when nobody holds the other one any more.
+        let (mut mark, held) = std::io::pipe().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = run(command, "a fetch", None, Some(Duration::from_millis(300)), true);
+        assert!(matches!(ran, Err(RemoteError::TimedOut { .. })));
+        assert_eq!(mark.read(&mut [0]).unwrap(), 0);
+    }
+}
