@@ -11,6 +11,8 @@
 //!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
 //! 5. [`mcp`] answers with what follows from the new state.
 //!
+//! Sharing: [`sync`] asks a remote through [`remote`], has [`store`] take in what came, and pushes what is here.
+//!
 //! Reading: [`store`] loads state and history, [`report`] makes a typed model of them, renders it through the
 //! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does.
 //!
@@ -31,6 +33,8 @@
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
+//! - `sync`: `check`, `domain`, `format` (where a node's file is), `merge` (what was decided), `remote`, `secrets`, `store`,
+//!   `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
@@ -101,6 +105,7 @@ pub mod secrets;
 pub mod service;
 pub mod setup;
 pub mod store;
+pub mod sync;
 pub mod text;
 pub mod view;
 pub mod world;

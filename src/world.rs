@@ -1,7 +1,7 @@
 //! The one place where time and randomness are read. Everything further in gets them as values.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::domain::{SessionId, Timestamp};
 
@@ -61,6 +61,13 @@ impl World {
     pub fn session_id(&self, now: Timestamp) -> SessionId {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         SessionId::new(milliseconds, self.random(milliseconds))
+    }
+
+    /// Some time, at most that long: so that those who met once do not meet again.
+    pub fn jitter(&self, most: Duration) -> Duration {
+        let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
+        let [high, low, ..] = self.random(seed);
+        most * u32::from(u16::from_be_bytes([high, low])) / u32::from(u16::MAX)
     }
 
     fn random(&self, seed: u64) -> [u8; 10] {

@@ -2,11 +2,15 @@
 //! prints to stdout.
 
 mod check;
+mod clone;
+mod place;
+mod remote;
 mod report;
 mod ruleset;
 mod serve;
 mod serving;
 mod setup;
+mod sync;
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -22,9 +26,11 @@ use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
 use crate::mcp::{self, Server};
+use crate::remote::RemoteError;
 use crate::report::SiteOptions;
 use crate::service::Service;
 use crate::store::{Durability, StoreError};
+use crate::sync::SyncError;
 use crate::text::{causes, one_line, shorten};
 use crate::world::World;
 
@@ -40,16 +46,22 @@ struct Tot {
 enum Command {
     /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
     Check(check::CheckArguments),
+    /// Takes investigations from a remote: a repository of one, or of many
+    Clone(clone::CloneArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
+    /// Where investigations are shared: lists remotes, or adds one
+    Remote(remote::RemoteArguments),
     /// The same as the command tot-report
     Report(Box<report::ReportArguments>),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
+    /// Gets what others did and gives what was done here
+    Sync(sync::SyncArguments),
 }
 
 #[derive(Args)]
@@ -120,11 +132,14 @@ enum DurabilityArgument {
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
         Ok(Command::Check(arguments)) => check::run(&arguments),
+        Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
+        Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
+        Ok(Command::Sync(arguments)) => sync::run(&arguments),
         Err(status) => status,
     }
 }
@@ -169,9 +184,11 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// An error with what caused it, and what to do about it where the store says so.
+/// An error with what caused it, and what to do about it where that is known.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    match error.downcast_ref::<StoreError>().and_then(StoreError::hint) {
+    let hint = error.downcast_ref().and_then(StoreError::hint);
+    let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
+    match hint.or_else(|| error.downcast_ref().and_then(SyncError::hint)) {
         Some(hint) => format!("{}. {hint}", causes(error)),
         None => causes(error),
     }
@@ -256,6 +273,11 @@ fn free_name(name: &str) -> PathBuf {
 /// Whether the folder is a git repository itself: one with a work tree, or a bare one.
 fn is_repository(path: &Path) -> bool {
     path.join(".git").exists() || (path.join("HEAD").is_file() && path.join("objects").is_dir())
+}
+
+/// Whether somebody is at a terminal who can be asked for a password.
+fn is_person() -> bool {
+    std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
 }
 
 /// Prints to stdout.

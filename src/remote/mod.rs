@@ -32,7 +32,7 @@ use std::io;
 use std::str::FromStr;
 
 pub use objects::{Here, Text};
-pub use place::{Place, is_address, shown_address};
+pub use place::{Place, is_address, shown_address, whole_address};
 pub use process::{GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
 pub use transfer::{Advertised, Fetched, Pushed};
@@ -136,7 +136,7 @@ impl RemoteError {
         };
         let advice = [
             (
-                &["Authentication failed", "could not read Username", "could not read Password"][..],
+                &["Authentication failed", "could not read Username", "unable to get password"][..],
                 "Log in with a credential helper, or with `git fetch` there by hand",
             ),
             (&["Permission denied (publickey", "Host key verification failed"], "Try `ssh` to that host"),

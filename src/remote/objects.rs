@@ -6,7 +6,7 @@ use std::path::Path;
 use super::process::{Call, Ran};
 use super::{GitProgram, ObjectName, RemoteError, Result};
 use crate::store::CommitId;
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 /// The largest file that is read as text, for git; larger ones are no text of an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
@@ -112,6 +112,17 @@ impl GitProgram {
         let text = ran.succeeded("git rev-list")?.text();
         let answer = shorten(&text, 80);
         text.trim().parse().map_err(|_| RemoteError::Unreadable { what: "git rev-list".into(), answer })
+    }
+
+    /// The newest of these commits, by the beginning of its id and its subject.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn newest(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<String> {
+        let [tip, without] = range(tip, without);
+        let ran = self.here(repository, &["log", "--max-count=1", "--format=%h “%s”", &tip, &without])?;
+        Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
     /// Every file, in each of its states, that commits of `tip` brought which `without` has not. A text that was removed

@@ -101,9 +101,9 @@ pub fn shown_address(address: &str) -> String {
     crate::text::one_line(&shown().unwrap_or_else(|| address.to_owned()))
 }
 
-/// The address as it stands in a configuration: the path of a folder from the root, since git would take it from the
+/// The address wherever one stands, as in a configuration: the path of a folder from the root, since git would take it from the
 /// repository on.
-pub(super) fn stored(address: &str) -> String {
+pub fn whole_address(address: &str) -> String {
     let path = Path::new(address);
     match path.canonicalize() {
         Ok(whole) if path.is_relative() && !address.contains("://") => whole.to_string_lossy().into_owned(),

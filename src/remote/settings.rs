@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::place::{shown_address, stored};
+use super::place::{shown_address, whole_address};
 use super::process::Call;
 use super::{GitProgram, Place, RemoteError, Result, is_address};
 
@@ -136,7 +136,7 @@ impl GitProgram {
     ) -> Result<()> {
         is_address(address)?;
         self.is_name(repository, name, place)?;
-        let address = stored(address);
+        let address = whole_address(address);
         let settings = self.settings(repository)?;
         let key = |last: &str| format!("remote.{name}.{last}");
         if let Some(taken) = settings.last(&key("url")).filter(|taken| **taken != address) {

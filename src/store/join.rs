@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
-use super::{Store, StoreError, TRIES, limits, read};
+use super::{Snapshot, Store, StoreError, TRIES, limits, read};
 use crate::format::layout::{self, Place};
 use crate::format::message;
 use crate::merge::{self, Conflict, Decision, Files, Reason, Trees};
@@ -114,6 +114,17 @@ fn list(conflicts: &[Conflict]) -> String {
 type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
 impl Store {
+    /// The state at a commit of a new clone, which has none of its own yet, if all that it came from can be taken in.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError`], and as [`Store::load_at`].
+    pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
+        let git = self.open(path)?;
+        refuse_strange(&git, None, theirs)?;
+        read::snapshot(&git, path, theirs, None, None)
+    }
+
     /// Takes in a commit whose objects are in the repository: HEAD goes forward to it, or to a merge with it.
     ///
     /// # Errors
@@ -134,11 +145,7 @@ impl Store {
             if bases.is_empty() {
                 return Err(JoinError::Unrelated { path: path.to_owned(), theirs }.into());
             }
-            for commit in git.new_commits(ours, theirs)? {
-                if let Some((file, reason)) = git.strange_file(commit, read::FILE_MAX)? {
-                    return Err(JoinError::Refused { commit, file, reason }.into());
-                }
-            }
+            refuse_strange(&git, Some(ours), theirs)?;
             let other = read::snapshot(&git, path, theirs, None, Some(&before))?.investigation.meta().id;
             if other != before.investigation.meta().id {
                 let (ours, theirs, commit) =
@@ -177,6 +184,16 @@ impl Store {
         }
         Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
     }
+}
+
+/// Refuses commits that hold what is not taken in, of those that come with theirs.
+fn refuse_strange(git: &Git, ours: Option<CommitId>, theirs: CommitId) -> Result<(), StoreError> {
+    for commit in git.new_commits(ours, theirs)? {
+        if let Some((file, reason)) = git.strange_file(commit, read::FILE_MAX)? {
+            return Err(JoinError::Refused { commit, file, reason }.into());
+        }
+    }
+    Ok(())
 }
 
 /// The ids of both parents, shortened, in their order.

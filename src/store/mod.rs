@@ -216,15 +216,26 @@ impl Store {
         &self.root
     }
 
+    /// Makes the root, and keeps it out of `git status` of a project that it is part of. [`Store::create`] does it by
+    /// itself; this is for who puts an investigation there that was made elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// A root that can't be made, or that is only read.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        self.refuse_read_only()?;
+        self.ignore_investigations()?;
+        sweep::root(&self.root);
+        Ok(())
+    }
+
     /// Makes an investigation, with its first commit.
     ///
     /// # Errors
     ///
     /// Whatever git or the file system says; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
-        self.refuse_read_only()?;
-        self.ignore_investigations()?;
-        sweep::root(&self.root);
+        self.prepare()?;
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),

@@ -7,6 +7,7 @@ mod demo;
 mod fuzz;
 mod mcp;
 mod packaging;
+mod remote;
 mod report;
 mod rules;
 mod rulesets;

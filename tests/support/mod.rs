@@ -84,13 +84,15 @@ impl Sandbox {
 
     /// Moves the servers' clock on.
     pub fn sleep(&self, seconds: i64) {
-        self.set_clock(self.now.load(Ordering::SeqCst) + seconds * 1_000);
+        self.set_clock(self.now.fetch_add(seconds * 1_000, Ordering::SeqCst) + seconds * 1_000);
     }
 
+    /// Written aside, since servers read it at any time.
     fn set_clock(&self, milliseconds: i64) {
-        self.now.store(milliseconds, Ordering::SeqCst);
         let time = tree_of_thoughts::domain::Timestamp::from_milliseconds(milliseconds).unwrap();
-        std::fs::write(self.path("clock"), time.to_string()).unwrap();
+        let aside = self.path(&format!("clock.{milliseconds}"));
+        std::fs::write(&aside, time.to_string()).unwrap();
+        std::fs::rename(aside, self.path("clock")).unwrap();
     }
 
     /// A server on the default root.

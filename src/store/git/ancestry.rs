@@ -219,7 +219,7 @@ impl<'g> Walk<'g> {
         false
     }
 
-    fn parents(&mut self, id: ObjectId) -> Vec<ObjectId> {
+    pub(super) fn parents(&mut self, id: ObjectId) -> Vec<ObjectId> {
         if self.shallow.contains(&id) {
             self.ends(|| "this is a shallow clone, and `git fetch --unshallow` gets the rest".to_owned());
             return Vec::new();

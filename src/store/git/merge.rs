@@ -30,10 +30,12 @@ impl Git {
         Ok(bases)
     }
 
-    /// The commits that `theirs` came from and `ours` did not.
-    pub fn new_commits(&self, ours: CommitId, theirs: CommitId) -> Result<Vec<CommitId>> {
+    /// The commits that `theirs` came from and `ours` did not; without ours, all of them.
+    pub fn new_commits(&self, ours: Option<CommitId>, theirs: CommitId) -> Result<Vec<CommitId>> {
         let mut walk = Walk::new(self)?;
-        walk.find(ours.0, |_| false);
+        if let Some(ours) = ours {
+            walk.find(ours.0, |_| false);
+        }
         let mut new = Vec::new();
         walk.find(theirs.0, |id| {
             new.push(CommitId(id));
@@ -45,7 +47,8 @@ impl Git {
     /// What a commit has put into its tree that is not a plain file of at most so many bytes with a name that every
     /// checkout accepts: the path, and what is wrong with it. Looks at what differs from the first parent.
     pub fn strange_file(&self, commit: CommitId, max_len: u64) -> Result<Option<(String, String)>> {
-        let parent = self.commit_info(commit)?.parents.first().copied();
+        // None where a shallow clone ends.
+        let parent = Walk::new(self)?.parents(commit.0).first().copied().map(CommitId);
         let Differences { found, strange } = self.differences(parent, commit)?;
         if let Some(found) = strange {
             return Ok(Some(found));

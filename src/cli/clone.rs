@@ -1,0 +1,112 @@
+//! `tot clone`: takes investigations from a remote.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::sync::shown;
+use super::{Progress, finish, say};
+use crate::remote::GitProgram;
+use crate::sync::clone::{Cloned, clone};
+use crate::text::one_line;
+
+/// Takes investigations from a remote into the root: a repository of one, or those of one that holds many.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct CloneArguments {
+    /// The address of the repository, as git takes it
+    url: String,
+    /// The investigations of one that holds many: ids, or beginnings or endings of them; without, all
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot clone git@example.org:team/research.git       all investigations of a team
+  tot clone git@example.org:team/research.git 0196  one of them
+  tot clone https://example.org/me/sky.git          one that has a repository of its own";
+
+#[derive(Serialize)]
+struct Document {
+    investigations: Vec<Entry>,
+    failed: usize,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    branch: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// Whether it was there before.
+    present: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+pub(super) fn run(arguments: &CloneArguments) -> ExitCode {
+    match try_run(arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => finish("tot clone", Err(error)),
+    }
+}
+
+/// Gives how many failed.
+fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Error>> {
+    let place = arguments.root.place();
+    let git = GitProgram::find(super::is_person())?;
+    let progress = Mutex::new(Progress::new());
+    let tell = |what: &str| {
+        if let Ok(progress) = progress.lock() {
+            progress.show(what);
+        }
+    };
+    let cloned = clone(&place.store, &git, &arguments.url, &arguments.ids, &tell);
+    tell("");
+    let cloned = cloned.map_err(|error| shown(&error))?;
+    let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
+    if arguments.json {
+        let investigations = cloned.iter().map(entry).collect();
+        say(&(serde_json::to_string_pretty(&Document { investigations, failed })? + "\n"))?;
+        return Ok(failed);
+    }
+    for Cloned { branch, outcome } in &cloned {
+        match outcome {
+            Ok((path, true)) => say(&one_line(&format!("{branch} is in {}", path.display())))?,
+            Ok((path, false)) => {
+                say(&one_line(&format!("{branch} was in {} before: `tot sync` updates it", path.display())))?;
+            }
+            Err(error) => {
+                eprintln!("tot clone: {}: {}", one_line(branch), shown(error));
+                continue;
+            }
+        }
+        say("\n")?;
+    }
+    Ok(failed)
+}
+
+fn entry(cloned: &Cloned) -> Entry {
+    let (path, error) = match &cloned.outcome {
+        Ok((path, _)) => (Some(path.display().to_string()), None),
+        Err(error) => (None, Some(error)),
+    };
+    Entry {
+        branch: cloned.branch.clone(),
+        path,
+        present: matches!(cloned.outcome, Ok((_, false))),
+        error: error.map(shown),
+        code: error.map(|error| error.code()),
+    }
+}

@@ -1,0 +1,59 @@
+//! Which investigations a command is about: the root, and ids or parts of them.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::format::layout;
+use crate::store::{FindError, Store};
+
+/// The folder of the investigations.
+#[derive(Args)]
+pub(super) struct RootArgument {
+    /// The folder of the investigations; without it TOT_ROOT, `investigations` here, or around the one that you are in
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Option<PathBuf>,
+}
+
+/// Where a command works.
+pub(super) struct Place {
+    /// The store of the root.
+    pub store: Store,
+    /// The investigation whose folder one stands in, where no root was named.
+    inside: Option<PathBuf>,
+}
+
+impl RootArgument {
+    pub(super) fn place(&self) -> Place {
+        let named = self.root.clone().or_else(|| std::env::var_os("TOT_ROOT").map(PathBuf::from));
+        let default = PathBuf::from("investigations");
+        let inside = if named.is_none() && !default.is_dir() { around() } else { None };
+        let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);
+        Place { store: Store::new(named.or(around).unwrap_or(default)), inside }
+    }
+}
+
+impl Place {
+    /// The folders of these ids or parts of them; without any, of the investigation that one stands in, or else of all.
+    /// Says whether it is all.
+    pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), FindError> {
+        if !ids.is_empty() {
+            let found: Result<Vec<PathBuf>, FindError> = ids.iter().map(|id| self.store.find(id)).collect();
+            let mut folders = found?;
+            folders.sort();
+            folders.dedup();
+            return Ok((folders, false));
+        }
+        match &self.inside {
+            Some(folder) => Ok((vec![folder.clone()], false)),
+            None => Ok((self.store.folders(), true)),
+        }
+    }
+}
+
+/// The folder of the investigation that one stands in.
+fn around() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let is_one = |folder: &&Path| folder.join(".git").is_dir() && folder.join(layout::META).is_file();
+    here.ancestors().find(is_one).map(Path::to_owned)
+}

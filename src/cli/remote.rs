@@ -1,0 +1,174 @@
+//! `tot remote`: where investigations are shared.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Outcome, finish, say};
+use crate::remote::{self, GitProgram};
+use crate::store::Store;
+use crate::sync::{self, SyncError};
+use crate::text::{counted, one_line};
+
+/// Where investigations are shared: lists remotes, or adds one.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct RemoteArguments {
+    #[command(subcommand)]
+    command: Option<RemoteCommand>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot remote add origin git@example.org:team/research.git
+      All investigations here, and new ones, go into one repository, each on its branch tot/<id>
+  tot remote add origin https://example.org/me/sky.git 0196 --own
+      One investigation, in a repository of its own, on its branch main
+  tot remote add backup /mnt/backup/research.git
+      A second one, which gets nothing by itself: `git push backup` there
+  tot remote
+      Where each investigation is shared";
+
+#[derive(Subcommand)]
+enum RemoteCommand {
+    /// Adds a remote to investigations; without ids to all in the root, and to new ones
+    Add(AddArguments),
+}
+
+#[derive(Args)]
+struct AddArguments {
+    /// What it is called, `origin` by custom
+    name: String,
+    /// Its address, as git takes it
+    url: String,
+    /// The investigations: ids, or beginnings or endings of them
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// What the branches of a repository of many begin with
+    #[arg(long, default_value = sync::DEFAULT_PREFIX)]
+    prefix: String,
+    /// The repository there is this investigation's own: its branch is main
+    #[arg(long, conflicts_with = "prefix")]
+    own: bool,
+}
+
+/// One remote of one investigation.
+#[derive(Serialize)]
+struct Entry {
+    path: String,
+    name: String,
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// Whether `tot sync` works with it.
+    synced: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    remotes: Vec<Entry>,
+}
+
+pub(super) fn run(arguments: &RemoteArguments) -> ExitCode {
+    let done = match &arguments.command {
+        None => list(arguments),
+        Some(RemoteCommand::Add(add)) => self::add(arguments, add),
+    };
+    finish("tot remote", done)
+}
+
+fn list(arguments: &RemoteArguments) -> Outcome {
+    let place = arguments.root.place();
+    let git = GitProgram::find(true)?;
+    let (folders, _) = place.folders(&[])?;
+    let found = sync::at_once(&folders, |path| entries(&git, path));
+    let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let document = Document { remotes };
+    if arguments.json {
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let line = |entry: &Entry| {
+        let branch = entry.branch.as_deref().unwrap_or("(no branch is pushed there)");
+        let synced = if entry.synced { "" } else { "  not synced" };
+        one_line(&format!("{}  {}  {}  {branch}{synced}", entry.path, entry.name, entry.url)) + "\n"
+    };
+    if document.remotes.is_empty() {
+        return say("No investigation here has a remote: `tot remote add origin URL` adds one.\n");
+    }
+    say(&document.remotes.iter().map(line).collect::<String>())
+}
+
+fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteError> {
+    let settings = git.settings(path)?;
+    let branch = git.references(path)?.branch;
+    let upstream = branch.and_then(|branch| settings.upstream(&branch));
+    let entry = |(name, url): (&str, &str)| {
+        let synced = upstream.as_ref().filter(|upstream| upstream.remote == name);
+        let place = synced.map(|upstream| upstream.place.clone()).or_else(|| settings.place(name));
+        Entry {
+            path: path.display().to_string(),
+            name: name.to_owned(),
+            url: remote::shown_address(url),
+            branch: place.map(|place| place.branch),
+            synced: synced.is_some(),
+        }
+    };
+    Ok(settings.remotes().into_iter().map(entry).collect())
+}
+
+fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
+    let place = arguments.root.place();
+    let git = GitProgram::find(true)?;
+    let (folders, all) = place.folders(&add.ids)?;
+    if add.own && folders.len() != 1 {
+        return Err("--own is for one investigation: give its id".into());
+    }
+    remote::is_address(&add.url)?;
+    let added = sync::at_once(&folders, |path| add_to(&place.store, &git, path, add));
+    added.into_iter().collect::<Result<Vec<()>, _>>()?;
+    let mut text = match folders.as_slice() {
+        [] => "There is no investigation here yet.\n".to_owned(),
+        folders => format!(
+            "{} will go to {}: `tot sync` does it.\n",
+            counted(folders.len(), "investigation"),
+            remote::shown_address(&add.url)
+        ),
+    };
+    if all && !add.own {
+        let (url, root) = (remote::whole_address(&add.url), place.store.root());
+        place.store.prepare()?;
+        // A second remote is for what it was added to.
+        let other = sync::default_remote(&git, root)?.is_some_and(|(name, ..)| name != add.name);
+        if other {
+            return say(&text);
+        }
+        if sync::set_default_remote(&git, root, &add.name, &url, &add.prefix)? {
+            text.push_str(
+                "So will new ones: tot.remote says so in the git configuration of the repository around.\n",
+            );
+        } else {
+            let (setting, url) = (sync::REMOTE_SETTING, remote::shown_address(&url));
+            text.push_str(&format!(
+                "For new ones, `git config --global {setting} {url}` says the same of all roots.\n"
+            ));
+        }
+    }
+    say(&text)
+}
+
+fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> Result<(), SyncError> {
+    let branch = git.references(path)?.branch.ok_or_else(|| SyncError::Detached { path: path.to_owned() })?;
+    let place = match add.own {
+        true => remote::Place::own("main"),
+        false => remote::Place::in_hub(&add.prefix, store.load(path)?.investigation.meta().id),
+    };
+    Ok(git.add_remote(path, &branch, &add.name, &add.url, &place)?)
+}

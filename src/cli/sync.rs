@@ -1,0 +1,201 @@
+//! `tot sync`: gets what others did, and gives what was done here.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Progress, finish, say};
+use crate::merge::Decision;
+use crate::remote::{GitProgram, shown_address};
+use crate::sync::{Options, Outcome, SyncError, Syncing};
+use crate::text::{counted, one_line};
+use crate::world::World;
+
+/// Gets what others did and gives what was done here, for every investigation that has a remote.
+///
+/// Nothing is forced, deleted or rewritten, on either side. What was done at the same time is joined node by node, as a merge
+/// commit; servers may write meanwhile. Exit status 1 where one could not be synced: the others are all the same.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct SyncArguments {
+    /// The investigations: ids, or beginnings or endings of them; without, all in the root that have a remote
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Say what would be done, as far as it can be known without fetching
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+    /// Join with a remote that was rewritten: nothing is lost on either side
+    #[arg(long)]
+    rejoin: bool,
+    /// Push what looks like a credential
+    #[arg(long)]
+    allow_secrets: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot sync                 all investigations here that have a remote
+  tot sync 0196 --dry-run  what would come and go for one of them
+  tot sync --rejoin        after somebody has rewritten what is there, and you know why";
+
+/// All that was done.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    dry_run: bool,
+    investigations: Vec<Entry<'a>>,
+    failed: usize,
+}
+
+/// One investigation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remote: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    came: usize,
+    went: usize,
+    tags_came: &'a [String],
+    tags_went: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge: Option<String>,
+    decisions: &'a [Decision],
+    notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+}
+
+pub(super) fn run(arguments: &SyncArguments) -> ExitCode {
+    match try_run(arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => finish("tot sync", Err(error)),
+    }
+}
+
+/// Gives how many failed.
+fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error>> {
+    let place = arguments.root.place();
+    let (folders, all) = place.folders(&arguments.ids)?;
+    let git = GitProgram::find(super::is_person())?;
+    let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;
+    let options = Options { dry_run, rejoin, allow_secrets };
+    let syncing = Syncing { store: &place.store, git: &git, world: &World::Machine, options };
+    let progress = Mutex::new(Progress::new());
+    let tell = |what: &str| {
+        if let Ok(progress) = progress.lock() {
+            progress.show(what);
+        }
+    };
+    let outcomes = syncing.run(&folders, all, &tell);
+    tell("");
+    let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
+    if arguments.json {
+        let investigations = outcomes.iter().map(entry).collect();
+        say(&(serde_json::to_string_pretty(&Document { dry_run, investigations, failed })? + "\n"))?;
+        return Ok(failed);
+    }
+    if outcomes.is_empty() {
+        say("No investigation here has a remote: `tot remote add origin URL` adds one.\n")?;
+        return Ok(0);
+    }
+    say(&lines(&outcomes, failed, dry_run))?;
+    for outcome in &outcomes {
+        if let Some(error) = &outcome.error {
+            eprintln!("tot sync: {}: {}", outcome.path.display(), shown(error));
+        }
+    }
+    Ok(failed)
+}
+
+fn lines(outcomes: &[Outcome], failed: usize, dry_run: bool) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        let (path, done) = (outcome.path.display(), &outcome.done);
+        let mut parts = Vec::new();
+        let verbs = if dry_run { ["would come", "would go"] } else { ["came", "went"] };
+        for ((commits, tags), verb) in
+            [(done.came, &done.tags_came), (done.went, &done.tags_went)].into_iter().zip(verbs)
+        {
+            let commits = (commits > 0).then(|| counted(commits, "commit"));
+            let all: Vec<String> =
+                commits.into_iter().chain(tags.iter().map(|tag| format!("tag {tag}"))).collect();
+            if !all.is_empty() {
+                parts.push(format!("{} {verb}", all.join(", ")));
+            }
+        }
+        if !parts.is_empty() {
+            text.push_str(&one_line(&format!("{path}: {}", parts.join("; "))));
+            text.push('\n');
+        }
+        if let Some((commit, decisions)) = &done.joined {
+            text.push_str(&format!("{path}: joined in {:.10}\n", commit.to_string()));
+            for decision in decisions {
+                text.push_str(&format!("  {}\n", one_line(&decision.to_string())));
+            }
+        }
+        for note in &done.notes {
+            text.push_str(&one_line(&format!("{path}: note: {note}")));
+            text.push('\n');
+        }
+    }
+    let is_same = |outcome: &&Outcome| outcome.error.is_none() && outcome.done.is_nothing();
+    let same = outcomes.iter().filter(is_same).count();
+    let done = outcomes.len() - failed - same;
+    let verb = if dry_run { "to be synced" } else { "synced" };
+    text + &format!(
+        "{}: {done} {verb}, {same} up to date, {failed} failed\n",
+        counted(outcomes.len(), "investigation")
+    )
+}
+
+/// The error with what to do. What a remote said stands on lines of its own.
+pub(super) fn shown(error: &SyncError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}\n  {hint}."),
+        None => error.to_string(),
+    }
+}
+
+fn entry(outcome: &Outcome) -> Entry<'_> {
+    let (done, upstream) = (&outcome.done, outcome.upstream.as_ref());
+    Entry {
+        path: outcome.path.display().to_string(),
+        remote: upstream.map(|upstream| upstream.remote.as_str()),
+        url: upstream.map(|upstream| shown_address(&upstream.address)),
+        branch: upstream.map(|upstream| upstream.place.branch.as_str()),
+        came: done.came,
+        went: done.went,
+        tags_came: &done.tags_came,
+        tags_went: &done.tags_went,
+        merge: done.joined.as_ref().map(|(commit, _)| commit.to_string()),
+        decisions: done.joined.as_ref().map_or(&[], |(_, decisions)| decisions.as_slice()),
+        notes: &done.notes,
+        error: outcome.error.as_ref().map(|error| Failure {
+            code: error.code(),
+            message: error.to_string(),
+            suggestion: error.hint(),
+        }),
+    }
+}

@@ -1,0 +1,139 @@
+//! Takes investigations from a remote: a repository of one, or those of a hub.
+//!
+//! Each is built aside, in `.tmp-…` of the root, and renamed into place when it has been read: it is there whole or not at
+//! all.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io, process};
+
+use super::{DEFAULT_NAME, SyncError, at_once};
+use crate::domain::SessionId;
+use crate::remote::{Advertised, GitProgram, Place, RemoteError, whole_address};
+use crate::store::{FindError, Store, StoreError};
+
+/// The branch here.
+const BRANCH: &str = "main";
+
+/// What became of one investigation of a remote.
+#[derive(Debug)]
+pub struct Cloned {
+    /// The branch there.
+    pub branch: String,
+    /// Its folder, and whether it was made; else it had been there.
+    pub outcome: Result<(PathBuf, bool), SyncError>,
+}
+
+/// Clones the investigations of a remote: those whose id begins or ends so, or all.
+///
+/// # Errors
+///
+/// A remote that can't be asked, or has none of these. What fails for one stands in its outcome.
+pub fn clone(
+    store: &Store,
+    git: &GitProgram,
+    address: &str,
+    ids: &[String],
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Vec<Cloned>, SyncError> {
+    let address = &whole_address(address);
+    store.prepare()?;
+    tell(&format!("asking {}", crate::remote::shown_address(address)));
+    let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
+    let advertised = git.ls_remote(store.root(), address, &patterns)?;
+    let places =
+        chosen(&advertised, ids).map_err(|id| SyncError::NotThere { address: address.clone(), id })?;
+    Ok(at_once(&places, |place| {
+        tell(&format!("cloning {}", place.branch));
+        let outcome = one(store, git, address, place, &advertised);
+        Cloned { branch: place.branch.clone(), outcome }
+    }))
+}
+
+/// The branches that hold investigations: those of a hub, or the one of a repository of its own.
+fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
+    let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
+    let places: Vec<Place> = branches.map(Place::of_branch).collect();
+    let hub: Vec<Place> = places.iter().filter(|place| place.id().is_some()).cloned().collect();
+    if hub.is_empty() {
+        let head = advertised.head.as_deref().and_then(|head| head.strip_prefix("refs/heads/"));
+        let own = places.into_iter().find(|place| head.unwrap_or(BRANCH) == place.branch);
+        return own.map(|own| vec![own]).ok_or_else(String::new);
+    }
+    let fits = |place: &Place, id: &str| {
+        let (known, id) = (place.id().map(|id| id.to_string()).unwrap_or_default(), id.to_ascii_lowercase());
+        known.starts_with(&id) || known.ends_with(&id)
+    };
+    if let Some(unknown) = ids.iter().find(|id| !hub.iter().any(|place| fits(place, id))) {
+        return Err(unknown.clone());
+    }
+    let is_chosen = |place: &Place| ids.is_empty() || ids.iter().any(|id| fits(place, id));
+    Ok(hub.into_iter().filter(is_chosen).collect())
+}
+
+fn one(
+    store: &Store,
+    git: &GitProgram,
+    address: &str,
+    place: &Place,
+    advertised: &Advertised,
+) -> Result<(PathBuf, bool), SyncError> {
+    if let Some(present) = place.id().and_then(|id| present(store, id)) {
+        return Ok((present, false));
+    }
+    let name = format!(".tmp-{}-{}", place.branch.replace('/', "-"), process::id());
+    let aside = store.root().join(&name);
+    let built = build(store, git, address, place, advertised, &name);
+    let outcome = built.and_then(|id| match present(store, id) {
+        Some(present) => Ok((present, false)),
+        None => {
+            let path = store.root().join(id.to_string());
+            let failed = |source| io_error("rename the clone to", &path, source);
+            fs::rename(&aside, &path).map_err(failed).map(|()| (path.clone(), true))
+        }
+    });
+    // The error to report is the first one; what remains is a hidden folder that is swept away later.
+    let _ = fs::remove_dir_all(&aside);
+    outcome
+}
+
+/// The folder of an investigation that is in the root.
+fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
+    match store.find(&id.to_string()) {
+        Ok(path) => Some(path),
+        Err(FindError::Twice { folders: [path, _], .. }) => Some(path),
+        Err(_) => None,
+    }
+}
+
+fn build(
+    store: &Store,
+    git: &GitProgram,
+    address: &str,
+    place: &Place,
+    advertised: &Advertised,
+    name: &str,
+) -> Result<SessionId, SyncError> {
+    let aside = store.root().join(name);
+    git.init(store.root(), name)?;
+    git.add_remote(&aside, BRANCH, DEFAULT_NAME, address, place)?;
+    let settings = git.settings(&aside)?;
+    let Some(upstream) = settings.upstream(BRANCH) else {
+        return Err(SyncError::NoRemote { path: aside, branch: BRANCH.to_owned() });
+    };
+    let tags = advertised.refs.keys().filter_map(|reference| place.tag(reference));
+    let tags = tags.map(|tag| (place.tag_ref(tag), format!("refs/tags/{tag}")));
+    let wanted: Vec<_> =
+        std::iter::once((place.branch_ref(), upstream.tracking.clone())).chain(tags).collect();
+    git.fetch(&aside, &upstream.remote, &wanted)?;
+    let Some(tip) = git.references(&aside)?.commit(&upstream.tracking) else {
+        let said = format!("the branch {} was not given", place.branch);
+        return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
+    };
+    let snapshot = store.inspect(&aside, tip)?;
+    git.check_out(&aside, tip)?;
+    Ok(snapshot.investigation.meta().id)
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> SyncError {
+    StoreError::Io { action, path: path.to_owned(), source }.into()
+}

@@ -1,0 +1,136 @@
+//! What needs a person.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::remote::RemoteError;
+use crate::store::StoreError;
+
+/// Why an investigation could not be synced. Nothing is lost, and what is here stays as it was.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// It has no remote.
+    #[error("{path} has no remote for its branch {branch}")]
+    NoRemote {
+        /// The folder.
+        path: PathBuf,
+        /// The branch that HEAD is on.
+        branch: String,
+    },
+    /// The remote has no such investigation.
+    #[error("{} has no investigation{}", crate::remote::shown_address(.address), of(.id))]
+    NotThere {
+        /// The address.
+        address: String,
+        /// The id, or a part of one; empty where none at all is there.
+        id: String,
+    },
+    /// HEAD is on no branch.
+    #[error("HEAD of {path} is on no branch")]
+    Detached {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// What was there is not in what is there now.
+    #[error("{remote} was rewritten: {missing}. Nothing here was moved")]
+    Rewritten {
+        /// The name of the remote.
+        remote: String,
+        /// What it had and has no more, and the branch here that keeps what it has now.
+        missing: String,
+    },
+    /// The remote says no.
+    #[error("{remote} did not accept the push: {said}")]
+    Refused {
+        /// The name of the remote.
+        remote: String,
+        /// In its own words.
+        said: String,
+    },
+    /// Others were faster each time.
+    #[error("others pushed to {remote} in between, {tries} times")]
+    LostRaces {
+        /// The name of the remote.
+        remote: String,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// What would be pushed holds what looks like a credential.
+    #[error("not pushed, since it seems to hold {}", .places.join(", "))]
+    SecretSuspected {
+        /// What and where: node, file and line.
+        places: Vec<String>,
+    },
+    /// What would be pushed can't be read.
+    #[error("not pushed, since it can't be read: {}", .faults.join("; "))]
+    Unreadable {
+        /// File, line and reason.
+        faults: Vec<String>,
+    },
+    /// What git or the network says.
+    #[error("{0}")]
+    Remote(Arc<RemoteError>),
+    /// What came can't be taken in, or the investigation can't be read.
+    #[error("{}", crate::text::causes(&**.0))]
+    Store(Arc<StoreError>),
+}
+
+fn of(id: &str) -> String {
+    if id.is_empty() { String::new() } else { format!(" {id}") }
+}
+
+impl From<RemoteError> for SyncError {
+    fn from(error: RemoteError) -> Self {
+        SyncError::Remote(Arc::new(error))
+    }
+}
+
+impl From<StoreError> for SyncError {
+    fn from(error: StoreError) -> Self {
+        SyncError::Store(Arc::new(error))
+    }
+}
+
+impl SyncError {
+    /// What it is, to act on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            SyncError::NoRemote { .. } => "NO_REMOTE",
+            SyncError::NotThere { .. } => "NOT_THERE",
+            SyncError::Detached { .. } => "DETACHED_HEAD",
+            SyncError::Rewritten { .. } => "REMOTE_REWRITTEN",
+            SyncError::Refused { .. } => "PUSH_REFUSED",
+            SyncError::LostRaces { .. } => "LOST_RACES",
+            SyncError::SecretSuspected { .. } => "SECRET_SUSPECTED",
+            SyncError::Unreadable { .. } => "UNREADABLE",
+            SyncError::Remote(_) => "REMOTE_FAILED",
+            SyncError::Store(_) => "NOT_JOINED",
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),
+            SyncError::NotThere { .. } => "`git ls-remote` there lists its branches".to_owned(),
+            SyncError::Detached { .. } => "Go back to its branch with `git switch main`".to_owned(),
+            SyncError::Rewritten { .. } => {
+                "Find out who did it and why. `tot sync --rejoin` joins what is there with what is here"
+                    .to_owned()
+            }
+            SyncError::Refused { .. } => {
+                "Work goes on here, and the next `tot sync` tries it again".to_owned()
+            }
+            SyncError::LostRaces { .. } => "Try it again".to_owned(),
+            SyncError::SecretSuspected { .. } => {
+                "Whoever can read the remote can read it, also after it was removed. \
+                 If it is none, or may be known, `tot sync --allow-secrets` pushes it"
+                    .to_owned()
+            }
+            SyncError::Unreadable { .. } => "Mend the file and commit it; `tot check` tells more".to_owned(),
+            SyncError::Remote(error) => return error.hint(),
+            SyncError::Store(error) => return error.hint(),
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! One investigation.
+
+use std::thread;
+use std::time::Duration;
+
+use super::{Done, Subject, SyncError, Syncing};
+use crate::check::{self, Objects, Severity};
+use crate::domain::SessionId;
+use crate::remote::{Advertised, Fetched, Here, ObjectName, Pushed};
+use crate::store::{CommitId, Joined};
+use crate::text::{causes, counted};
+
+/// How often it is tried when others push in between.
+const TRIES: u32 = 10;
+/// How long is waited at most before the second try; it doubles with each.
+const JITTER: Duration = Duration::from_millis(200);
+const MOST_JITTER: Duration = Duration::from_secs(10);
+/// How many findings of a check are told.
+const FINDINGS: usize = 10;
+/// What the branch is called that keeps what a rewritten remote has.
+const KEPT: &str = "tot-kept";
+
+impl Syncing<'_> {
+    /// Syncs one investigation, where the remote has said what it has. Gives what was done, and why not all of it.
+    pub(super) fn one(&self, subject: &Subject, advertised: &Advertised) -> (Done, Option<SyncError>) {
+        let mut done = Done::default();
+        let error = self.try_one(subject, advertised, &mut done).err();
+        (done, error)
+    }
+
+    fn try_one(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
+        let (path, upstream) = (&subject.path, &subject.upstream);
+        if self.options.dry_run {
+            return self.foresee(subject, advertised, done);
+        }
+        if subject.is_partial {
+            let missing = self.git.missing(path)?;
+            if !missing.is_empty() {
+                self.git.fetch_objects(path, &upstream.remote, &missing)?;
+            }
+        }
+        let branch = format!("refs/heads/{}", subject.branch);
+        let is_settled = advertised.refs.get(&upstream.place.branch_ref()) == subject.here.refs.get(&branch);
+        if !is_settled {
+            // A lock that a killed server left would be in git's way.
+            self.store.recover(path);
+        }
+        let mut advertised = advertised.clone();
+        let mut here = subject.here.clone();
+        for attempt in 0..TRIES {
+            let theirs = self.take_in(subject, &advertised, &here, done)?;
+            here = self.git.references(path)?;
+            let Some(ours) = here.commit(&branch) else {
+                return Err(SyncError::Detached { path: path.clone() });
+            };
+            if theirs != Some(ours) {
+                self.guard(subject, ours, theirs)?;
+                let number = self.git.count(path, ours, theirs)?;
+                let object = here.refs[&branch].clone();
+                let place = upstream.place.branch_ref();
+                let pushed = self.git.push(path, &upstream.remote, &[(place.clone(), object)]);
+                let refused = match pushed {
+                    Ok(Pushed::Accepted) => None,
+                    Ok(Pushed::Refused { said }) => Some(self.refused(subject, said)),
+                    Err(error) => Some(error.into()),
+                };
+                if let Some(error) = refused {
+                    thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
+                    // The remote alone knows: somebody else may have been faster, or the answer was cut off.
+                    let Ok(now) = super::ask(self.git, &[subject]) else { return Err(error) };
+                    let there = now.refs.get(&place).and_then(ObjectName::commit);
+                    advertised = now;
+                    here = self.git.references(path)?;
+                    if there == theirs && !is_passing(&error) {
+                        return Err(error);
+                    } else if there != Some(ours) {
+                        continue;
+                    }
+                }
+                done.went += number;
+            }
+            return self.push_tags(subject, &advertised, &here, done);
+        }
+        Err(SyncError::LostRaces { remote: upstream.remote.clone(), tries: TRIES })
+    }
+
+    /// Fetches what is new there, and has the store take it in. Gives the commit that the remote is at.
+    fn take_in(
+        &self,
+        subject: &Subject,
+        advertised: &Advertised,
+        here: &Here,
+        done: &mut Done,
+    ) -> Result<Option<CommitId>, SyncError> {
+        let (path, upstream) = (&subject.path, &subject.upstream);
+        let seen = here.commit(&upstream.tracking);
+        let place = upstream.place.branch_ref();
+        let theirs = advertised.refs.get(&place).and_then(ObjectName::commit);
+        let tags = new_tags(subject, advertised, here, done);
+        let mut wanted: Vec<(String, String)> =
+            tags.iter().map(|tag| (upstream.place.tag_ref(tag), format!("refs/tags/{tag}"))).collect();
+        if theirs.is_some() && theirs != seen {
+            wanted.push((place, upstream.tracking.clone()));
+        }
+        let fetched = match wanted.is_empty() {
+            true => Fetched::All,
+            false => self.git.fetch(path, &upstream.remote, &wanted)?,
+        };
+        done.tags_came.extend(tags);
+        let Some(mut theirs) = theirs else {
+            let Some(seen) = seen.filter(|_| !self.options.rejoin) else { return Ok(None) };
+            // In doubt we ask again: git takes an answer whose head was cut off for that of an empty repository.
+            let again = super::ask(self.git, &[subject])?;
+            if again.refs.contains_key(&upstream.place.branch_ref()) {
+                return self.take_in(subject, &again, here, done);
+            }
+            return Err(self.rewritten(subject, seen, None)?);
+        };
+        let now = self.git.references(path)?.commit(&upstream.tracking);
+        match (seen, now) {
+            (_, Some(now)) if now == theirs => {}
+            (Some(seen), _)
+                if self.git.has_commit(path, theirs)? && !self.git.is_ancestor(path, seen, theirs)? =>
+            {
+                let error = self.rewritten(subject, seen, Some(theirs))?;
+                if !self.options.rejoin {
+                    return Err(error);
+                }
+            }
+            // It went on between our question and the fetch.
+            (seen, Some(now)) if Some(now) != seen => theirs = now,
+            _ => {
+                let said = match fetched {
+                    Fetched::Rejected { said } => said,
+                    Fetched::All => "it does not give what it says that it has".to_owned(),
+                };
+                let what = format!("fetch from {}", upstream.remote);
+                return Err(crate::remote::RemoteError::Failed { what, said }.into());
+            }
+        }
+        self.join(subject, theirs, done)?;
+        Ok(Some(theirs))
+    }
+
+    /// Has the store take in what the remote is at, and checks the result.
+    fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
+        let path = &subject.path;
+        let before = self.store.head(path)?;
+        let joined = self.store.join(path, theirs)?;
+        if matches!(joined, Joined::Unchanged) {
+            return Ok(());
+        }
+        done.came += self.git.count(path, theirs, before)?;
+        if let Joined::Merged { commit, decisions } = joined {
+            done.joined = Some((commit, decisions));
+        }
+        let checked = check::read(self.store, path, Objects::default())?;
+        let findings = check::check(&checked);
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        done.notes.extend(errors.take(FINDINGS).map(ToString::to_string));
+        Ok(())
+    }
+
+    /// Keeps what a rewritten remote has now, and says what it had.
+    fn rewritten(
+        &self,
+        subject: &Subject,
+        seen: CommitId,
+        theirs: Option<CommitId>,
+    ) -> Result<SyncError, SyncError> {
+        let (path, upstream) = (&subject.path, &subject.upstream);
+        let missing = match theirs {
+            None => format!("its branch {} is not there any more", upstream.place.branch),
+            Some(theirs) => {
+                let number = counted(self.git.count(path, seen, Some(theirs))?, "commit");
+                let newest = self.git.newest(path, seen, Some(theirs))?;
+                let kept = self.keep(subject, theirs)?;
+                format!(
+                    "it had {number} that it has no more, the newest {newest}; what it has now is kept in the branch {kept}"
+                )
+            }
+        };
+        Ok(SyncError::Rewritten { remote: upstream.remote.clone(), missing })
+    }
+
+    /// A branch at that commit, by the name of today; the one that is there already, where there is one.
+    fn keep(&self, subject: &Subject, commit: CommitId) -> Result<String, SyncError> {
+        let here = self.git.references(&subject.path)?;
+        let kept = here.refs.iter().find(|(name, object)| {
+            name.starts_with(&format!("refs/heads/{KEPT}/")) && object.commit() == Some(commit)
+        });
+        if let Some((name, _)) = kept {
+            return Ok(name["refs/heads/".len()..].to_owned());
+        }
+        let today = self.world.now().map(|now| now.to_string()).unwrap_or_default();
+        let day = format!("{KEPT}/{}", today.get(..10).unwrap_or("unknown"));
+        let names = std::iter::once(day.clone()).chain((2..).map(|number| format!("{day}-{number}")));
+        for name in names.take(100) {
+            if self.git.create_branch(&subject.path, &name, commit)? {
+                return Ok(name);
+            }
+        }
+        Ok(commit.to_string())
+    }
+
+    /// Pushes the tags that are not there. A tag that is another one there stays as it is on both sides.
+    fn push_tags(
+        &self,
+        subject: &Subject,
+        advertised: &Advertised,
+        here: &Here,
+        done: &mut Done,
+    ) -> Result<(), SyncError> {
+        let place = &subject.upstream.place;
+        let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
+        // Those of other investigations of a hub, which a plain `git clone` of it has brought along.
+        let is_foreign = |tag: &str| tag.split('/').any(|part| part.parse::<SessionId>().is_ok());
+        let new: Vec<(&str, &ObjectName)> =
+            here.tags().filter(|(tag, _)| !is_there(tag) && !is_foreign(tag)).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let refs: Vec<_> = new.iter().map(|(tag, object)| (place.tag_ref(tag), (*object).clone())).collect();
+        match self.git.push(&subject.path, &subject.upstream.remote, &refs)? {
+            Pushed::Accepted => done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned())),
+            Pushed::Refused { said } => return Err(self.refused(subject, said)),
+        }
+        Ok(())
+    }
+
+    /// What would be done, as far as it can be known without fetching.
+    fn foresee(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
+        let (path, upstream, here) = (&subject.path, &subject.upstream, &subject.here);
+        let theirs = advertised.refs.get(&upstream.place.branch_ref()).and_then(ObjectName::commit);
+        let seen = here.commit(&upstream.tracking);
+        let Some(ours) = here.commit(&format!("refs/heads/{}", subject.branch)) else { return Ok(()) };
+        let tags = new_tags(subject, advertised, here, done);
+        done.tags_came.extend(tags);
+        if theirs == Some(ours) {
+            return Ok(());
+        }
+        match theirs {
+            None if seen.is_some() => done.notes.push("the branch is not there any more".to_owned()),
+            Some(theirs) if !self.git.has_commit(path, theirs)? => {
+                done.notes.push("there is something new, which a sync would fetch".to_owned());
+            }
+            Some(theirs) => done.came = self.git.count(path, theirs, Some(ours))?,
+            None => {}
+        }
+        let known = theirs.filter(|theirs| self.git.has_commit(path, *theirs).unwrap_or(false)).or(seen);
+        done.went = self.git.count(path, ours, known)?;
+        if done.went > 0
+            && let Err(error) = self.guard(subject, ours, known)
+        {
+            done.notes.push(causes(&error));
+        }
+        Ok(())
+    }
+
+    fn refused(&self, subject: &Subject, said: String) -> SyncError {
+        SyncError::Refused { remote: subject.upstream.remote.clone(), said }
+    }
+}
+
+/// The tags of the investigation that are there and not here.
+fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut Done) -> Vec<String> {
+    let mut new = Vec::new();
+    for (name, object) in &advertised.refs {
+        let Some(tag) = subject.upstream.place.tag(name) else { continue };
+        match here.refs.get(&format!("refs/tags/{tag}")) {
+            None => new.push(tag.to_owned()),
+            Some(ours) if ours != object => {
+                let note = format!(
+                    "the tag {tag} is another one on {}; both stay as they are",
+                    subject.upstream.remote
+                );
+                if !done.notes.contains(&note) {
+                    done.notes.push(note);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    new
+}
+
+/// Whether a push was refused by what another push held at that moment.
+fn is_passing(error: &SyncError) -> bool {
+    let words =
+        ["cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"];
+    matches!(error, SyncError::Refused { said, .. } if words.iter().any(|word| said.contains(word)))
+}
