@@ -67,7 +67,10 @@ impl Syncing<'_> {
                 if let Some(error) = refused {
                     thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
                     // The remote alone knows: somebody else may have been faster, or the answer was cut off.
-                    let Ok(now) = super::ask(self.git, &[subject]) else { return Err(error) };
+                    let now = match super::ask(self.git, &[subject]) {
+                        Ok(now) => now,
+                        Err(cut) => return Err(if is_passing(&error) { cut } else { error }),
+                    };
                     let there = now.refs.get(&place).and_then(ObjectName::commit);
                     advertised = now;
                     here = self.git.references(path)?;
@@ -284,9 +287,9 @@ fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut 
     new
 }
 
-/// Whether a push was refused by what another push held at that moment.
+/// Whether a push was refused because of another push, before it or at that moment.
 fn is_passing(error: &SyncError) -> bool {
     let words =
-        ["cannot lock ref", "failed to update ref", "incorrect old value", "reference already exists"];
+        ["(fetch first)", "(non-fast-forward)", "lock ref", "update ref", "old value", "already exists"];
     matches!(error, SyncError::Refused { said, .. } if words.iter().any(|word| said.contains(word)))
 }

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
+
+use tree_of_thoughts::remote::{GitProgram, RemoteError};
 
 use super::{Machine, hub, two};
 use crate::support::Sandbox;
 
 /// What becomes of a request.
 #[derive(Clone, Copy)]
-enum Fault {
+pub enum Fault {
     /// It is answered with this status and text.
     Status(u16, &'static str),
     /// The connection ends after so many bytes of the answer.
@@ -34,7 +37,7 @@ pub struct GitHttp {
 
 impl GitHttp {
     /// Serves all repositories of the sandbox.
-    fn start(sandbox: &Sandbox) -> GitHttp {
+    pub fn start(sandbox: &Sandbox) -> GitHttp {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let behaviour = Arc::new(Mutex::new(Behaviour::default()));
@@ -50,15 +53,15 @@ impl GitHttp {
         GitHttp { port, behaviour }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/hub.git", self.port)
     }
 
-    fn fault(&self, only: &'static str, fault: Fault) {
+    pub fn fault(&self, only: &'static str, fault: Fault) {
         self.behaviour.lock().unwrap().fault = Some((only, fault));
     }
 
-    fn mend(&self) {
+    pub fn mend(&self) {
         self.behaviour.lock().unwrap().fault = None;
     }
 }
@@ -280,4 +283,15 @@ fn a_password_in_an_address_is_not_shown() {
         assert!(!text.contains("hunter22"), "{text}");
     }
     assert_eq!(failed.status, 1);
+}
+
+/// A remote that accepts connections and says nothing.
+#[test]
+fn a_remote_that_hangs_is_left_after_its_time() {
+    let sandbox = Sandbox::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://127.0.0.1:{}/hub.git", listener.local_addr().unwrap().port());
+    let git = GitProgram::find(false).unwrap().with_limit(Duration::from_millis(500));
+    let asked = git.ls_remote(&sandbox.path("home"), &url, &["refs/heads/*".to_owned()]);
+    assert!(matches!(asked, Err(RemoteError::TimedOut { .. })), "{asked:?}");
 }

@@ -10,6 +10,8 @@ mod many;
 mod peers;
 #[cfg(unix)]
 mod sync;
+#[cfg(unix)]
+mod team;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -1,0 +1,114 @@
+//! Three machines at work on one investigation, with all that goes wrong: what a server has acknowledged is on each of them
+//! in the end.
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::http::{Fault, GitHttp};
+use super::{Machine, hub, two};
+use crate::support::{Sandbox, node, result};
+
+/// SplitMix64: the same run for the same seed, as far as threads let it.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let state = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (state ^ (state >> 31)) % most
+    }
+}
+
+/// Proposes and commits a node while the server may be killed at any instant, and gives what was acknowledged.
+fn work(machine: &Machine, id: &str, name: &str, random: &mut Random) -> Vec<String> {
+    let mut server = machine.server();
+    let kill = server.killer();
+    let (is_killed, after) = (random.below(3) == 0, Duration::from_millis(random.below(60)));
+    let mut acknowledged = Vec::new();
+    thread::scope(|scope| {
+        if is_killed {
+            scope.spawn(move || {
+                thread::sleep(after);
+                kill();
+            });
+        }
+        let propose = json!({"sessionId": id, "nodes": [node(name, Some("R1.A"))]});
+        let commit = json!({"sessionId": id, "results": [result(name, "EXPLORE")]});
+        for (tool, arguments) in [("tot_propose", propose), ("tot_commit", commit)] {
+            let Ok(reply) = server.try_call(tool, arguments) else { return };
+            assert_eq!(reply["status"], "OK", "{reply:#}");
+            acknowledged.push(reply["commit"].as_str().unwrap().to_owned());
+            machine.sandbox.sleep(60);
+        }
+    });
+    acknowledged
+}
+
+/// `TOT_TEAM_CALLS=300` for the long form.
+#[test]
+fn three_machines_lose_nothing_while_connections_are_cut_and_servers_are_killed() {
+    let calls: u64 = std::env::var("TOT_TEAM_CALLS").ok().and_then(|text| text.parse().ok()).unwrap_or(30);
+    let sandbox = Sandbox::new();
+    let path = hub(&sandbox);
+    let http = GitHttp::start(&sandbox);
+    let (one, other, id) = two(&sandbox, &http.url());
+    let third = Machine::new(&sandbox, "third");
+    third.ok(&["clone", &http.url()]);
+    let acknowledged = Mutex::new(Vec::new());
+    let failed = Mutex::new(0);
+    thread::scope(|scope| {
+        for (seed, machine) in (1..).zip([&one, &other, &third]) {
+            let (acknowledged, failed, http, id) = (&acknowledged, &failed, &http, &id);
+            scope.spawn(move || {
+                let mut random = Random(seed);
+                for number in 0..calls.div_ceil(6) {
+                    let done = work(machine, id, &format!("R2.A{seed}x{number}"), &mut random);
+                    acknowledged.lock().unwrap().extend(done);
+                    if random.below(2) == 0 {
+                        let bytes = usize::try_from(random.below(1_500)).unwrap();
+                        let fault = if random.below(2) == 0 {
+                            Fault::CutAnswer(bytes)
+                        } else {
+                            Fault::CutRequest(bytes)
+                        };
+                        http.fault("", fault);
+                    }
+                    let entry = machine.sync(&[]);
+                    if !entry["error"].is_null() {
+                        *failed.lock().unwrap() += 1;
+                        let code = entry["error"]["code"].as_str().unwrap();
+                        assert!(["REMOTE_FAILED", "LOST_RACES"].contains(&code), "{entry:#}");
+                    }
+                }
+            });
+        }
+    });
+    http.mend();
+    for _ in 0..2 {
+        for machine in [&one, &other, &third] {
+            machine.synced();
+        }
+    }
+    let acknowledged = acknowledged.into_inner().unwrap();
+    assert!(acknowledged.len() > 5, "{acknowledged:?}");
+    for machine in [&one, &other, &third] {
+        assert_eq!(machine.head(&id), one.head(&id));
+        machine.assert_sound(&id);
+    }
+    assert_eq!(sandbox.git(&path, &["rev-parse", &format!("tot/{id}")]).trim(), one.head(&id));
+    let all = sandbox.git(&one.repository(&id), &["rev-list", "HEAD"]);
+    for commit in &acknowledged {
+        assert!(all.lines().any(|line| line.starts_with(commit.as_str())), "{commit} is lost");
+    }
+    let merges = sandbox.git(&one.repository(&id), &["rev-list", "--count", "--merges", "HEAD"]);
+    eprintln!(
+        "{} acknowledged, {} merges, {} syncs cut",
+        acknowledged.len(),
+        merges.trim(),
+        failed.into_inner().unwrap()
+    );
+}
