@@ -12,8 +12,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::domain::{
-    Amendment, Asked, Author, Caller, Citation, Code, Command, Investigation, Link, Node, NodeId,
-    PersonsAnswer, Reclassification, StateName, Warning,
+    Amendment, Asked, Author, Caller, Citation, Claim, Classification, Code, Command, Investigation, Link,
+    Node, NodeId, PersonsAnswer, Reclassification, StateName, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -42,6 +42,15 @@ pub struct NodeView<'a> {
     pub proposed_at: String,
     /// Which values of what varies it covers, each as `engine=gix`.
     pub covers: Vec<String>,
+    /// The id that it was proposed under, where a merge has given it another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<&'a NodeId>,
+    /// Who means to research it, while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimView<'a>>,
+    /// Whether its results differ in their states and nobody has decided between them; none where not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contested: Option<bool>,
     /// The state stored by the commit.
     pub committed_as: Option<&'a StateName>,
     /// What the agent asked for, where a rule stored another state.
@@ -75,6 +84,48 @@ pub struct NodeView<'a> {
     pub reclassified: Vec<ChangeView<'a>>,
     /// Every later change of its texts, oldest first.
     pub amended: Vec<AmendmentView<'a>>,
+    /// What others have committed for the same proposal elsewhere, before a merge brought it together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_results: Vec<OtherResult<'a>>,
+}
+
+/// A note that somebody has taken a pending proposal on.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimView<'a> {
+    /// Who has.
+    pub agent_id: Cow<'a, str>,
+    /// Since when.
+    pub at: String,
+    /// When it lapses.
+    pub until: String,
+}
+
+/// A result beside the one that is the node's: in JSON without the fields of the proposal.
+#[derive(Clone, Debug)]
+pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
+
+impl Serialize for OtherResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// The fields of a proposal, and of its place in the tree.
+        const PROPOSAL: &[&str] = &[
+            "id",
+            "parent",
+            "children",
+            "round",
+            "title",
+            "role",
+            "plannedAction",
+            "proposedAt",
+            "covers",
+            "renamedFrom",
+        ];
+        let mut value = serde_json::to_value(&*self.0).map_err(serde::ser::Error::custom)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.retain(|name, _| !PROPOSAL.contains(&name.as_str()));
+        }
+        value.serialize(serializer)
+    }
 }
 
 /// A change of texts, with what stood there before: an empty text where there was none, nothing where it was left as it was.
@@ -118,6 +169,9 @@ pub struct ChangeView<'a> {
     pub texts: Texts<'a>,
     /// What the change was warned of.
     pub warnings: Vec<WarningView<'a>>,
+    /// Between how many other results it decided; none where there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settles: Option<usize>,
 }
 
 /// What brought a change of state about.
@@ -181,6 +235,9 @@ pub const CHANGES_OF_STATE: &str = "Changes of state";
 /// The name of the field that holds the later changes of texts.
 pub const CHANGES_OF_TEXTS: &str = "Changes of texts";
 
+/// The heading of [`NodeView::other_results`].
+pub const OTHER_RESULTS: &str = "Other results";
+
 /// The heading of [`NodeView::headline`].
 pub const HEADLINE: &str = "Found";
 
@@ -226,18 +283,31 @@ impl<'a> NodeView<'a> {
 
     /// What is stored of a node: without its children and its role.
     pub fn stored(node: &'a Node) -> Self {
-        let result = node.classification.as_ref();
+        let others = node.classification.iter().flat_map(|result| &result.other_results);
+        NodeView {
+            other_results: others
+                .map(|other| OtherResult(Box::new(NodeView::of(node, Some(other)))))
+                .collect(),
+            ..NodeView::of(node, node.classification.as_ref())
+        }
+    }
+
+    /// A proposal with one of its results.
+    fn of(node: &'a Node, result: Option<&'a Classification>) -> Self {
         NodeView {
             id: &node.id,
             parent: node.parent.as_ref(),
             children: Vec::new(),
             round: node.round(),
             title: Cow::from(&node.title),
-            state: node.state(),
+            state: result.map(Classification::current_state),
             role: None,
             planned_action: Cow::from(&node.planned_action),
             proposed_at: node.proposed_at.to_string(),
             covers: node.covers.clone(),
+            renamed_from: node.renamed_from.as_ref(),
+            claim: node.claim.as_ref().map(ClaimView::new),
+            contested: result.and_then(|it| it.is_contested().then_some(true)),
             committed_as: result.map(|it| &it.state),
             requested_state: result.and_then(|it| it.requested_state.as_ref()),
             refutes: result.and_then(|it| it.refutes.then_some(true)),
@@ -257,6 +327,7 @@ impl<'a> NodeView<'a> {
             warnings: result.map_or_else(Vec::new, |it| warnings(&it.warnings)),
             reclassified: result.into_iter().flat_map(|it| &it.reclassified).map(ChangeView::new).collect(),
             amended: result.into_iter().flat_map(|it| &it.amended).map(AmendmentView::new).collect(),
+            other_results: Vec::new(),
         }
     }
 
@@ -265,6 +336,7 @@ impl<'a> NodeView<'a> {
     pub fn shorten(&mut self, characters: usize, entries: usize) -> Vec<&'static str> {
         const CHANGES: &str = "reclassified";
         const AMENDED: &str = "amended";
+        const OTHERS: &str = "otherResults";
         let mut shortener = Shortener { characters, entries, shortened: Vec::new() };
         shortener.text("title", &mut self.title);
         shortener.text("plannedAction", &mut self.planned_action);
@@ -307,6 +379,15 @@ impl<'a> NodeView<'a> {
                 shortener.optional(AMENDED, text);
             }
         }
+        if let Some(claim) = &mut self.claim {
+            shortener.text("claim", &mut claim.agent_id);
+        }
+        shortener.list(OTHERS, &mut self.other_results);
+        for OtherResult(other) in &mut self.other_results {
+            let is_shortened = !other.shorten(characters, entries).is_empty();
+            shortener.note(OTHERS, is_shortened);
+            shortener.optional(OTHERS, &mut other.findings);
+        }
         shortener.shortened
     }
 
@@ -323,6 +404,8 @@ impl<'a> NodeView<'a> {
             Field::fact("Parent", self.parent.map_or("", NodeId::as_str)),
             Field::fact(PLANNED, self.planned_action),
             Field::fact("Covers", self.covers.join("\n")),
+            Field::fact("Proposed as", self.renamed_from.map_or("", NodeId::as_str)),
+            Field::fact("Claimed by", self.claim.as_ref().map_or_else(String::new, ClaimView::line)),
         ]
     }
 
@@ -360,7 +443,41 @@ impl<'a> NodeView<'a> {
         fields.push(Field::fact("Warnings", warnings.join("\n")));
         fields.push(Field::fact(CHANGES_OF_STATE, changes.join("\n")));
         fields.push(Field::fact(CHANGES_OF_TEXTS, amended.join("\n")));
+        let others = self.other_results.iter().map(OtherResult::text);
+        let others = others.collect::<Vec<_>>().join("\n\n");
+        fields.push(Field { name: OTHER_RESULTS, value: Cow::from(others), is_text: true });
         fields
+    }
+}
+
+impl<'a> ClaimView<'a> {
+    fn new(claim: &'a Claim) -> Self {
+        ClaimView {
+            agent_id: Cow::from(&claim.agent_id),
+            at: claim.at.to_string(),
+            until: claim.until.to_string(),
+        }
+    }
+
+    /// The claim in one line.
+    pub fn line(&self) -> String {
+        format!("{}, from {} until {}", self.agent_id, self.at, self.until)
+    }
+}
+
+impl OtherResult<'_> {
+    /// Its state, by whom and when, in one line.
+    pub fn line(&self) -> String {
+        let agent = self.0.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let state = self.0.state.map_or("", StateName::as_str);
+        format!("{state}{agent} at {}", self.0.committed_at.as_deref().unwrap_or_default())
+    }
+
+    /// All of it as text.
+    pub fn text(&self) -> String {
+        let fields = NodeView::clone(&self.0).result().into_iter().filter(|field| !field.value.is_empty());
+        let fields = fields.map(|field| format!("{}: {}", field.name, field.value));
+        std::iter::once(self.line()).chain(fields).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -382,6 +499,7 @@ impl<'a> ChangeView<'a> {
             reason: optional(&change.reason),
             texts: texts(&change.evidence, &change.verification_method, &change.alternatives_considered),
             warnings: warnings(&change.warnings),
+            settles: (change.settles > 0).then_some(change.settles),
         }
     }
 
@@ -400,6 +518,9 @@ impl<'a> ChangeView<'a> {
     fn line(&self) -> String {
         let mut line = format!("{} → {} at {}{}", self.from, self.to, self.at, self.author());
         let texts = self.reason.as_deref().into_iter().chain(self.texts.iter().flat_map(Text::entries));
+        if let Some(number) = self.settles {
+            line.push_str(&format!("; decided with {} beside it", text::counted(number, "other result")));
+        }
         for text in texts.map(str::to_owned).chain(self.warnings.iter().map(WarningView::line)) {
             line.push_str("; ");
             line.push_str(&text);

@@ -18,6 +18,7 @@ pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding
         check.node(node);
     }
     check.confirmations();
+    check.contested();
     check.end();
     check.findings
 }
@@ -363,14 +364,29 @@ impl Check<'_> {
         }
     }
 
+    /// Results that differ, which a merge has brought together.
+    fn contested(&mut self) {
+        for contested in standing::contested(self.investigation) {
+            let Some(node) =
+                contested.node.as_deref().and_then(|id| self.investigation.node(&id.parse().ok()?))
+            else {
+                continue;
+            };
+            let finding = Finding::new(Warning, Code::Contested, contested.message)
+                .suggest("Decide with tot_reclassify, to the state that holds.");
+            self.at(node, "otherResults", finding);
+        }
+    }
+
     /// Whether it could have ended as it stands.
     fn end(&mut self) {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
         // One that was stopped says itself that something was owed.
+        let is_in_force = self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
-            Some(_) => Vec::new(),
-            None => standing::owed(self.investigation, self.rules),
+            None if is_in_force => standing::owed(self.investigation, self.rules),
+            _ => Vec::new(),
         };
         for owed in owed {
             let finding = Finding::new(
@@ -388,12 +404,20 @@ impl Check<'_> {
                 .at(layout::CONCLUSION, line("concludedAt"));
             self.findings.push(finding);
         }
-        let times =
-            self.investigation.nodes().filter_map(|node| Some(node.classification.as_ref()?.current_since()));
-        if times.max().is_some_and(|last| conclusion.ended_at < last) {
-            let message = "It ended before the last change of a node.";
-            let finding =
-                Finding::new(Warning, Code::TimeRunsBack, message).at(layout::CONCLUSION, line("endedAt"));
+        if !is_in_force {
+            let message = "It ended before the last change of a node: research went on elsewhere.";
+            let finding = Finding::new(Warning, Code::TimeRunsBack, message)
+                .at(layout::CONCLUSION, line("endedAt"))
+                .suggest("End it again with tot_end when that is done.");
+            self.findings.push(finding);
+        }
+        if !conclusion.other_conclusions.is_empty() {
+            let message = format!(
+                "It was ended {} times, before a merge: the earliest end stands.",
+                conclusion.other_conclusions.len() + 1
+            );
+            let finding = Finding::new(Warning, Code::OtherEnds, message)
+                .at(layout::CONCLUSION, line("otherConclusions"));
             self.findings.push(finding);
         }
     }

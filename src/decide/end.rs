@@ -96,7 +96,7 @@ pub fn end(
     request: End,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
-    if let Some(ended) = investigation.conclusion() {
+    if let Some(ended) = investigation.end_in_force() {
         // It answers as before; but who brings another answer must know that it is not stored.
         let brings = not_blank(request.conclusion).filter(|text| Some(text) != ended.conclusion.as_ref());
         if let Some(text) = brings.as_ref().filter(|_| ended.conclusion.is_none()) {
@@ -155,7 +155,8 @@ pub fn end(
             .filter(|_| !owed.is_empty())
             .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
         conclusion,
-        ..Conclusion::new(now)
+        // A clock may have been set back since the last result.
+        ..Conclusion::new(investigation.last_research().map_or(now, |last| last.max(now)))
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
 }

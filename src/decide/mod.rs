@@ -59,7 +59,7 @@ impl From<Diagnostic> for Rejection {
 }
 
 fn refuse_if_ended(investigation: &Investigation) -> Result<(), Rejection> {
-    match investigation.conclusion() {
+    match investigation.end_in_force() {
         None => Ok(()),
         Some(conclusion) => Err(Diagnostic::new(
             Code::InvestigationEnded,

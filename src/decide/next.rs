@@ -179,7 +179,7 @@ pub fn next(
     let most = number_of_tasks(request.max_tasks)?;
     let grid = Grid::new(investigation, &request.dimensions)?;
     let coverage = grid.as_ref().map(Grid::coverage);
-    if investigation.conclusion().is_some() {
+    if investigation.end_in_force().is_some() {
         return Ok(Plan { next_call: None, pending: Vec::new(), tasks: Vec::new(), coverage });
     }
     let planner = Planner {

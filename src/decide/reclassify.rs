@@ -54,7 +54,8 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a change of state. A node that already has the state is left as it is: a decision without an event.
+/// Judges a change of state. A node that already has the state is left as it is: a decision without an event, unless its
+/// results are contested, which this decides.
 ///
 /// # Errors
 ///
@@ -79,11 +80,12 @@ pub fn reclassify(
             .into());
     };
     let to = rules.ruleset().state_meant(&request.new_state, &about)?;
-    if &to == from {
+    let contested = node.classification.as_ref().filter(|result| result.is_contested());
+    if &to == from && contested.is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
     }
     let mut verdict = Verdict::default();
-    let ended = investigation.conclusion().is_some();
+    let ended = investigation.end_in_force().is_some();
     if ended && rules.is_terminal(&to) {
         verdict.errors.push(
             Diagnostic::new(
@@ -116,6 +118,7 @@ pub fn reclassify(
             verification_method: not_blank(request.verification_method),
             alternatives_considered: request.alternatives_considered,
             warnings: warnings.iter().map(stored).collect(),
+            settles: contested.map_or(0, |result| result.other_results.len()),
             ..Reclassification::new(from.clone(), to.clone(), at, by)
         });
     }

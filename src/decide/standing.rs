@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use crate::domain::{Code, Diagnostic, Investigation, Kin, NodeId, StateName};
+use std::sync::Arc;
+
+use crate::domain::{Classification, Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
 use crate::ruleset::{EffectiveRules, effective};
 
@@ -45,7 +47,7 @@ pub struct Owed {
 
 /// How the investigation stands.
 pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook {
-    if investigation.conclusion().is_some() {
+    if investigation.end_in_force().is_some() {
         let next_action =
             "The investigation has ended. tot_reclassify of a node to another, open state reopens it.".into();
         return Outlook { blockers: Vec::new(), next_round: None, next_action };
@@ -58,7 +60,7 @@ pub fn outlook(investigation: &Investigation, rules: &EffectiveRules) -> Outlook
 
 /// Everything that blocks the end. Nothing blocks an investigation that has ended.
 pub fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
-    if investigation.conclusion().is_some() {
+    if investigation.end_in_force().is_some() {
         return Vec::new();
     }
     let mut blockers = owed(investigation, rules);
@@ -91,6 +93,7 @@ pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         ));
     }
     blockers.extend(KINDS.iter().flat_map(|kind| (kind.blockers)(investigation, rules)));
+    blockers.extend(contested(investigation));
     if !pending.is_empty() {
         let message = format!("Proposed, but not committed: {}.", shortened(&pending, 10));
         blockers.push(Diagnostic::new(Code::PendingProposals, message).suggest(match pending.len() {
@@ -99,6 +102,22 @@ pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         }));
     }
     blockers
+}
+
+/// Nodes whose results differ, so that somebody must decide between them.
+pub fn contested(investigation: &Investigation) -> Vec<Diagnostic> {
+    let is_contested =
+        |node: &&Arc<Node>| node.classification.as_ref().is_some_and(Classification::is_contested);
+    let told = |node: &Arc<Node>| {
+        let results = node.classification.iter().flat_map(|it| std::iter::once(it).chain(&it.other_results));
+        let states: Vec<String> = results.map(|result| result.current_state().to_string()).collect();
+        let message = format!("{} was researched more than once, as {}.", node.id, states.join(" and "));
+        Diagnostic::new(Code::Contested, message).about(&node.id).suggest(
+            "Read both results with tot_read, and decide with tot_reclassify, to the state that holds; the state in force may \
+             be named, too.",
+        )
+    };
+    investigation.nodes().filter(is_contested).map(told).collect()
 }
 
 /// Nodes that no call could have left as they are: in a state that the ruleset does not have, or that is not allowed

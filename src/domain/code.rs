@@ -126,6 +126,8 @@ codes! {
     DepthTooShallow "DEPTH_TOO_SHALLOW" "the deepest node is not deep enough"
     QualityTooLow "QUALITY_TOO_LOW" "the quality score is too low"
     AwaitingConfirmation "AWAITING_CONFIRMATION" "a state waits for a child to confirm it"
+    OtherEnds "OTHER_ENDS" "it was ended more than once, before a merge"
+    Contested "CONTESTED" "results of one proposal that differ, between which nobody has decided"
     UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer that no other has confirmed"
     NotIndependent "NOT_INDEPENDENT" "an answer that no other session has confirmed"
     EndDeclined "END_DECLINED" "the person who was asked said no"

@@ -154,6 +154,21 @@ impl Investigation {
         self.conclusion.as_deref()
     }
 
+    /// How it ended, unless a merge has brought research from after the end: then it goes on, and can be ended again.
+    pub fn end_in_force(&self) -> Option<&Conclusion> {
+        self.conclusion().filter(|end| self.last_research().is_none_or(|last| last <= end.ended_at))
+    }
+
+    /// When something was last proposed, committed or given another state.
+    pub fn last_research(&self) -> Option<Timestamp> {
+        let times = self.nodes().map(|node| {
+            let result =
+                node.classification.as_ref().map(|result| result.current_since().max(result.committed_at));
+            result.map_or(node.proposed_at, |at| at.max(node.proposed_at))
+        });
+        times.max()
+    }
+
     /// The node of that id, committed or pending.
     pub fn node(&self, id: &NodeId) -> Option<&Arc<Node>> {
         self.rounds.get(&id.round())?.get(id)

@@ -473,6 +473,44 @@ reclassified:
     }
 
     #[test]
+    fn what_a_merge_leaves_comes_back() {
+        let text = "\
+version: 1
+id: R2.A2
+parent: R1.A
+title: Look
+plannedAction: Look at it.
+proposedAt: \"2026-11-20T09:15:02.114Z\"
+renamedFrom: R2.A1
+state: DEAD
+committedAt: \"2026-11-20T09:17:40.902Z\"
+findings: Nothing.
+reclassified:
+- from: DEAD
+  to: DEAD
+  at: \"2026-11-20T10:00:00.000Z\"
+  reason: both were repeated
+  settles: 1
+otherResults:
+- state: EXPLORE
+  agentId: abc-125
+  committedAt: \"2026-11-20T09:18:00.000Z\"
+  findings: Something.
+";
+        let node = read(text).unwrap();
+        assert_eq!(write(&node).unwrap(), text);
+        assert!(!node.classification.unwrap().is_contested());
+        let stray = text.replace("- state: EXPLORE", "- id: R2.A2\n  state: EXPLORE");
+        assert!(read(&stray).unwrap_err().to_string().contains("holds a result alone"));
+        let pending =
+            "version: 1\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
+        let claimed = format!(
+            "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
+        );
+        assert_eq!(write(&read(&claimed).unwrap()).unwrap(), claimed);
+    }
+
+    #[test]
     fn a_fault_is_named() {
         let pending = "version: 1\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: 2026-11-20T09:15:02Z\n";
         assert!(read(pending).unwrap().is_pending());

@@ -222,13 +222,13 @@ fn verify(service: &Service, session: &str, node: &str) -> Result<String, Refusa
             text.push_str(&format!("\n- A child in {} confirms it.", confirming.name));
         }
     }
-    match check(investigation, &rules, node).filter(|_| investigation.conclusion().is_none()) {
+    match check(investigation, &rules, node).filter(|_| investigation.end_in_force().is_none()) {
         Some(task) => text.push_str(&format!(
             "\n- Propose the check as {} with parent {} (tot_propose), research it, then tot_commit it with the state \
              that your findings call for.\n\n## The task\n\n{}",
             task.id, node.id, task.prompt
         )),
-        None if investigation.conclusion().is_some() => text.push_str(
+        None if investigation.end_in_force().is_some() => text.push_str(
             "\n- The investigation has ended. If the node doesn't hold, tot_reclassify it with the reason: an open state \
              reopens the investigation.",
         ),

@@ -310,6 +310,12 @@ fn ended(text: &mut String, end: &Conclusion) {
             let _ = write!(text, "\nConcluded after the end, {at}:\n\n{}\n", conclusion.trim());
         }
     }
+    for other in &end.other_conclusions {
+        let by =
+            other.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
+        let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
+        let _ = write!(text, "\nEnded elsewhere, too, {}{by}:\n\n{}\n", other.ended_at, said.trim());
+    }
 }
 
 /// Through which client something came, in brackets; empty where nothing is known.
@@ -400,6 +406,17 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     if !view.covers.is_empty() {
         let _ = write!(text, "\nCovers {}.\n", one_line(&view.covers.join(", ")));
     }
+    if let Some(old) = view.renamed_from {
+        let _ = write!(text, "\nIt was proposed as {old}; a merge has given it its id.\n");
+    }
+    if let Some(claim) = &view.claim {
+        let _ = write!(text, "\nClaimed by {}.\n", one_line(&claim.line()));
+    }
+    if view.contested.is_some() {
+        text.push_str(
+            "\nContested: its results differ in their states, and nobody has decided between them.\n",
+        );
+    }
     section(&mut text, view::PLANNED, &view.planned_action);
     section(&mut text, view::HEADLINE, view.headline.as_deref().unwrap_or_default());
     section(&mut text, view::FINDINGS, view.findings.as_deref().unwrap_or_default());
@@ -449,6 +466,9 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
     let amended = view.amended.iter().map(|amendment| one_line(&amendment.line()));
     listing(&mut text, view::CHANGES_OF_TEXTS, amended, view.amended.len());
+    for other in &view.other_results {
+        section(&mut text, view::OTHER_RESULTS, &indented(&other.text()));
+    }
     let children = investigation.children(&node.id).map(|child| node_line(investigation, child));
     listing(&mut text, "Children", children, view.children.len());
     text

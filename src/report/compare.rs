@@ -358,7 +358,9 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
             let (by, at) = (or_none(&end.agent_id), or_none(&end.concluded_at));
             let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
-            [end.ended_at.to_string(), by, at, label, note, asked, or_none(&end.conclusion)]
+            let others = end.other_conclusions.iter().filter_map(|other| other.conclusion.clone());
+            let others = others.collect::<Vec<_>>().join("\n\n");
+            [end.ended_at.to_string(), by, at, label, note, asked, or_none(&end.conclusion), others]
         })
     };
     let names = [
@@ -369,6 +371,7 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
         "Why stopped",
         "Before the end",
         "Conclusion",
+        "Other conclusions",
     ];
     let values = values(old).into_iter().zip(values(new));
     let fields = names.into_iter().zip(values).filter_map(|(name, (old, new))| text(name, &old, &new));

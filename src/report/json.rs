@@ -73,6 +73,24 @@ struct Conclusion {
     asked: Option<Asked>,
     concluded_at: Option<String>,
     conclusion: Option<String>,
+    /// Ends of others, before a merge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_conclusions: Vec<Conclusion>,
+}
+
+impl Conclusion {
+    fn of(end: &crate::domain::Conclusion) -> Conclusion {
+        Conclusion {
+            ended_at: end.ended_at.to_string(),
+            agent_id: end.agent_id.clone(),
+            by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
+            stopped: end.stopped.as_ref().map(|it| Stopped { reason: it.reason, note: it.note.clone() }),
+            asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
+            concluded_at: end.concluded_at.map(|at| at.to_string()),
+            conclusion: end.conclusion.clone(),
+            other_conclusions: end.other_conclusions.iter().map(Conclusion::of).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -195,15 +213,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             head: snapshot.head.to_string(),
             ended: investigation.conclusion().is_some(),
         },
-        conclusion: investigation.conclusion().map(|end| Conclusion {
-            ended_at: end.ended_at.to_string(),
-            agent_id: end.agent_id.clone(),
-            by: (!end.caller.is_unknown()).then(|| end.caller.clone()),
-            stopped: end.stopped.as_ref().map(|it| Stopped { reason: it.reason, note: it.note.clone() }),
-            asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
-            concluded_at: end.concluded_at.map(|at| at.to_string()),
-            conclusion: end.conclusion.clone(),
-        }),
+        conclusion: investigation.conclusion().map(Conclusion::of),
         faults: snapshot
             .ruleset
             .as_ref()

@@ -12,7 +12,7 @@ use crate::domain::Node;
 use crate::graph::Sure;
 use crate::markdown;
 use crate::text::is_hidden;
-use crate::view::{NodeView, Text};
+use crate::view::{NodeView, OtherResult, Text};
 
 /// Characters of text in the file.
 const MOST_CHARACTERS: usize = 4_000_000;
@@ -75,6 +75,7 @@ pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) ->
     }
     let mut text = findings.plain_text(most);
     let view = NodeView::stored(node);
+    let others: Vec<String> = view.other_results.iter().map(OtherResult::text).collect();
     let backing = view.texts.iter().flat_map(Text::entries);
     let reasons = view.reclassified.iter().filter_map(|change| change.reason.as_deref());
     let planned = view.headline.iter().map(|_| &*view.title);
@@ -83,7 +84,14 @@ pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) ->
         [Some(&it.target), it.quote.as_ref(), it.note.as_ref()].into_iter().flatten().map(String::as_str)
     });
     let amended = view.amended.iter().map(|it| &*it.reason);
-    for more in planned.chain(backing).chain(commands).chain(sources).chain(reasons).chain(amended) {
+    for more in planned
+        .chain(others.iter().map(String::as_str))
+        .chain(backing)
+        .chain(commands)
+        .chain(sources)
+        .chain(reasons)
+        .chain(amended)
+    {
         let room = most.saturating_sub(text.chars().count() + 3);
         if room > 0 && !more.trim().is_empty() {
             text.push_str(" · ");

@@ -144,7 +144,7 @@ impl Service {
     /// Those of [`Service::write`].
     pub fn would_end(&self, session: &str, request: &End) -> Result<Option<Standing>, Refusal> {
         let standing = self.read(session)?;
-        let ended = standing.investigation().conclusion().is_some();
+        let ended = standing.investigation().end_in_force().is_some();
         let decided = end(standing.investigation(), &self.rules(&standing), request.clone(), self.now()?);
         match decided {
             Ok(decision) => Ok((decision.event.is_some() && !ended).then_some(standing)),

@@ -253,7 +253,13 @@ reclassified:
   at: \"2026-11-20T10:00:00.000Z\"
   agentId: abc-124
   reason: given up
-- {from: DEAD, to: EXPLORE, at: 2026-11-20T11:00:00Z, by: R4.A1a1}
+- {from: DEAD, to: EXPLORE, at: 2026-11-20T11:00:00Z, by: R4.A1a1, settles: 1}
+renamedFrom: R3.A1b
+otherResults:
+- state: DEAD
+  agentId: abc-125
+  committedAt: 2026-11-20T09:18:00Z
+  findings: Nothing.
 ";
 
 #[test]
@@ -301,7 +307,7 @@ startedAt: 2026-11-20T09:15:02.114Z
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
     let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nasked:\n  answer: accepted\n  said: |\n    Yes.\n\
-        conclusion: |\n  It scatters.\n";
+        conclusion: |\n  It scatters.\notherConclusions:\n- endedAt: 2026-11-21T09:15:02Z\n  conclusion: It bends.\n";
     fuzz(near(vec![valid.into()]), || {
         |text: String| {
             let Ok(conclusion) = conclusion_file::read(&text) else { return };

@@ -6,6 +6,7 @@ use super::node::client;
 use super::{Overview, Time};
 use crate::decide::standing;
 use crate::markdown;
+use crate::report::templates::SafeHtml;
 use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
 use crate::ruleset::EffectiveRules;
@@ -36,6 +37,12 @@ pub(in crate::report) struct Header {
     pub stopped: Option<Stopped>,
     /// What became of the question to a person whether it may end, in a sentence; absent where nobody was to be asked.
     pub asked: Option<String>,
+    /// Ends of others for the same investigation, which a merge has brought together.
+    pub other_ends: Vec<OtherEnd>,
+    /// Whether research went on after the end, elsewhere.
+    pub is_continued: bool,
+    /// How many nodes have results that differ, between which nobody has decided.
+    pub contested: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
     /// When the conclusion was given, where that was after the end.
@@ -60,6 +67,14 @@ pub(in crate::report) struct Header {
     pub faults: Vec<String>,
     /// Whether the ruleset could be used; without it no state has a role.
     pub has_rules: bool,
+}
+
+/// An end beside the one that stands.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct OtherEnd {
+    pub at: Time,
+    pub agent: Option<String>,
+    pub conclusion: Option<SafeHtml>,
 }
 
 /// Why an investigation was ended before the rules were met.
@@ -107,6 +122,22 @@ pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
             .and_then(|end| end.stopped.as_ref())
             .map(|stopped| Stopped { label: stopped.reason.label(), note: stopped.note.clone() }),
         asked: conclusion.and_then(|end| end.asked.as_ref()).map(asked_line),
+        other_ends: conclusion
+            .iter()
+            .flat_map(|end| &end.other_conclusions)
+            .enumerate()
+            .map(|(at, other)| OtherEnd {
+                at: Time::of(other.ended_at),
+                agent: other.agent_id.clone(),
+                conclusion: SafeHtml::some_markdown(
+                    other.conclusion.as_deref(),
+                    &format!("other-end-{at}"),
+                    3,
+                ),
+            })
+            .collect(),
+        is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
+        contested: standing::contested(investigation).len(),
         has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),

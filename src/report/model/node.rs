@@ -14,7 +14,7 @@ use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::view::{By, ChangeView, caller_line};
+use crate::view::{self, By, ChangeView, NodeView, OtherResult, caller_line};
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -61,6 +61,16 @@ pub(in crate::report) struct NodePage {
     pub sources: Vec<Source>,
     /// What stood in its texts before, oldest first.
     pub amended: Vec<Amended>,
+    /// The id that it was proposed under, where a merge has given it another.
+    pub renamed_from: Option<String>,
+    /// The proposals that were made under its id and have another since a merge.
+    pub renamed_to: Vec<SharedValue<Card>>,
+    /// Who means to research it, while it is pending.
+    pub claim: Option<String>,
+    /// Whether its results differ in their states and nobody has decided between them.
+    pub is_contested: bool,
+    /// Results of others for the same proposal.
+    pub other_results: Vec<OtherResultView>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
     /// What it cites; of what the findings list, or was given as data, only what other nodes cite too.
@@ -109,6 +119,19 @@ pub(in crate::report) struct Amended {
     pub findings: Option<SafeHtml>,
     /// Whether the findings were changed.
     pub of_findings: bool,
+}
+
+/// A result beside the one that is the node's.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct OtherResultView {
+    pub state: StateView,
+    pub agent: Option<String>,
+    pub client: Option<String>,
+    pub committed_at: Time,
+    pub headline: Option<String>,
+    pub findings: Option<SafeHtml>,
+    /// All else that is stored of it, by its headings.
+    pub fields: Vec<(&'static str, String)>,
 }
 
 /// A commit that was stored in another state than was asked for.
@@ -160,6 +183,10 @@ impl<'a> Cards<'a> {
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
+        let mut renamed: HashMap<&NodeId, Vec<&NodeId>> = HashMap::new();
+        for node in &order {
+            node.renamed_from.iter().for_each(|old| renamed.entry(old).or_default().push(&node.id));
+        }
         let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
         order
             .iter()
@@ -203,6 +230,17 @@ impl<'a> Cards<'a> {
                     commands: classification.map_or_else(Vec::new, |c| c.commands.clone()),
                     sources: classification.map_or_else(Vec::new, sources),
                     amended: amended(node),
+                    renamed_from: node.renamed_from.as_ref().map(ToString::to_string),
+                    renamed_to: renamed
+                        .get(&node.id)
+                        .map(|ids| self.in_order(ids.iter().copied()))
+                        .unwrap_or_default(),
+                    claim: node
+                        .claim
+                        .as_ref()
+                        .map(|claim| format!("{} until {}", claim.agent_id, claim.until.to_minute())),
+                    is_contested: classification.is_some_and(Classification::is_contested),
+                    other_results: self.other_results(node),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,
                     references: self
@@ -230,6 +268,30 @@ impl<'a> Cards<'a> {
                 })
             })
             .collect()
+    }
+
+    fn other_results(&self, node: &Node) -> Vec<OtherResultView> {
+        let view = |(at, OtherResult(other)): (usize, OtherResult<'_>)| {
+            let result = &node.classification.as_ref()?.other_results[at];
+            let shown =
+                ["State as committed", "Agent", "Client", "Committed", view::HEADLINE, view::FINDINGS];
+            let fields = other.clone().result().into_iter();
+            let fields = fields.filter(|field| !field.value.is_empty() && !shown.contains(&field.name));
+            Some(OtherResultView {
+                state: self.state(result.current_state()),
+                agent: result.agent_id.clone(),
+                client: client(&result.caller),
+                committed_at: Time::of(result.committed_at),
+                headline: result.headline.clone(),
+                findings: SafeHtml::some_markdown(
+                    Some(&result.findings),
+                    &format!("other-{at}-{}", node.id),
+                    4,
+                ),
+                fields: fields.map(|field| (field.name, field.value.into_owned())).collect(),
+            })
+        };
+        NodeView::stored(node).other_results.into_iter().enumerate().filter_map(view).collect()
     }
 
     /// The links of each node, both ways.

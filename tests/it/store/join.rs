@@ -7,7 +7,7 @@ use tree_of_thoughts::domain::NodeId;
 use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{JoinError, Joined, Store, StoreError};
 
-use crate::support::{Sandbox, Session};
+use crate::support::{Sandbox, Server, Session, codes, node, result};
 
 /// Two machines with the same investigation: a root that is researched.
 struct Pair {
@@ -37,8 +37,9 @@ impl Machine {
 impl Pair {
     fn new() -> Pair {
         let sandbox = Sandbox::new();
-        let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+        let mut session = Session::start(&sandbox, json!({"mode": "smoke", "allowEarlyTerminal": true}));
         session.grow(&[("R1.A", None)], "EXPLORE");
+        session.ok("tot_propose", json!({"nodes": [node("R2.B", Some("R1.A"))]}));
         let here = Machine { root: sandbox.root(), repository: session.repository() };
         drop(session);
         let root = sandbox.path("there");
@@ -49,11 +50,31 @@ impl Pair {
         Pair { sandbox, here, there }
     }
 
+    fn server(&self, machine: &Machine) -> Server {
+        self.sandbox.server_in(&machine.root, &[])
+    }
+
+    fn session(&self) -> String {
+        self.here.repository.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
     fn grow(&self, machine: &Machine, id: &str, title: &str) {
-        let mut server = self.sandbox.server_in(&machine.root, &[]);
-        let session = machine.repository.file_name().unwrap().to_str().unwrap();
         let node = json!({"id": id, "parent": "R1.A", "title": title, "plannedAction": "Look at it."});
-        server.ok("tot_propose", json!({"sessionId": session, "nodes": [node]}));
+        self.server(machine).ok("tot_propose", json!({"sessionId": self.session(), "nodes": [node]}));
+    }
+
+    /// Commits a result for the proposal that both have.
+    fn research(&self, machine: &Machine, state: &str, findings: &str) {
+        let mut result = result("R2.B", state);
+        result["findings"] = json!(findings);
+        result["agentId"] = json!(format!("agent of {state}"));
+        self.server(machine).ok("tot_commit", json!({"sessionId": self.session(), "results": [result]}));
+    }
+
+    /// What `tot check` says.
+    fn checked(&self, machine: &Machine) -> String {
+        let output = self.sandbox.command("tot").arg("check").arg(&machine.repository).output().unwrap();
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
     }
 
     /// Commits a file by hand.
@@ -116,7 +137,7 @@ fn both_sides_make_the_same_merge_commit() {
         pair.sandbox.assert_sound(&machine.repository);
     }
     assert_eq!(pair.sandbox.head(&pair.here.repository), pair.sandbox.head(&pair.there.repository));
-    assert_eq!(pair.here.nodes().len(), 3);
+    assert_eq!(pair.here.nodes().len(), 4);
     let message = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%(trailers:key=Merged)"]);
     assert!(message.starts_with("Merged: R2.A1 renamed to R2.A2 ("), "{message}");
     let parents = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%P"]);
@@ -145,7 +166,74 @@ fn what_was_taken_back_stays_away_where_histories_cross() {
     pair.grow(there, "R2.A2", "Later");
     pair.join(here, there).unwrap();
     assert_eq!(std::fs::read_to_string(here.repository.join("notes.md")).unwrap(), "one");
-    assert_eq!(here.nodes().len(), 3);
+    assert_eq!(here.nodes().len(), 4);
+}
+
+#[test]
+fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_decides() {
+    let pair = Pair::new();
+    let id = pair.session();
+    pair.research(&pair.here, "DEAD", "It was measured here, and does not hold.");
+    pair.sandbox.sleep(60);
+    pair.research(&pair.there, "EXPLORE", "It was measured there, and may hold.");
+    let joined = pair.join(&pair.here, &pair.there).unwrap();
+    let Joined::Merged { decisions, .. } = joined else { panic!("{joined:?}") };
+    let told: Vec<String> = decisions.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["R2.B has a second result", "R2.B is contested: DEAD against EXPLORE"]);
+    let checked = pair.checked(&pair.here);
+    assert!(checked.contains("CONTESTED") && !checked.contains("error"), "{checked}");
+    let mut server = pair.server(&pair.here);
+    let status = server.ok("tot_status", json!({"sessionId": id}));
+    assert!(status.to_string().contains("CONTESTED"), "{status:#}");
+    // Both results are shown wherever the node is.
+    let read = server.ok("tot_read", json!({"sessionId": id, "nodeIds": ["R2.B"]})).to_string();
+    let page = server.request("resources/read", json!({"uri": format!("tot://{id}/nodes/R2.B")})).to_string();
+    let report = server.ok("tot_report", json!({"sessionId": id}));
+    let site = std::path::PathBuf::from(report["path"].as_str().unwrap_or_else(|| panic!("{report:#}")));
+    let html = std::fs::read_to_string(site.join("nodes").join("R2.B.html")).unwrap();
+    let data = std::fs::read_to_string(site.join("investigation.json")).unwrap();
+    for text in ["measured here", "measured there", "agent of DEAD", "agent of EXPLORE"] {
+        for (place, told) in
+            [("tot_read", &read), ("the resource", &page), ("the page", &html), ("the JSON", &data)]
+        {
+            assert!(told.contains(text), "{text} is not in {place}: {told}");
+        }
+    }
+    assert!(html.contains("Contested"), "{html}");
+    // To name the state that is in force decides, too.
+    let decided = json!({"sessionId": id, "nodeId": "R2.B", "newState": "DEAD", "reason": "I repeated both.",
+        "agentId": "judge"});
+    server.ok("tot_reclassify", decided.clone());
+    let status = server.ok("tot_status", json!({"sessionId": id}));
+    assert!(!status.to_string().contains("CONTESTED"), "{status:#}");
+    assert!(!pair.checked(&pair.here).contains("CONTESTED"));
+    let before = pair.sandbox.head(&pair.here.repository);
+    server.ok("tot_reclassify", decided);
+    assert_eq!(pair.sandbox.head(&pair.here.repository), before);
+}
+
+#[test]
+fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
+    let pair = Pair::new();
+    let id = pair.session();
+    pair.research(&pair.here, "DEAD", "It was measured here, and does not hold.");
+    let stop = json!({"sessionId": id, "conclusion": "Nothing was found, and the time is over.",
+        "stopped": {"reason": "budget"}});
+    pair.server(&pair.here).ok("tot_end", stop.clone());
+    pair.sandbox.sleep(60);
+    pair.grow(&pair.there, "R2.A1", "There");
+    let joined = pair.join(&pair.here, &pair.there).unwrap();
+    let Joined::Merged { decisions, .. } = joined else { panic!("{joined:?}") };
+    assert!(decisions.iter().any(|it| it.to_string().contains("went on on the other")), "{decisions:?}");
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains("error"), "{checked}");
+    let mut server = pair.server(&pair.here);
+    let refused =
+        server.refused("tot_end", json!({"sessionId": id, "conclusion": "Nothing was found at all."}));
+    assert!(refused.contains(&"PENDING_PROPOSALS".to_owned()), "{refused:?}");
+    let end = server.ok("tot_end", stop);
+    assert_eq!(codes(&end["warnings"]), Vec::<String>::new(), "{end:#}");
+    assert!(!pair.checked(&pair.here).contains("went on elsewhere"));
 }
 
 #[test]
