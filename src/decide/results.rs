@@ -51,7 +51,7 @@ pub struct Results {
     pub refuted: Vec<Solution>,
     /// Nodes in a state that is an untestable answer.
     pub theories: Vec<Arc<Node>>,
-    /// Nodes in a state that is a dead end.
+    /// Nodes in a state that is a dead end, without those that refute an answer.
     pub dead_ends: Vec<Arc<Node>>,
     /// In order of first mention.
     pub references: Vec<Reference>,
@@ -76,8 +76,12 @@ pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results
                 }
             }
             Role::Theory => results.theories.push(Arc::clone(node)),
-            Role::DeadEnd => results.dead_ends.push(Arc::clone(node)),
-            Role::Open | Role::AwaitingConfirmation | Role::Confirmation | Role::Exhausted => {}
+            _ if rules.is_dead_end(state) => results.dead_ends.push(Arc::clone(node)),
+            Role::DeadEnd
+            | Role::Open
+            | Role::AwaitingConfirmation
+            | Role::Confirmation
+            | Role::Exhausted => {}
         }
     }
     results

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::{Classification, Code, Diagnostic, Investigation, Kin, Node, NodeId, StateName};
 use crate::ruleset::rules::{KINDS, children::children, shortened};
-use crate::ruleset::{EffectiveRules, effective};
+use crate::ruleset::{EffectiveRules, Role, effective};
 
 /// All of it, for who tells it whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,32 @@ pub struct Owed {
     pub state: StateName,
     /// How many children are missing.
     pub children_needed: u32,
+}
+
+/// The nodes of which less is held true than before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turned {
+    /// Refuted now, and not before.
+    pub refuted: Vec<NodeId>,
+    /// Confirmed before, and neither confirmed nor refuted now.
+    pub unconfirmed: Vec<NodeId>,
+}
+
+/// What became worse from one state of an investigation to a later one.
+pub fn turned(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Turned {
+    let mut turned = Turned::default();
+    for (node, state) in after.committed() {
+        if !matches!(rules.role(state), Role::Solution | Role::Theory | Role::AwaitingConfirmation) {
+            continue;
+        }
+        let Some(earlier) = before.committed_node(&node.id) else { continue };
+        if !rules.refuted_by(after, node).is_empty() {
+            turned.refuted.extend(rules.refuted_by(before, earlier).is_empty().then(|| node.id.clone()));
+        } else if rules.grade(before, earlier).is_confirmed() && !rules.grade(after, node).is_confirmed() {
+            turned.unconfirmed.push(node.id.clone());
+        }
+    }
+    turned
 }
 
 /// How the investigation stands.

@@ -124,7 +124,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let (refuted, solutions): (Vec<_>, Vec<_>) = of_role(Role::Solution)
                 .into_iter()
                 .partition(|node| !rules.refuted_by(before, node).is_empty());
-            let dead_ends = of_role(Role::DeadEnd).len();
+            let dead_ends = before.committed().filter(|(_, state)| rules.is_dead_end(state)).count();
             let verb = if conclusion.stopped.is_some() { "Stop early" } else { "End" };
             let grades: Vec<Grade> = solutions.iter().map(|node| rules.grade(before, node)).collect();
             let graded = |is: fn(Grade) -> bool| grades.iter().filter(|grade| is(**grade)).count();

@@ -8,11 +8,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::decide::quality::Quality;
-use crate::decide::standing::{self, Outlook};
+use crate::decide::standing::{self, Outlook, Turned, turned};
 use crate::domain::{Code, Diagnostic, Investigation, SessionId, Transition};
 use crate::markdown;
+use crate::ruleset::rules::shortened;
 use crate::service::{Refusal, Standing, Unjudged, Written};
 use crate::store::CommitId;
+
+/// How many nodes of a kind are named.
+const NAMED: usize = 3;
 
 /// How much of a finding stands in a reply.
 const SUMMARY: usize = 300;
@@ -221,7 +225,24 @@ impl Shared {
     /// Of a write that went through.
     pub fn written(written: &Written) -> Shared {
         let commit = written.decision.event.is_some().then_some(written.standing.snapshot.head);
-        Shared::done(&written.standing, commit, &written.decision.warnings)
+        let shared = Shared::done(&written.standing, commit, &written.decision.warnings);
+        shared.after_what_changed(&written.before, &written.standing)
+    }
+
+    /// The same, with what the call did to answers beyond the nodes that it names: before the next step, in the message.
+    pub fn after_what_changed(self, before: &Investigation, standing: &Standing) -> Shared {
+        let Turned { refuted, unconfirmed } = turned(before, standing.investigation(), &standing.rules());
+        let mut message = String::new();
+        if !refuted.is_empty() {
+            message.push_str(&format!("Refuted now: {}. ", shortened(&refuted, NAMED)));
+        }
+        if !unconfirmed.is_empty() {
+            let named = shortened(&unconfirmed, NAMED);
+            message.push_str(&format!(
+                "No longer confirmed: {named}. A new child by another agent, who tries to refute it, confirms anew. "
+            ));
+        }
+        Shared { message: message + &self.message, ..self }
     }
 
     /// Of a reading call on an investigation whose rules can't be used.
@@ -283,8 +304,6 @@ impl Shared {
 
 /// The blockers by their codes, in the order of the first of each.
 fn debts(blockers: &[Diagnostic]) -> Vec<Debt> {
-    /// How many nodes of a kind are named.
-    const NAMED: usize = 3;
     let mut debts: Vec<Debt> = Vec::new();
     for blocker in blockers {
         match debts.iter_mut().find(|debt| debt.code == blocker.code) {

@@ -182,6 +182,8 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         let is = |(node, state)| (rules?.role(state) == role).then_some(node);
         investigation.committed().filter_map(|(node, state)| is((node.as_ref(), state))).collect()
     };
+    let is_dead_end =
+        |node: &Node| rules.zip(node.state()).is_some_and(|(rules, state)| rules.is_dead_end(state));
     let ids = |nodes: Vec<&Node>| nodes.into_iter().map(|node| node.id.to_string()).collect();
     let refuted_by = |node: &Node| rules.map_or_else(Vec::new, |rules| rules.refuted_by(investigation, node));
     let solution = |node: &Node| {
@@ -225,7 +227,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         solutions: with_role(Role::Solution).into_iter().filter_map(solution).collect(),
         refuted: refuted.collect(),
         theories: ids(with_role(Role::Theory)),
-        dead_ends: ids(with_role(Role::DeadEnd)),
+        dead_ends: ids(with_role(Role::DeadEnd).into_iter().filter(|node| is_dead_end(node)).collect()),
         blockers: blockers
             .into_iter()
             .map(|blocker| Blocker {

@@ -88,10 +88,10 @@ impl Service {
             let proposed = propose_next(&investigation.with(&changes), rules, nodes, plan, now)?;
             Ok((stored, Some(proposed)))
         })?;
-        let Transacted { after, commits, decided, .. } = written;
+        let Transacted { before, after, commits, decided, .. } = written;
         let decisions = [Some(decided.first), decided.second].into_iter().flatten().collect();
         let standing = Standing { snapshot: after, ruleset: decided.ruleset };
-        Ok(Turn { standing, decisions, commits })
+        Ok(Turn { standing, before: before.investigation, decisions, commits })
     }
 
     /// Stores what was found.

@@ -73,6 +73,8 @@ pub struct Written {
 pub struct Turn {
     /// The state afterwards.
     pub standing: Standing,
+    /// The state before.
+    pub before: Arc<Investigation>,
     /// What was decided, in its order.
     pub decisions: Vec<Decision>,
     /// What was committed.

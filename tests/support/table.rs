@@ -17,6 +17,7 @@ use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 pub const EVIDENCE: &str = "Measured three times on the same machine, with the same result each time.";
 
 /// An investigation, its rules and its clock.
+#[derive(Clone)]
 pub struct Table {
     ruleset: Arc<RulesetFile>,
     pub investigation: Investigation,

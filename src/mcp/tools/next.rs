@@ -143,6 +143,9 @@ pub(super) struct TaskEntry {
     path: String,
     /// What is to be done.
     ask: String,
+    /// The values of what varies that it covers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    covers: Vec<String>,
     /// The states in which a result counts.
     counts: String,
     /// The whole brief for the agent that does the research.
@@ -273,6 +276,7 @@ impl TaskEntry {
             id: task.id.to_string(),
             path: path(task, left),
             ask,
+            covers: task.covers.clone(),
             counts,
             prompt: None,
             pending: false,

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::address::Address;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
-use crate::ruleset::EffectiveRules;
+use crate::ruleset::{EffectiveRules, Role};
 use crate::service::{Refusal, Service};
 use crate::text::counted;
 use crate::view::NodeView;
@@ -40,6 +40,9 @@ const ROOM: usize = 8_000;
 
 /// The least of a finding that is worth a piece, in bytes.
 const PIECE: usize = 1_500;
+
+/// The least share of a node of which others leave it room, in bytes.
+const SHARE: usize = 2_500;
 
 /// How many nodes one call may name: more never fit.
 const NODES: usize = 50;
@@ -103,16 +106,19 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refus
     let rules = seen.as_ref().ok().map(|standing| standing.rules());
     let read = read(investigation, rules, &nodes, offset);
     let rest: Vec<String> = read.rest.iter().map(ToString::to_string).collect();
-    match (read.next, rest.as_slice()) {
-        (Some((id, offset)), _) => {
-            shared.message =
-                format!("The findings of {id} go on: call again with nodeIds [{id}] and offset {offset}.");
-        }
-        (None, [first, ..]) => {
-            let number = counted(rest.len(), "node");
-            shared.message = format!("Not all fit: call again for the {number} in `rest`, from {first} on.");
-        }
-        (None, []) => {}
+    let mut more: Vec<String> = read
+        .next
+        .iter()
+        .map(|(id, offset)| {
+            format!("The findings of {id} go on: call again with nodeIds [{id}] and offset {offset}.")
+        })
+        .collect();
+    if let Some(first) = rest.first() {
+        let number = counted(rest.len(), "node");
+        more.push(format!("Not all fit: call again for the {number} in `rest`, from {first} on."));
+    }
+    if !more.is_empty() {
+        shared.message = more.join(" ");
     }
     Ok((shared, Body { nodes: read.nodes, rest }, Nothing {}))
 }
@@ -130,13 +136,14 @@ fn not_found(investigation: &Investigation, id: &str) -> Diagnostic {
 /// Some of the nodes, and what is left of them.
 struct Read<'n> {
     nodes: Vec<Map<String, Value>>,
-    /// The node whose findings go on, and where.
-    next: Option<(&'n NodeId, usize)>,
+    /// The nodes whose findings go on, and where.
+    next: Vec<(&'n NodeId, usize)>,
     /// The nodes that did not fit.
     rest: Vec<&'n NodeId>,
 }
 
-/// As many of the nodes as fit.
+/// As many of the nodes as fit. Of a few, each gets its share, and what another does not need; of many, each that is begun is
+/// ended.
 fn read<'n>(
     investigation: &'n Investigation,
     rules: Option<EffectiveRules<'_>>,
@@ -144,22 +151,33 @@ fn read<'n>(
     offset: usize,
 ) -> Read<'n> {
     let mut room = ROOM;
-    let mut read = Read { nodes: Vec::new(), next: None, rest: Vec::new() };
-    for (at, node) in nodes.iter().enumerate() {
+    let mut read = Read { nodes: Vec::new(), next: Vec::new(), rest: Vec::new() };
+    let share = ROOM / nodes.len().max(1);
+    // Who reads on in one node has the beginning of the others.
+    let is_shared = offset == 0 && share >= SHARE;
+    let parts = nodes.iter().map(|node| {
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
-        let mut whole = around(investigation, view);
+        let mut fields = around(investigation, view);
+        fields.extend(rules.map(|rules| judged(investigation, rules, node)).unwrap_or_default());
+        (*node, findings, fields)
+    });
+    let parts: Vec<_> = parts.collect();
+    for (at, (node, findings, whole)) in parts.iter().enumerate() {
+        let mut whole = whole.clone();
         let needs = bytes(&whole);
-        let left = room.saturating_sub(needs);
+        let later = parts[at + 1..].iter().filter(|_| is_shared);
+        let later = later.map(|(_, findings, whole)| (bytes(whole) + bytes(findings)).min(share));
+        let left = room.saturating_sub(needs + later.sum::<usize>());
         let from = if at == 0 { offset } else { 0 };
         let (piece, next) = piece(findings.as_deref().unwrap_or_default(), from, left.max(PIECE));
         // The first is always begun; another one is not begun that would not be ended.
-        if at > 0 && (needs > room || next.is_some() || bytes(&piece) > left) {
+        if at > 0 && !is_shared && (needs > room || next.is_some() || bytes(&piece) > left) {
             read.rest = nodes[at..].iter().map(|node| &node.id).collect();
             return read;
         }
-        room = left.saturating_sub(bytes(&piece));
-        if let Some(findings) = &findings {
+        room = room.saturating_sub(needs + bytes(&piece));
+        if let Some(findings) = findings {
             whole.insert("findings".to_owned(), Value::from(piece));
             if next.is_some() || from > 0 {
                 whole.insert("findingsLength".to_owned(), Value::from(findings.chars().count()));
@@ -167,11 +185,27 @@ fn read<'n>(
         }
         if let Some(next) = next {
             whole.insert("nextOffset".to_owned(), Value::from(next));
-            read.next = Some((&node.id, next));
+            read.next.push((&node.id, next));
         }
         read.nodes.push(whole);
     }
     read
+}
+
+/// What the rules make of an answer: by whom it is confirmed, or what refutes it.
+fn judged(investigation: &Investigation, rules: EffectiveRules<'_>, node: &Node) -> Map<String, Value> {
+    /// How many nodes are named.
+    const NAMED: usize = 5;
+    let is_answer = node.state().is_some_and(|state| rules.role(state) == Role::Solution);
+    let refuted_by = rules.refuted_by(investigation, node);
+    let judged = if !refuted_by.is_empty() {
+        ("refutedBy", refuted_by.iter().take(NAMED).map(|id| id.as_str()).collect())
+    } else if is_answer {
+        ("confirmation", json!(rules.grade(investigation, node)))
+    } else {
+        return Map::new();
+    };
+    Map::from_iter([(judged.0.to_owned(), judged.1)])
 }
 
 /// So many bytes of a text from a character on, as they are written in JSON, and where the next piece begins.

@@ -108,7 +108,8 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     };
     let next_call = next_call(investigation, &what_now, &asked);
     let graph = graph_of(standing, graph);
-    let shared = Shared { graph, ..next_call_first(shared, next_call.as_ref()) };
+    let shared = next_call_first(shared, next_call.as_ref()).after_what_changed(&done.before, standing);
+    let shared = Shared { graph, ..shared };
     let mut body = Body {
         commits: done.commits.iter().map(ToString::to_string).collect(),
         stored,

@@ -98,9 +98,14 @@ fn count(solutions: &[Solution], sure: &str) -> usize {
 }
 
 impl<'a> Cards<'a> {
+    fn is_dead_end(&self, node: &Node) -> bool {
+        self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.is_dead_end(state))
+    }
+
     fn findings(&self, role: Role) -> Vec<Finding> {
         self.with_role(role)
-            .filter(|node| !self.is_refuted(node))
+            // What refutes an answer stands with that.
+            .filter(|node| !self.is_refuted(node) && (role != Role::DeadEnd || self.is_dead_end(node)))
             .filter_map(|node| {
                 let card = self.card(node)?;
                 Some(Finding {

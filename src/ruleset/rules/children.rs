@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::states::State;
+use super::states::{Role, State};
 use super::{Kind, MEND_ROUNDS, applies, in_rounds, no_round, shortened};
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName};
 use crate::ruleset::Ruleset;
@@ -188,7 +188,18 @@ fn end(_: &EffectiveRules) -> Option<String> {
 
 fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let incomplete = rules.incomplete(investigation);
+    // A child that confirms an answer is also the one that it lacks: that is told once, by `verification`.
+    let is_confirmation =
+        |of: &Vec<StateName>| of.iter().any(|state| rules.role(state) == Role::Confirmation);
+    let told_there = |node: &Node, requirement: &Requirement| {
+        requirement.missing() == 1
+            && requirement.of.as_ref().is_none_or(is_confirmation)
+            && rules.lacks_confirmation(investigation, node)
+    };
     let blocker = |(node, requirement): &(&Node, Requirement)| {
+        if told_there(node, requirement) {
+            return None;
+        }
         let (state, has) = (node.state()?, requirement.has);
         let message = format!("{} is {state} and needs {}; it has {has}.", node.id, requirement.describe());
         let how = how_to_complete(investigation, node, requirement);

@@ -13,7 +13,9 @@ use super::Kind;
 use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
-use crate::domain::{Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{
+    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName,
+};
 use crate::ruleset::effective::EffectiveRules;
 
 /// What is asked of the confirmation of each answer before the end.
@@ -81,7 +83,8 @@ impl EffectiveRules<'_> {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
-            stands.then(|| Confirming { node: id, grade: grade(answer, own) })
+            let grade = if self.has_refuted(own) { Grade::None } else { grade(answer, own) };
+            stands.then_some(Confirming { node: id, grade })
         });
         let mut confirming: Vec<Confirming> = confirming.collect();
         confirming.sort_by_key(|it| Reverse(it.grade));
@@ -133,6 +136,19 @@ impl EffectiveRules<'_> {
         } else {
             None
         }
+    }
+
+    /// Whether it ever said that its parent is wrong. Who turns that round has not attacked the answer: a new child does.
+    fn has_refuted(&self, classification: &Classification) -> bool {
+        let later = classification.reclassified.iter().map(|change| &change.to);
+        let mut states = std::iter::once(&classification.state).chain(later);
+        let refutes = |state| self.ruleset().state(state).is_some_and(|state| state.refutes);
+        classification.refutes || states.any(refutes)
+    }
+
+    /// Whether the state is a dead end of its own, and not the end of the answer above.
+    pub fn is_dead_end(&self, state: &StateName) -> bool {
+        self.ruleset().state(state).is_some_and(|state| state.role == Role::DeadEnd && !state.refutes)
     }
 
     /// Whether the node says that its parent is wrong: by its state, or closed and with `refutes`.

@@ -75,6 +75,7 @@ fn a_plan_is_small_and_complete() {
     let tasks = plan["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), 6);
     assert_eq!(plan["coverage"]["total"], 6);
+    assert_eq!(tasks[0]["covers"], json!(["arch=arm", "os=linux"]));
     assert_eq!(plan["coverage"]["missing"][0], json!({"arch": "arm", "os": "linux"}));
     // The call makes the same plan again and proposes it: it need not repeat the tasks.
     assert_eq!(plan["nextCall"]["tool"], "tot_step");

@@ -60,7 +60,8 @@ fn a_node_is_read_whole() {
             },
             "reason": "it holds"
           }
-        ]
+        ],
+        "confirmation": "none"
       },
       {
         "nodeId": "R2.A1",
@@ -98,7 +99,8 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
     session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
     let (mut read, mut offset, mut calls) = (String::new(), json!(0), 0);
     while !offset.is_null() {
-        // A second node never comes before the first is whole.
+        // A second one gets its share at first; who reads on in one has it.
+        let is_first = offset == json!(0);
         let reply = session.ok("tot_read", json!({"nodeIds": ["R1.A", "R2.A1"], "offset": offset}));
         assert!(reply.to_string().len() <= 12_000, "{}", reply.to_string().len());
         let first = &reply["nodes"][0];
@@ -106,7 +108,8 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
         read.push_str(first["findings"].as_str().unwrap());
         offset = first["nextOffset"].clone();
         if !offset.is_null() {
-            assert_eq!(reply["rest"], json!(["R2.A1"]));
+            assert_eq!(reply["rest"], if is_first { json!(null) } else { json!(["R2.A1"]) });
+            assert_eq!(reply["nodes"].as_array().unwrap().len(), if is_first { 2 } else { 1 });
             assert!(reply["message"].as_str().unwrap().contains(&offset.to_string()), "{reply}");
         }
         calls += 1;
@@ -115,6 +118,33 @@ fn a_long_finding_is_read_in_pieces_that_make_the_whole() {
     assert!(calls < 20, "{calls}");
     let beyond = session.ok("tot_read", json!({"nodeIds": ["R1.A"], "offset": 1_000_000}));
     assert_eq!(beyond["nodes"][0]["findings"], "");
+}
+
+#[test]
+fn two_long_nodes_share_a_reply() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
+    sandbox.sleep(60);
+    let long = |id: &str, length: usize| json!({"nodeId": id, "state": "EXPLORE", "agentId": id, "findings": "It scatters. ".repeat(length)});
+    session.ok("tot_commit", json!({"results": [long("R2.A1", 2_000), long("R2.A2", 100)]}));
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
+    let length = |at: usize| reply["nodes"][at]["findings"].as_str().unwrap().len();
+    assert_eq!(length(1), 1_300, "the shorter one is whole");
+    assert!(length(0) > 4_000, "the longer one has the room that is left: {}", length(0));
+    assert!(reply.to_string().len() <= 12_000);
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+    sandbox.sleep(60);
+    session.ok("tot_commit", json!({"results": [long("R3.A1a", 2_000)]}));
+    let reply = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R3.A1a"]}));
+    for node in reply["nodes"].as_array().unwrap() {
+        let findings = node["findings"].as_str().unwrap().len();
+        assert!((2_500..4_500).contains(&findings), "{findings}");
+        let next =
+            format!("nodeIds [{}] and offset {}", node["nodeId"].as_str().unwrap(), node["nextOffset"]);
+        assert!(reply["message"].as_str().unwrap().contains(&next), "{reply}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::results::results;
-use tree_of_thoughts::decide::standing::owed;
+use tree_of_thoughts::decide::standing::{Turned, owed, turned};
 use tree_of_thoughts::domain::{Asked, Caller, LinkKind, PersonsAnswer, StopReason};
 use tree_of_thoughts::ruleset::rules::verification::Grade;
 
@@ -88,6 +88,74 @@ fn a_reclassify_without_a_reason_confirms_nothing_but_oneself() {
         new_state: "OPEN".into(),
         ..Reclassify::default()
     })), @"NO_REASON R1.A: R1.A becomes OPEN without a reason. Say in `reason` what was learned since its commit.");
+}
+
+#[test]
+fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again() {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session("two");
+    let by = |agent: &str, node: &str, state: &str| NodeResult {
+        findings: "Three other causes were tried.".into(),
+        agent_id: Some(agent.into()),
+        ..found(node, state)
+    };
+    table.try_commit(vec![by("reviewer", "R2.A1", "REFUTED")]).unwrap();
+    let found_now = results(&table.investigation, &table.rules());
+    assert_eq!((found_now.refuted.len(), found_now.dead_ends.len()), (1, 0), "what refutes is no dead end");
+    let turn = |state: &str| Reclassify {
+        node_id: "R2.A1".into(),
+        new_state: state.into(),
+        reason: Some("The three causes can not be after all, as the log of the second run shows.".into()),
+        evidence: Some("Measured on three machines, ten times each, with a cold cache.".into()),
+        agent_id: Some("third".into()),
+        ..Reclassify::default()
+    };
+    table.caller = session("three");
+    table.try_reclassify(turn("CONFIRMED")).unwrap();
+    assert_eq!(grade(&table), Grade::None);
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not confirmed. Let another agent try to refute it, and commit a child with what came of it.");
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.try_commit(vec![by("fourth", "R2.A2", "CONFIRMED")]).unwrap();
+    assert_eq!(grade(&table), Grade::Independent);
+}
+
+#[test]
+fn one_thing_to_do_is_owed_once() {
+    let mut table = answer("review", "ANSWER");
+    let codes = |table: &Table| -> Vec<String> {
+        owed(&table.investigation, &table.rules()).iter().map(|owed| owed.code.to_string()).collect()
+    };
+    assert_eq!(codes(&table), ["MIN_ROUNDS", "UNCONFIRMED_ANSWER", "PENDING_PROPOSALS"]);
+    table.caller = session("two");
+    let own = NodeResult { agent_id: Some("researcher".into()), ..found("R2.A1", "CONFIRMED") };
+    table.try_commit(vec![own]).unwrap();
+    assert_eq!(codes(&table), ["UNCONFIRMED_ANSWER"]);
+}
+
+#[test]
+fn what_becomes_doubtful_is_named() {
+    let mut table = answer("review", "ANSWER");
+    table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
+    table.caller = session("two");
+    let by = |node: &str, state: &str| NodeResult {
+        findings: "Three other causes were tried.".into(),
+        agent_id: Some("reviewer".into()),
+        ..found(node, state)
+    };
+    let between =
+        |before: &Table, after: &Table| turned(&before.investigation, &after.investigation, &after.rules());
+    let before = table.clone();
+    table.try_commit(vec![by("R2.A1", "CONFIRMED")]).unwrap();
+    assert_eq!(between(&before, &table), Turned::default());
+    let confirmed = table.clone();
+    table.try_amend(amend("R1.A", Some("It was 40 ms and not 30 ms."), None)).unwrap();
+    assert_eq!(between(&confirmed, &table).unconfirmed, ["R1.A".parse().unwrap()]);
+    table.try_commit(vec![by("R2.A2", "REFUTED")]).unwrap();
+    assert_eq!(between(&confirmed, &table).refuted, ["R1.A".parse().unwrap()]);
+    assert_eq!(between(&confirmed, &table).unconfirmed, []);
+    let refuted = table.clone();
+    table.try_commit(vec![by("R2.A3", "REFUTED")]).unwrap();
+    assert_eq!(between(&refuted, &table), Turned::default(), "it was refuted before");
 }
 
 fn amend(id: &str, findings: Option<&str>, headline: Option<&str>) -> Amend {
