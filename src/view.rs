@@ -12,8 +12,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::domain::{
-    Amendment, Asked, Author, Caller, Citation, Claim, Classification, Code, Command, Investigation, Link,
-    Node, NodeId, PersonsAnswer, Reclassification, StateName, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Claim, Classification, Code, Command,
+    Investigation, Link, Node, NodeId, PersonsAnswer, Reclassification, StateName, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -146,6 +146,30 @@ pub struct AmendmentView<'a> {
     pub headline: Option<Cow<'a, str>>,
     /// The findings before; Markdown.
     pub findings: Option<Cow<'a, str>>,
+    /// The evidence before.
+    pub evidence: Option<Cow<'a, str>>,
+    /// What else was considered before.
+    pub alternatives_considered: Option<Vec<String>>,
+    /// The commands before.
+    pub commands: Option<Vec<Command>>,
+    /// The sources before.
+    pub references: Option<Vec<Citation>>,
+}
+
+/// A change of the conclusion, with what stood there before.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AmendedConclusionView<'a> {
+    /// When.
+    pub at: String,
+    /// The agent that did it.
+    pub agent_id: Option<Cow<'a, str>>,
+    /// Through which client it came.
+    pub by: Option<Caller>,
+    /// Why.
+    pub reason: Cow<'a, str>,
+    /// The conclusion before; Markdown.
+    pub conclusion: Cow<'a, str>,
 }
 
 /// A change of state.
@@ -240,6 +264,12 @@ pub const OTHER_RESULTS: &str = "Other results";
 
 /// The heading of [`NodeView::headline`].
 pub const HEADLINE: &str = "Found";
+
+/// The heading of the evidence.
+const EVIDENCE: &str = "Evidence";
+
+/// The heading of what else was considered.
+const ALTERNATIVES: &str = "Alternatives considered";
 
 /// The heading of [`NodeView::commands`].
 pub const COMMANDS: &str = "Commands";
@@ -345,15 +375,8 @@ impl<'a> NodeView<'a> {
         shortener.caller("by", &mut self.by);
         shortener.optional("headline", &mut self.headline);
         shortener.texts(None, &mut self.texts);
-        shortener.list("commands", &mut self.commands);
-        for Command { command, output, .. } in &mut self.commands {
-            std::iter::once(command).chain(output).for_each(|text| shortener.string("commands", text));
-        }
-        shortener.list("references", &mut self.references);
-        for Citation { target, lines, commit, quote, note } in &mut self.references {
-            let optional = [lines, commit, quote, note].into_iter().flatten();
-            std::iter::once(target).chain(optional).for_each(|text| shortener.string("references", text));
-        }
+        shortener.commands("commands", Some(&mut self.commands));
+        shortener.references("references", Some(&mut self.references));
         shortener.list("links", &mut self.links);
         shortener.warnings("warnings", &mut self.warnings);
         let earlier = self.reclassified.len().saturating_sub(entries);
@@ -375,9 +398,19 @@ impl<'a> NodeView<'a> {
             shortener.optional(AMENDED, &mut amendment.agent_id);
             shortener.caller(AMENDED, &mut amendment.by);
             shortener.text(AMENDED, &mut amendment.reason);
-            for text in [&mut amendment.title, &mut amendment.headline, &mut amendment.findings] {
+            for text in [
+                &mut amendment.title,
+                &mut amendment.headline,
+                &mut amendment.findings,
+                &mut amendment.evidence,
+            ] {
                 shortener.optional(AMENDED, text);
             }
+            if let Some(texts) = &mut amendment.alternatives_considered {
+                shortener.strings(AMENDED, texts);
+            }
+            shortener.commands(AMENDED, amendment.commands.as_mut());
+            shortener.references(AMENDED, amendment.references.as_mut());
         }
         if let Some(claim) = &mut self.claim {
             shortener.text("claim", &mut claim.agent_id);
@@ -531,7 +564,7 @@ impl<'a> ChangeView<'a> {
 
 impl<'a> AmendmentView<'a> {
     /// A change of texts as it is stored.
-    fn new(amendment: &'a Amendment) -> Self {
+    pub fn new(amendment: &'a Amendment) -> Self {
         AmendmentView {
             at: amendment.at.to_string(),
             agent_id: optional(&amendment.agent_id),
@@ -540,7 +573,24 @@ impl<'a> AmendmentView<'a> {
             title: optional(&amendment.title),
             headline: optional(&amendment.headline),
             findings: optional(&amendment.findings),
+            evidence: optional(&amendment.evidence),
+            alternatives_considered: amendment.alternatives_considered.clone(),
+            commands: amendment.commands.clone(),
+            references: amendment.references.clone(),
         }
+    }
+
+    /// What stood there before of what backs the findings, each with its heading.
+    pub fn backing(&self) -> Vec<(&'static str, String)> {
+        let commands = |all: &Vec<Command>| all.iter().map(command_text).collect::<Vec<_>>().join("\n\n");
+        let references = |all: &Vec<Citation>| all.iter().map(reference_line).collect::<Vec<_>>().join("\n");
+        let parts = [
+            (EVIDENCE, self.evidence.as_deref().map(str::to_owned)),
+            (ALTERNATIVES, self.alternatives_considered.as_ref().map(|all| all.join("\n\n"))),
+            (COMMANDS, self.commands.as_ref().map(commands)),
+            (REFERENCES, self.references.as_ref().map(references)),
+        ];
+        parts.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
     }
 
     /// The change in one line, with every field that a manual edit could have changed.
@@ -548,9 +598,30 @@ impl<'a> AmendmentView<'a> {
         let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
         let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
         let before = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
-        let before = before.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?)));
-        let before: String = before.map(|(name, text)| format!("; {name} before: {text}")).collect();
+        let before = before.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?.to_owned())));
+        let before: String =
+            before.chain(self.backing()).map(|(name, text)| format!("; {name} before: {text}")).collect();
         format!("{}{agent}{caller}: {}{before}", self.at, self.reason)
+    }
+}
+
+impl<'a> AmendedConclusionView<'a> {
+    /// A change of the conclusion as it is stored.
+    pub fn new(amended: &'a AmendedConclusion) -> Self {
+        AmendedConclusionView {
+            at: amended.at.to_string(),
+            agent_id: optional(&amended.agent_id),
+            by: known(&amended.caller),
+            reason: Cow::from(&amended.reason),
+            conclusion: Cow::from(&amended.conclusion),
+        }
+    }
+
+    /// When, by whom and why, in one line.
+    pub fn line(&self) -> String {
+        let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
+        format!("{}{agent}{caller}: {}", self.at, self.reason)
     }
 }
 
@@ -634,9 +705,9 @@ fn texts<'a>(
         Text { key, heading, body: Body::List(texts) }
     };
     Texts(vec![
-        one("evidence", "Evidence", evidence),
+        one("evidence", EVIDENCE, evidence),
         one("verificationMethod", "How it was verified", method),
-        list("alternativesConsidered", "Alternatives considered", alternatives),
+        list("alternativesConsidered", ALTERNATIVES, alternatives),
     ])
 }
 
@@ -706,6 +777,23 @@ impl Shortener {
                     texts.iter_mut().for_each(|text| self.text(field, text));
                 }
             }
+        }
+    }
+
+    fn commands(&mut self, field: &'static str, commands: Option<&mut Vec<Command>>) {
+        let Some(commands) = commands else { return };
+        self.list(field, commands);
+        for Command { command, output, .. } in commands {
+            std::iter::once(command).chain(output).for_each(|text| self.string(field, text));
+        }
+    }
+
+    fn references(&mut self, field: &'static str, references: Option<&mut Vec<Citation>>) {
+        let Some(references) = references else { return };
+        self.list(field, references);
+        for Citation { target, lines, commit, quote, note } in references {
+            let optional = [lines, commit, quote, note].into_iter().flatten();
+            std::iter::once(target).chain(optional).for_each(|text| self.string(field, text));
         }
     }
 

@@ -59,8 +59,10 @@ impl Stored {
             }
             Happening::Ended(after) => {
                 let before = self.conclusion.replace(Arc::clone(after))?;
-                let text = |end: &Conclusion| end.conclusion.clone().unwrap_or_default();
-                (!text(after).contains(&text(&before)))
+                let before = before.conclusion.as_deref().unwrap_or_default();
+                let amended = after.amended.iter().map(|amended| &amended.conclusion);
+                let mut kept = amended.chain(&after.conclusion);
+                (!before.is_empty() && !kept.any(|text| text.contains(before)))
                     .then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
             Happening::Reopened => {

@@ -158,10 +158,16 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
             let reopened = count(|it| matches!(it, Happening::Reopened));
             asked == 1 && reopened <= 1 && all == asked + confirmed + reopened
         }
-        "tot_amend" => all == 1 && count(|it| matches!(it, Happening::Amended(..))) == 1,
-        "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_))) == 1,
+        "tot_amend" => {
+            all == 1 && count(|it| matches!(it, Happening::Amended(..)) || is_amended_end(it)) == 1
+        }
+        "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_)) && !is_amended_end(it)) == 1,
         _ => return None,
     })
+}
+
+fn is_amended_end(happening: &Happening) -> bool {
+    matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
 }
 
 fn node_of(happening: &Happening) -> Option<&NodeId> {
@@ -186,6 +192,7 @@ fn told(happenings: &[Happening]) -> String {
     let one = |happening: &Happening| {
         let verb = match happening {
             Happening::Started => "began the investigation",
+            end if is_amended_end(end) => "amended the conclusion",
             Happening::Ended(_) => "ended the investigation",
             Happening::Reopened => "reopened the investigation",
             Happening::Proposed(_) => "proposed",

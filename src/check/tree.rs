@@ -404,6 +404,16 @@ impl Check<'_> {
                 .at(layout::CONCLUSION, line("concludedAt"));
             self.findings.push(finding);
         }
+        let mut last = conclusion.concluded_at.unwrap_or(conclusion.ended_at);
+        for amended in &conclusion.amended {
+            if amended.at < last {
+                let message = "Its conclusion was amended before what was there then was written.";
+                let finding = Finding::new(Warning, Code::TimeRunsBack, message)
+                    .at(layout::CONCLUSION, line("amended"));
+                self.findings.push(finding);
+            }
+            last = amended.at;
+        }
         if !is_in_force {
             let message = "It ended before the last change of a node: research went on elsewhere.";
             let finding = Finding::new(Warning, Code::TimeRunsBack, message)

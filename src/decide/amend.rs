@@ -1,13 +1,17 @@
-//! `tot_amend`: the texts of a committed node are corrected. What stood there before stays in its file.
+//! `tot_amend`: what a committed node says, or the conclusion, is corrected. What stood there before stays in the file.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::backing::LINE_MAX;
+use super::backing::{self, Cited, LINE_MAX, Ran};
+use super::commit::unreadable_references;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
-use crate::domain::{Amendment, Caller, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+use crate::domain::{
+    AmendedConclusion, Amendment, Caller, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
+    Timestamp,
+};
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
 use crate::ruleset::rules::{Verdict, secrets};
@@ -16,17 +20,29 @@ use crate::ruleset::rules::{Verdict, secrets};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Amend {
-    /// A committed node.
+    /// A committed node; for `conclusion`, none.
     #[schemars(extend("examples" = ["R3.A1a"]))]
-    pub node_id: String,
+    pub node_id: Option<String>,
     /// Why.
     pub reason: String,
-    /// What was found, in one sentence.
+    /// One sentence.
     pub headline: Option<String>,
-    /// The findings, whole, in Markdown.
+    /// Whole, in Markdown.
     pub findings: Option<String>,
     /// One line.
     pub title: Option<String>,
+    /// What proves it.
+    pub evidence: Option<String>,
+    /// All of them.
+    pub alternatives_considered: Option<Vec<String>>,
+    /// As in tot_commit.
+    #[schemars(extend("x-elsewhere" = true))]
+    pub commands: Option<Vec<Ran>>,
+    /// As in tot_commit.
+    #[schemars(extend("x-elsewhere" = true))]
+    pub references: Option<Vec<Cited>>,
+    /// Of an ended one, whole.
+    pub conclusion: Option<String>,
     /// Who asks for it.
     pub agent_id: Option<String>,
 }
@@ -36,22 +52,52 @@ pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
+pub const WARNINGS: &[Code] = &[Code::SecretSuspected, Code::UnreadableReference];
 
-/// Judges an amendment. Texts that are as asked for already are left: with none that changes, a decision without an event.
+/// Judges an amendment. What is as asked for already is left: with nothing that changes, a decision without an event.
 ///
 /// # Errors
 ///
-/// `NODE_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH` where nothing is given, `TEXT_TOO_LONG`, `SECRET_SUSPECTED` where the
-/// rules refuse it, and `INVESTIGATION_ENDED`.
+/// `NODE_NOT_FOUND`, `MISSING_REASON`, `EMPTY_BATCH` where nothing is given, `INVALID_ARGUMENT` where a node's text and the
+/// conclusion are, or one of them is not there, `TEXT_TOO_LONG`, `SECRET_SUSPECTED` where the rules refuse it, and
+/// `INVESTIGATION_ENDED` of a node.
 pub fn amend(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: Amend,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
+    let mut verdict = Verdict::default();
+    let about = request.node_id.clone().unwrap_or_default();
+    if request.reason.trim().is_empty() {
+        let what = if about.is_empty() { "the conclusion" } else { &about };
+        verdict.errors.push(
+            Diagnostic::new(Code::MissingReason, format!("The amendment of {what} has no reason."))
+                .about(&about)
+                .suggest("Say in `reason` what was wrong."),
+        );
+    }
+    check_lengths(&about, texts(&request), &mut verdict.errors);
+    secrets::check(rules.secrets(), &about, texts(&request), &mut verdict);
+    match request.node_id {
+        Some(_) => of_node(investigation, request, now, verdict),
+        None => of_conclusion(investigation, request, now, verdict),
+    }
+}
+
+fn of_node(
+    investigation: &Investigation,
+    request: Amend,
+    now: Timestamp,
+    mut verdict: Verdict,
+) -> Result<Decision, Rejection> {
+    if request.conclusion.is_some() {
+        return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
+            .suggest("Leave out `nodeId` to amend the conclusion.")
+            .into());
+    }
     refuse_if_ended(investigation)?;
-    let about = request.node_id.clone();
+    let about = request.node_id.unwrap_or_default();
     let found = about.parse::<NodeId>().ok().and_then(|id| investigation.committed_node(&id));
     let Some(node) = found else {
         return Err(Diagnostic::new(Code::NodeNotFound, format!("{} is no committed node.", quoted(&about)))
@@ -59,59 +105,74 @@ pub fn amend(
             .suggest("Amend a committed node; a pending proposal is proposed again with its new title.")
             .into());
     };
-    let mut verdict = Verdict::default();
-    if request.reason.trim().is_empty() {
-        verdict.errors.push(
-            Diagnostic::new(Code::MissingReason, format!("The amendment of {about} has no reason."))
-                .about(&about)
-                .suggest("Say in `reason` what was wrong with the text."),
-        );
-    }
-    let texts = texts(&request);
-    check_lengths(&about, texts.clone(), &mut verdict.errors);
-    secrets::check(rules.secrets(), &about, texts, &mut verdict);
     let line = |text: Option<String>| not_blank(text).map(|text| text.trim().to_owned());
-    let (title, headline, findings) =
-        (line(request.title), line(request.headline), not_blank(request.findings));
-    for (field, text, most) in [("title", &title, TITLE_MAX), ("headline", &headline, LINE_MAX)] {
-        check_line(&about, field, text.as_deref(), most, &mut verdict.errors);
-    }
-    if title.is_none() && headline.is_none() && findings.is_none() {
-        verdict.errors.push(
-            Diagnostic::new(Code::EmptyBatch, "The call holds no text to put in place of another.")
-                .about(&about)
-                .suggest("Give `headline`, `findings` or `title`."),
-        );
+    let errors = &mut verdict.errors;
+    let mut amendment = Amendment {
+        agent_id: line(request.agent_id),
+        title: line(request.title),
+        headline: line(request.headline),
+        findings: not_blank(request.findings),
+        evidence: not_blank(request.evidence),
+        alternatives_considered: request.alternatives_considered,
+        commands: request.commands.map(|given| backing::commands(&about, given, errors)),
+        references: request.references.map(|given| backing::references(&about, given, errors)),
+        ..Amendment::new(stamp(investigation, node, now), request.reason)
+    };
+    check_line(&about, "title", amendment.title.as_deref(), TITLE_MAX, errors);
+    check_line(&about, "headline", amendment.headline.as_deref(), LINE_MAX, errors);
+    if amendment.parts().next().is_none() {
+        errors.push(nothing_given().about(&about));
     }
     Rejection::unless_empty(verdict.errors)?;
+    let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
+    verdict.warnings.extend(unreadable);
     let mut after = Node::clone(node);
-    let at = stamp(investigation, node, now);
-    let Some(classification) = &mut after.classification else {
+    amendment.exchange(&mut after);
+    if amendment.parts().next().is_none() {
         return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    if let Some(result) = &mut after.classification {
+        result.amended.push(amendment);
+    }
+    Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
+}
+
+fn of_conclusion(
+    investigation: &Investigation,
+    request: Amend,
+    now: Timestamp,
+    mut verdict: Verdict,
+) -> Result<Decision, Rejection> {
+    let Some(conclusion) = not_blank(request.conclusion) else {
+        verdict.errors.push(nothing_given());
+        return Err(Rejection { errors: verdict.errors });
     };
-    let mut before = Amendment {
-        at,
-        agent_id: not_blank(request.agent_id).map(|agent| agent.trim().to_owned()),
+    let Some((end, before)) = investigation.conclusion().and_then(|end| Some((end, end.conclusion.clone()?)))
+    else {
+        return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
+            .suggest("Give one with tot_end, or name a node in `nodeId`.")
+            .into());
+    };
+    Rejection::unless_empty(verdict.errors)?;
+    if conclusion == before {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    let mut end = Conclusion::clone(end);
+    let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
+    end.amended.push(AmendedConclusion {
+        at: now.max(last),
+        agent_id: not_blank(request.agent_id),
         caller: Caller::default(),
         reason: request.reason,
-        title: None,
-        headline: None,
-        findings: None,
-    };
-    if let Some(title) = title.filter(|title| *title != after.title) {
-        before.title = Some(std::mem::replace(&mut after.title, title));
-    }
-    if let Some(headline) = headline.filter(|headline| Some(headline) != classification.headline.as_ref()) {
-        before.headline = Some(classification.headline.replace(headline).unwrap_or_default());
-    }
-    if let Some(findings) = findings.filter(|findings| *findings != classification.findings) {
-        before.findings = Some(std::mem::replace(&mut classification.findings, findings));
-    }
-    if before.parts().next().is_none() {
-        return Ok(Decision { event: None, warnings: Vec::new() });
-    }
-    classification.amended.push(before);
-    Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
+        conclusion: before,
+    });
+    end.conclusion = Some(conclusion);
+    Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: verdict.warnings })
+}
+
+fn nothing_given() -> Diagnostic {
+    Diagnostic::new(Code::EmptyBatch, "The call holds nothing to put in place of what stands there.")
+        .suggest("Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.")
 }
 
 /// Every text of a request, with the name of its field.
@@ -120,10 +181,17 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
         ("headline", &request.headline),
         ("findings", &request.findings),
         ("title", &request.title),
+        ("evidence", &request.evidence),
+        ("conclusion", &request.conclusion),
         ("agentId", &request.agent_id),
     ];
     let optional = optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?)));
-    std::iter::once(("reason", request.reason.as_str())).chain(optional)
+    let alternatives = request.alternatives_considered.iter().flatten();
+    std::iter::once(("reason", request.reason.as_str()))
+        .chain(optional)
+        .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        .chain(request.commands.iter().flatten().flat_map(Ran::texts))
+        .chain(request.references.iter().flatten().flat_map(Cited::texts))
 }
 
 /// `TEXT_TOO_LONG` for a line over so many characters.

@@ -72,7 +72,7 @@ pub const LINE_MAX: usize = 300;
 
 impl Ran {
     /// Its texts, with the name of their field.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         [Some(&self.command), self.output.as_ref()]
             .into_iter()
             .flatten()
@@ -82,7 +82,7 @@ impl Ran {
 
 impl Cited {
     /// Its texts, with the name of their field.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let optional = [&self.lines, &self.commit, &self.quote, &self.note].into_iter().flatten();
         std::iter::once(&self.target).chain(optional).map(|text| ("references", text.as_str()))
     }

@@ -284,7 +284,7 @@ fn judge(
 const NAMED: usize = 3;
 
 /// The warning of what an agent wrote under References and nobody will find there.
-fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
+pub(super) fn unreadable_references(about: &str, findings: &str) -> Option<Diagnostic> {
     let lines = markdown::unreadable_references(findings);
     lines.first()?;
     let mut named: Vec<String> =

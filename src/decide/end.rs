@@ -38,7 +38,7 @@ pub struct Stop {
     /// No time or money is left; what was found is enough; nothing leads on.
     #[schemars(with = "StopReasonName")]
     pub reason: StopReason,
-    /// What there is to say about it.
+    /// More about it.
     pub note: Option<String>,
 }
 

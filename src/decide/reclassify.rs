@@ -21,7 +21,7 @@ pub struct Reclassify {
     /// A committed node.
     #[schemars(extend("examples" = ["R4.A1a1"]))]
     pub node_id: String,
-    /// The state it shall have.
+    /// The new state.
     pub new_state: String,
     /// Why.
     pub reason: Option<String>,

@@ -15,9 +15,9 @@ pub struct Start {
     /// The question, in as many words as it needs.
     #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     pub query: String,
-    /// For lists and pages; else the first line of the query.
+    /// For lists; else the first line of the query.
     pub title: Option<String>,
-    /// What is known beforehand: versions, logs, constraints.
+    /// What is known: versions, logs, constraints.
     pub context: Option<String>,
     /// A mode of the method; else its first.
     pub mode: Option<String>,

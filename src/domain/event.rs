@@ -50,7 +50,7 @@ pub enum Event {
         /// The node afterwards; its last amendment is this one.
         node: Arc<Node>,
     },
-    /// `tot_end`.
+    /// `tot_end`; or `tot_amend` of the conclusion, whose last amendment is then this one.
     Ended {
         /// What is stored of it.
         conclusion: Arc<Conclusion>,
@@ -97,7 +97,11 @@ impl Event {
                     amendment.caller.clone_from(caller);
                 }
             }
-            Event::Ended { conclusion } => Arc::make_mut(conclusion).caller.clone_from(caller),
+            Event::Ended { conclusion } => {
+                let conclusion = Arc::make_mut(conclusion);
+                let amended = conclusion.amended.last_mut().map(|amended| &mut amended.caller);
+                amended.unwrap_or(&mut conclusion.caller).clone_from(caller);
+            }
         }
         self
     }
@@ -195,20 +199,11 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
     }
 }
 
-/// The node with the texts that it had before these amendments.
+/// The node as it was before these amendments.
 fn undone(node: &Node, amendments: &[Amendment]) -> Node {
     let mut node = node.clone();
-    let Some(classification) = &mut node.classification else { return node };
     for amendment in amendments.iter().rev() {
-        if let Some(title) = &amendment.title {
-            node.title.clone_from(title);
-        }
-        if let Some(headline) = &amendment.headline {
-            classification.headline = (!headline.is_empty()).then(|| headline.clone());
-        }
-        if let Some(findings) = &amendment.findings {
-            classification.findings.clone_from(findings);
-        }
+        amendment.clone().exchange(&mut node);
     }
     node
 }

@@ -24,7 +24,7 @@ pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
-    Amendment, Asked, Author, Caller, Citation, Claim, Classification, Command, Conclusion, Link, LinkKind,
-    Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Claim, Classification, Command,
+    Conclusion, Link, LinkKind, Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
 };
 pub use time::Timestamp;

@@ -167,8 +167,8 @@ pub enum LinkKind {
     Depends,
 }
 
-/// One change of a node's texts after its commit. It holds what stood there before: an empty text where there was none,
-/// and nothing of a text that was left as it was.
+/// One change of what a node says, after its commit. It holds what stood there before: an empty text where there was none,
+/// and nothing of what was left as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amendment {
     /// When.
@@ -185,6 +185,29 @@ pub struct Amendment {
     pub headline: Option<String>,
     /// The findings before.
     pub findings: Option<String>,
+    /// The evidence before.
+    pub evidence: Option<String>,
+    /// What else was considered before.
+    pub alternatives_considered: Option<Vec<String>>,
+    /// The commands before.
+    pub commands: Option<Vec<Command>>,
+    /// The sources before.
+    pub references: Option<Vec<Citation>>,
+}
+
+/// One change of the conclusion after it was given. It holds what stood there before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmendedConclusion {
+    /// When.
+    pub at: Timestamp,
+    /// Who did it.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why.
+    pub reason: String,
+    /// The conclusion before.
+    pub conclusion: String,
 }
 
 /// A warning as it is stored with a node.
@@ -254,6 +277,8 @@ pub struct Conclusion {
     /// Later ends that others have put to the same investigation elsewhere, before a merge brought them together; by time.
     /// They have none themselves.
     pub other_conclusions: Vec<Conclusion>,
+    /// Every later change of the answer, oldest first.
+    pub amended: Vec<AmendedConclusion>,
 }
 
 /// Why an investigation was ended before the rules were met.
@@ -304,10 +329,62 @@ pub enum StopReason {
 }
 
 impl Amendment {
-    /// Which texts were changed.
+    /// One that changes nothing yet.
+    pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
+        Amendment {
+            at,
+            agent_id: None,
+            caller: Caller::default(),
+            reason: reason.into(),
+            title: None,
+            headline: None,
+            findings: None,
+            evidence: None,
+            alternatives_considered: None,
+            commands: None,
+            references: None,
+        }
+    }
+
+    /// What was changed.
     pub fn parts(&self) -> impl Iterator<Item = &'static str> {
-        let parts = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
-        parts.into_iter().filter(|(_, before)| before.is_some()).map(|(name, _)| name)
+        let parts = [
+            ("title", self.title.is_some()),
+            ("headline", self.headline.is_some()),
+            ("findings", self.findings.is_some()),
+            ("evidence", self.evidence.is_some()),
+            ("alternativesConsidered", self.alternatives_considered.is_some()),
+            ("commands", self.commands.is_some()),
+            ("references", self.references.is_some()),
+        ];
+        parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
+    }
+
+    /// Puts what it holds into a committed node, and holds what stood there instead; what stood there already, no longer.
+    /// Done twice, all is as before.
+    pub fn exchange(&mut self, node: &mut Node) {
+        let Some(result) = &mut node.classification else { return };
+        exchange(&mut self.title, &mut node.title);
+        exchange(&mut self.findings, &mut result.findings);
+        exchange(&mut self.alternatives_considered, &mut result.alternatives_considered);
+        exchange(&mut self.commands, &mut result.commands);
+        exchange(&mut self.references, &mut result.references);
+        for (held, there) in
+            [(&mut self.headline, &mut result.headline), (&mut self.evidence, &mut result.evidence)]
+        {
+            if held.is_some() {
+                let mut text = there.take().unwrap_or_default();
+                exchange(held, &mut text);
+                *there = Some(text).filter(|text| !text.is_empty());
+            }
+        }
+    }
+}
+
+fn exchange<T: PartialEq>(held: &mut Option<T>, there: &mut T) {
+    held.take_if(|held| held == there);
+    if let Some(held) = held {
+        std::mem::swap(held, there);
     }
 }
 
@@ -388,6 +465,7 @@ impl Conclusion {
             concluded_at: None,
             conclusion: None,
             other_conclusions: Vec::new(),
+            amended: Vec::new(),
         }
     }
 }

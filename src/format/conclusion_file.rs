@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CallerEntry, Time, Version};
-use crate::domain::{Asked, Conclusion, PersonsAnswer, StopReason, Stopped};
+use crate::domain::{AmendedConclusion, Asked, Conclusion, PersonsAnswer, StopReason, Stopped};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -27,6 +27,20 @@ struct File {
     conclusion: Option<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     other_conclusions: Vec<File>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    amended: Vec<AmendedEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AmendedEntry {
+    at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<CallerEntry>,
+    reason: Text,
+    conclusion: Text,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,6 +81,17 @@ fn entry(conclusion: Conclusion) -> File {
         concluded_at: conclusion.concluded_at.map(Time),
         conclusion: conclusion.conclusion.map(Text),
         other_conclusions: conclusion.other_conclusions.into_iter().map(entry).collect(),
+        amended: conclusion
+            .amended
+            .into_iter()
+            .map(|it| AmendedEntry {
+                at: Time(it.at),
+                agent_id: it.agent_id.map(Text),
+                by: CallerEntry::of(it.caller),
+                reason: Text(it.reason),
+                conclusion: Text(it.conclusion),
+            })
+            .collect(),
     }
 }
 
@@ -98,5 +123,16 @@ fn conclusion(file: File) -> Conclusion {
         concluded_at: file.concluded_at.map(|time| time.0),
         conclusion: file.conclusion.map(|text| text.0),
         other_conclusions: file.other_conclusions.into_iter().map(conclusion).collect(),
+        amended: file
+            .amended
+            .into_iter()
+            .map(|it| AmendedConclusion {
+                at: it.at.0,
+                agent_id: it.agent_id.map(|text| text.0),
+                caller: CallerEntry::caller(it.by),
+                reason: it.reason.0,
+                conclusion: it.conclusion.0,
+            })
+            .collect(),
     }
 }

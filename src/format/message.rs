@@ -113,6 +113,7 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let parts: Vec<&str> = last.into_iter().flat_map(Amendment::parts).collect();
             format!("Amend {} of {}", parts.join(", "), node.id)
         }
+        Event::Ended { conclusion } if !conclusion.amended.is_empty() => "Amend the conclusion".to_owned(),
         Event::Ended { conclusion } => {
             let of_role = |role| {
                 before
@@ -217,6 +218,9 @@ fn body(before: &Investigation, event: &Event) -> String {
             }
         }
         Event::Ended { conclusion } => {
+            if let Some(amended) = conclusion.amended.last() {
+                body.push_str(&format!("{}\n\n", block(&amended.reason)));
+            }
             if let Some(text) = &conclusion.conclusion {
                 body.push_str(&format!("{}\n", block(text)));
             }
@@ -277,7 +281,11 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
             ("tot_amend", vec![&node.id], agent.into_iter().collect())
         }
         Event::Ended { conclusion } => {
-            ("tot_end", Vec::new(), conclusion.agent_id.as_deref().into_iter().collect())
+            let (tool, agent) = match conclusion.amended.last() {
+                Some(amended) => ("tot_amend", &amended.agent_id),
+                None => ("tot_end", &conclusion.agent_id),
+            };
+            (tool, Vec::new(), agent.as_deref().into_iter().collect())
         }
     };
     trailer(text, "Tool", tool);

@@ -125,6 +125,14 @@ struct AmendmentEntry {
     headline: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     findings: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    evidence: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alternatives_considered: Option<Vec<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commands: Option<Vec<CommandEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    references: Option<Vec<CitationEntry>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -356,6 +364,10 @@ fn amendment_entry(amendment: Amendment) -> AmendmentEntry {
         title: amendment.title.map(Text),
         headline: amendment.headline.map(Text),
         findings: amendment.findings.map(Text),
+        evidence: amendment.evidence.map(Text),
+        alternatives_considered: amendment.alternatives_considered.map(texts),
+        commands: amendment.commands.map(|all| all.into_iter().map(command_entry).collect()),
+        references: amendment.references.map(|all| all.into_iter().map(citation_entry).collect()),
     }
 }
 
@@ -368,6 +380,10 @@ fn amendment(entry: AmendmentEntry) -> Amendment {
         title: text(entry.title),
         headline: text(entry.headline),
         findings: text(entry.findings),
+        evidence: text(entry.evidence),
+        alternatives_considered: entry.alternatives_considered.map(plain),
+        commands: entry.commands.map(|all| all.into_iter().map(command).collect()),
+        references: entry.references.map(|all| all.into_iter().map(citation).collect()),
     }
 }
 
@@ -584,6 +600,10 @@ otherResults:
                             title: Some(reason.clone()),
                             headline: Some(String::new()),
                             findings: agent.clone(),
+                            evidence: Some(String::new()),
+                            alternatives_considered: Some(alternatives.clone()),
+                            commands: Some(Vec::new()),
+                            references: agent.is_some().then(|| vec![Citation::default()]),
                         })
                         .collect(),
                     warnings: vec![Warning { code: Code::parse("A_B"), message: reason.clone().unwrap_or_default() }],

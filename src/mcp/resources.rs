@@ -15,7 +15,7 @@ use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, Body, By, NodeView, asked_line, caller_line};
+use crate::view::{self, AmendedConclusionView, Body, By, NodeView, asked_line, caller_line};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -309,6 +309,10 @@ fn ended(text: &mut String, end: &Conclusion) {
         (Some(conclusion), Some(at)) => {
             let _ = write!(text, "\nConcluded after the end, {at}:\n\n{}\n", conclusion.trim());
         }
+    }
+    for amended in &end.amended {
+        let line = one_line(&AmendedConclusionView::new(amended).line());
+        let _ = write!(text, "\nAmended {line}\n\nConclusion before:\n\n{}\n", amended.conclusion.trim());
     }
     for other in &end.other_conclusions {
         let by =

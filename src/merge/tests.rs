@@ -76,13 +76,10 @@ impl Tree {
         let node = self.node(id);
         let result = node.classification.as_mut().unwrap();
         let amendment = Amendment {
-            at: time(at),
-            agent_id: None,
-            caller: Default::default(),
-            reason: format!("reason of {text}"),
             title: Some(std::mem::replace(&mut node.title, format!("title {text}"))),
             headline: Some(result.headline.replace(format!("headline {text}")).unwrap_or_default()),
             findings: Some(std::mem::replace(&mut result.findings, format!("findings {text}"))),
+            ..Amendment::new(time(at), format!("reason of {text}"))
         };
         result.amended.push(amendment);
     }

@@ -360,7 +360,19 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
             let others = end.other_conclusions.iter().filter_map(|other| other.conclusion.clone());
             let others = others.collect::<Vec<_>>().join("\n\n");
-            [end.ended_at.to_string(), by, at, label, note, asked, or_none(&end.conclusion), others]
+            let amended: Vec<String> =
+                end.amended.iter().map(|it| view::AmendedConclusionView::new(it).line()).collect();
+            [
+                end.ended_at.to_string(),
+                by,
+                at,
+                label,
+                note,
+                asked,
+                or_none(&end.conclusion),
+                amended.join("\n"),
+                others,
+            ]
         })
     };
     let names = [
@@ -371,6 +383,7 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
         "Why stopped",
         "Before the end",
         "Conclusion",
+        "Changes of the conclusion",
         "Other conclusions",
     ];
     let values = values(old).into_iter().zip(values(new));

@@ -232,6 +232,7 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Amended(..) => ("Amended", "amended"),
         Happening::Edited(_) => ("Edited by hand", "edited"),
         Happening::Removed(_) => ("Removed by hand", "removed"),
+        Happening::Ended(end) if !end.amended.is_empty() => ("Conclusion amended", "amended"),
         Happening::Ended(_) => ("Ended", "ended"),
         Happening::Reopened => ("Reopened", "reopened"),
     }
@@ -356,7 +357,13 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
         Happening::Edited(node) | Happening::Removed(node) => {
             view.to = node.state().map(|state| cards.state(state));
         }
-        Happening::Ended(conclusion) => view.by.clone_from(&conclusion.agent_id),
+        Happening::Ended(conclusion) => match conclusion.amended.last() {
+            Some(amended) => {
+                view.reason = Some(amended.reason.clone());
+                view.by.clone_from(&amended.agent_id);
+            }
+            None => view.by.clone_from(&conclusion.agent_id),
+        },
         Happening::Started | Happening::Proposed(_) | Happening::Withdrawn(_) | Happening::Reopened => {}
     }
     view

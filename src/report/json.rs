@@ -10,7 +10,7 @@ use crate::decide::standing;
 use crate::domain::{Caller, Node, NodeId, PersonsAnswer, StopReason};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
-use crate::view::NodeView;
+use crate::view::{AmendedConclusionView, NodeView};
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -32,7 +32,7 @@ pub(super) fn file(
 struct Document<'a> {
     version: u32,
     meta: Meta,
-    conclusion: Option<Conclusion>,
+    conclusion: Option<Conclusion<'a>>,
     faults: Vec<String>,
     solutions: Vec<Solution>,
     refuted: Vec<Refuted>,
@@ -65,7 +65,7 @@ struct Meta {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Conclusion {
+struct Conclusion<'a> {
     ended_at: String,
     agent_id: Option<String>,
     by: Option<Caller>,
@@ -73,13 +73,14 @@ struct Conclusion {
     asked: Option<Asked>,
     concluded_at: Option<String>,
     conclusion: Option<String>,
+    amended: Vec<AmendedConclusionView<'a>>,
     /// Ends of others, before a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_conclusions: Vec<Conclusion>,
+    other_conclusions: Vec<Conclusion<'a>>,
 }
 
-impl Conclusion {
-    fn of(end: &crate::domain::Conclusion) -> Conclusion {
+impl<'a> Conclusion<'a> {
+    fn of(end: &'a crate::domain::Conclusion) -> Self {
         Conclusion {
             ended_at: end.ended_at.to_string(),
             agent_id: end.agent_id.clone(),
@@ -88,6 +89,7 @@ impl Conclusion {
             asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
             concluded_at: end.concluded_at.map(|at| at.to_string()),
             conclusion: end.conclusion.clone(),
+            amended: end.amended.iter().map(AmendedConclusionView::new).collect(),
             other_conclusions: end.other_conclusions.iter().map(Conclusion::of).collect(),
         }
     }

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use super::model::Time;
 use super::*;
 use crate::domain::{
-    Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion, Happening,
-    Investigation, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification, StopReason, Stopped,
-    Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
+    Happening, Investigation, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification,
+    StopReason, Stopped, Timestamp, Warning,
 };
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::{CommitId, Fault, Relation, Size};
@@ -452,6 +452,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("overview.refuted", "Refuted", ""),
         each("overview.dead_ends", "Finding", ""),
         each("overview.open_ends", "OpenEnd", ""),
+        each("overview.conclusion_amended", "AmendedConclusion", ""),
         each("overview.blockers", "Blocker", ""),
         each("overview.states", "StateCount", ""),
         each("overview.rounds", "RoundCount", ""),
@@ -463,7 +464,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("node.links", "LinkView", ""),
         each("node.commands", "Command", ""),
         each("node.sources", "Source", ""),
-        each("node.amended", "Amended", ""),
+        each("node.amended", "Amended", &each("item.backing", "Before", "")),
         each("node.reclassified", "Change", ""),
         each("node.references", "NodeReference", ""),
         each("node.commits", "CommitLink", ""),
@@ -528,6 +529,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     };
     let with_rev = |input: ReportInput| ReportInput { rev: Some("HEAD".to_owned()), ..input };
     for contents in [
+        Contents { inputs: vec![concluded_late()], ..Contents::default() },
         Contents {
             inputs: vec![with_rev(edited())],
             comparison: Some(comparison(&unfinished())),
@@ -652,20 +654,42 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
 
 #[test]
 fn a_conclusion_that_came_after_the_end_says_so() {
+    let files = render(&[concluded_late()]);
+    let page = page(&files, "index.html");
+    let (_, after) = page.split_once("after the end: ").unwrap();
+    assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
+    // And what it was before it was amended.
+    for shown in
+        ["Conclusion amended", "editor-2", "client-5/1.0", "It was hasty.", "<strong>does not</strong> sort"]
+    {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    let amended = &data["conclusion"]["amended"][0];
+    assert_eq!((&amended["agentId"], &amended["reason"]), (&"editor-2".into(), &"It was hasty.".into()));
+    assert_eq!(amended["conclusion"], "It **does not** sort.");
+}
+
+fn concluded_late() -> ReportInput {
     let mut input = backed();
     let old = Arc::clone(&input.snapshot.investigation);
     let end = Conclusion {
         conclusion: Some("It sorts.".to_owned()),
         concluded_at: Some(time(300)),
         agent_id: Some("lead".to_owned()),
+        amended: vec![AmendedConclusion {
+            at: time(310),
+            agent_id: Some("editor-2".to_owned()),
+            caller: Caller { client: Some("client-5/1.0".to_owned()), ..Caller::default() },
+            reason: "It was hasty.".to_owned(),
+            conclusion: "It **does not** sort.".to_owned(),
+        }],
         ..Conclusion::new(time(200))
     };
     let nodes: Vec<Arc<Node>> = old.nodes().cloned().collect();
     input.snapshot.investigation =
         Arc::new(Investigation::from_facts(old.meta().clone(), nodes, Some(end)).0);
-    let page = page(&render(&[input]), "index.html");
-    let (_, after) = page.split_once("after the end: ").unwrap();
-    assert!(after.contains(&Time::of(time(300)).text) && page.contains("It sorts."), "{page}");
+    input
 }
 
 #[test]
@@ -1064,6 +1088,10 @@ fn backed() -> ReportInput {
                 title: text("Sorted at first"),
                 headline: text("Sorting saves half"),
                 findings: text("The first finding."),
+                evidence: text("Measured once."),
+                alternatives_considered: Some(vec!["To sort later".to_owned()]),
+                commands: Some(Vec::new()),
+                references: Some(vec![Citation { target: "src/first.rs".to_owned(), ..Citation::default() }]),
             }];
         },
     );
@@ -1134,6 +1162,14 @@ fn all_texts(text: &str) -> ReportInput {
     let conclusion = Conclusion {
         agent_id: Some(text.into()),
         conclusion: Some(text.into()),
+        asked: Some(Asked { answer: PersonsAnswer::Cancelled, said: Some(text.into()) }),
+        amended: vec![AmendedConclusion {
+            at: time(901),
+            agent_id: Some(text.into()),
+            caller: Caller { client: Some(text.into()), ..Caller::default() },
+            reason: text.into(),
+            conclusion: text.into(),
+        }],
         ..Conclusion::new(time(900))
     };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));

@@ -61,8 +61,29 @@ fn what_the_server_wrote_is_clean() {
     let mut session = ended(&sandbox);
     assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
+    session.ok(
+        "tot_amend",
+        json!({"nodeId": "R2.A1", "reason": "A slip.", "evidence": "Seen.", "commands": []}),
+    );
+    session.ok(
+        "tot_amend",
+        json!({"nodeId": "R2.A1", "reason": "Not all.", "evidence": "Seen twice.",
+        "references": [{"target": "src/a.rs"}]}),
+    );
     session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "DEAD"}));
-    session.ok("tot_end", json!({}));
+    session.ok("tot_end", json!({"conclusion": "Nothing."}));
+    let amended =
+        session.ok("tot_amend", json!({"reason": "It was too short.", "conclusion": "Nothing at all."}));
+    assert_eq!(amended["amended"], json!(["conclusion"]));
+    session.ok("tot_amend", json!({"reason": "Still.", "conclusion": "Nothing that we looked at."}));
+    let log = sandbox.git(&session.repository(), &["log", "-1", "--format=%B"]);
+    assert!(log.starts_with("Amend the conclusion\n\n    Still.\n\n    Nothing that we"), "{log}");
+    assert!(log.contains("Tool: tot_amend"), "{log}");
+    let page = session.server.request("resources/read", json!({"uri": format!("tot://{}", session.id)}));
+    let page = page["result"]["contents"][0]["text"].as_str().unwrap();
+    for shown in ["It was too short.", "Nothing at all.", "Still.", "Nothing that we looked at."] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
     assert_eq!(found(&sandbox, &session.repository()), Vec::<String>::new());
     let output = sandbox.command(TOT).arg("check").output().unwrap();
     assert!(output.status.success());

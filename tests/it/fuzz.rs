@@ -307,7 +307,7 @@ startedAt: 2026-11-20T09:15:02.114Z
 #[test]
 fn any_conclusion_file_is_read_or_refused() {
     let valid = "version: 1\nendedAt: 2026-11-20T09:15:02Z\nagentId: a\nasked:\n  answer: accepted\n  said: |\n    Yes.\n\
-        conclusion: |\n  It scatters.\notherConclusions:\n- endedAt: 2026-11-21T09:15:02Z\n  conclusion: It bends.\n";
+        conclusion: |\n  It scatters.\namended:\n- at: 2026-11-20T09:16:02Z\n  reason: r\n  conclusion: It shines.\notherConclusions:\n- endedAt: 2026-11-21T09:15:02Z\n  conclusion: It bends.\n";
     fuzz(near(vec![valid.into()]), || {
         |text: String| {
             let Ok(conclusion) = conclusion_file::read(&text) else { return };
@@ -640,6 +640,14 @@ fn any_input_of_end_is_answered() {
         "tot_end",
         vec![json!({"sessionId": SESSION, "conclusion": "So.", "agentId": "z", "graph": "dot"})],
     );
+}
+
+#[test]
+fn any_input_of_amend_is_answered() {
+    let node = json!({"sessionId": SESSION, "nodeId": "R1.A", "reason": "r", "headline": "h", "findings": "f", "title": "t",
+        "evidence": "e", "alternativesConsidered": ["a"], "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
+        "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}], "agentId": "z"});
+    fuzz_tool("tot_amend", vec![node, json!({"sessionId": SESSION, "reason": "r", "conclusion": "c"})]);
 }
 
 #[test]

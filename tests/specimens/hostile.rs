@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
-    Amendment, Author, Caller, Citation, Classification, Code, Command, Conclusion, Event, Link, LinkKind,
-    Meta, Node, NodeId, Reclassification, SessionId, StopReason, Stopped, Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
+    Event, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification, SessionId, StopReason,
+    Stopped, Timestamp, Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -85,6 +86,14 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         caller: caller(text),
         stopped: Some(Stopped { reason: StopReason::Stuck, note: Some(text.to_owned()) }),
         conclusion: Some(text.to_owned()),
+        asked: Some(Asked { answer: PersonsAnswer::Accepted, said: Some(text.to_owned()) }),
+        amended: vec![AmendedConclusion {
+            at: time(6),
+            agent_id: Some(text.to_owned()),
+            caller: caller(text),
+            reason: text.to_owned(),
+            conclusion: text.to_owned(),
+        }],
         ..Conclusion::new(time(5))
     };
     // Some have no end.
@@ -176,13 +185,16 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
         }],
         links: vec![Link { to: "R2.A1".parse().unwrap(), kind: LinkKind::Contradicts }],
         amended: vec![Amendment {
-            at: time(4),
             agent_id: Some(text.to_owned()),
             caller: caller(text),
-            reason: text.to_owned(),
             title: Some(text.to_owned()),
             headline: Some(text.to_owned()),
             findings: Some(text.to_owned()),
+            evidence: Some(text.to_owned()),
+            alternatives_considered: Some(vec![text.to_owned()]),
+            commands: Some(vec![Command { command: text.to_owned(), exit_code: None, output: None }]),
+            references: Some(vec![Citation { target: text.to_owned(), ..Citation::default() }]),
+            ..Amendment::new(time(4), text)
         }],
         evidence: Some(text.to_owned()),
         verification_method: Some(text.to_owned()),

@@ -14,9 +14,9 @@ use crate::service::{Refusal, Service};
 
 const ABOUT: About = About {
     name: "tot_amend",
-    title: "Correct what a node says",
-    description: "Puts other `findings`, `title` or `headline` into a committed node; the former text is kept. \
-                  An answer is then to be confirmed anew. Returns `amended`: which texts changed.",
+    title: "Correct what was said",
+    description: "Corrects what a committed node says, or the `conclusion`; the former text is kept. \
+                  An answer is then to be confirmed anew.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,
     also: &[],
@@ -33,7 +33,7 @@ struct Input {
     session_id: String,
     #[serde(flatten)]
     request: Amend,
-    /// The model that does the work.
+    /// Your model.
     model: Option<String>,
 }
 
@@ -42,8 +42,9 @@ struct Input {
 #[serde(rename_all = "camelCase")]
 struct Body {
     /// The node.
-    node_id: String,
-    /// Which texts changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    /// What changed.
     amended: Vec<&'static str>,
 }
 
@@ -61,8 +62,10 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
             let last = node.classification.as_ref().and_then(|it| it.amended.last());
             last.map_or_else(Vec::new, |amendment| amendment.parts().collect())
         }
-        _ => {
-            shared.message = format!("{node_id} says that already; nothing was written. {}", shared.message);
+        Some(_) => vec!["conclusion"],
+        None => {
+            let what = node_id.as_deref().unwrap_or("The conclusion");
+            shared.message = format!("{what} says that already; nothing was written. {}", shared.message);
             Vec::new()
         }
     };

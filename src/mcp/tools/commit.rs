@@ -43,7 +43,7 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// The model that does the work.
+    /// Your model.
     model: Option<String>,
 }
 

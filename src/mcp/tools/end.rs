@@ -23,8 +23,8 @@ const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
     description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion. Returns `solutions` \
-                  (`verifiedBy` which nodes), `theories`, `deadEnds` (their number), `references` cited in the \
-                  findings, `quality`, and the git `tag`. While something is owed it is rejected, but with `stopped`.",
+                  (`verifiedBy` which nodes), `theories`, the number of `deadEnds`, `references` cited, \
+                  `quality`, the git `tag`. While something is owed it is rejected, but with `stopped`.",
     codes: end::CODES,
     warnings: end::WARNINGS,
     also: &[],
@@ -48,7 +48,7 @@ struct Input {
     /// auto: DOT of a small tree.
     #[serde(default)]
     graph: GraphForm,
-    /// The model that does the work.
+    /// Your model.
     model: Option<String>,
 }
 

@@ -16,8 +16,8 @@ use crate::text::shorten;
 const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
-    description: "Lists the investigations of this server, newest first, without writing: `sessionId`, title, method, \
-                  deepest round, number of nodes, whether it has ended. Comes in pages (`nextCursor`).",
+    description: "Lists the investigations, newest first, without writing: `sessionId`, title, method, \
+                  deepest round, number of nodes, whether it has ended. In pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],

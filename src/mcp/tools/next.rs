@@ -22,7 +22,7 @@ const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
     description: "Plans, without writing. `tasks`: pending nodes first (`pending: true`), then fresh ones with legal \
-                  ids; each with its `path` of ids and titles, what is asked (`ask`) and the states in which a result \
+                  ids; each with its `path`, what is asked (`ask`) and the states in which a result \
                   `counts`. The prompt `research` has the whole brief. `nextCall`: the one call that is legal now and \
                   makes progress; what stands in < > and what results lack is to be filled in. `dimensions` asks for \
                   tasks that cover all combinations of values.",

@@ -24,8 +24,7 @@ use crate::view::NodeView;
 const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
-    description: "Reads nodes whole, without writing: findings, evidence, what was planned, warnings, every change of \
-                  state. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again \
+    description: "Reads nodes whole, without writing: findings, evidence, warnings, every change. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again \
                   for that node with `offset` set to its `nextOffset`.",
     codes: &[Code::NodeNotFound],
     warnings: &[],

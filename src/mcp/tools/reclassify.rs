@@ -15,8 +15,7 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The \
-                  history keeps the former state and the reason. An open state reopens an ended investigation. \
+    description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The former state is kept. An open state reopens an ended investigation. \
                   Returns `previousState`, `newState`, `transitions`.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
@@ -38,7 +37,7 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// The model that does the work.
+    /// Your model.
     model: Option<String>,
 }
 

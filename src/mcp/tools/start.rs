@@ -17,7 +17,7 @@ const ABOUT: About = About {
     name: "tot_start",
     title: "Start an investigation",
     description: "Begins an investigation of a question. Returns `sessionId`, which every other tool takes, and \
-                  `instructions`: the method's states, what each needs, and the loop of propose, research, commit. \
+                  `instructions`: the method's states, what each needs, the loop. \
                   Settings are fixed for good.",
     codes: &[Code::UnknownRuleset],
     warnings: &[Code::SecretSuspected],

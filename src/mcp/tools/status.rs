@@ -47,8 +47,8 @@ const ABOUT: About = About {
     name: "tot_status",
     title: "See how an investigation stands",
     description: "Shows how an investigation stands, without writing: question, context, nodes by state, `answers`, \
-                  `overturned` nodes and `incomplete` ones (open, lacking children) with the gist of what was found, \
-                  `pending` proposals, quality, what is owed, `faults` of its files. `detail: concise` leaves out the texts, `full` lists all nodes. Long lists come \
+                  `overturned` and `incomplete` nodes (open, lacking children) with their gist, `pending` proposals, quality, \
+                  what is owed, `faults` of files. `detail: concise` leaves out the texts, `full` lists all nodes. Long lists come \
                   in pages (`nextCursor`).",
     codes: &[],
     warnings: &[],

@@ -26,8 +26,7 @@ const ABOUT: About = About {
     name: "tot_step",
     title: "Do a turn of the loop",
     description: "A whole turn in one call: commits `results` (as tot_commit), proposes `nodes` (as tot_propose; \
-                  when absent, the fresh tasks of tot_next, but nothing once the end is open; [] for none), and \
-                  returns `tasks` and `nextCall` as tot_next does. May write two commits (`commits`). All or \
+                  when absent, the fresh tasks of tot_next, but nothing once the end is open; [] for none), returns `tasks` and `nextCall` as tot_next. May write two commits (`commits`). All or \
                   nothing.",
     codes: &[],
     warnings: &[],
@@ -55,7 +54,7 @@ struct Input {
     /// A graph in the reply.
     #[serde(default = "GraphForm::none")]
     graph: GraphForm,
-    /// The model that does the work.
+    /// Your model.
     model: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
-use crate::view::{self, By, ChangeView, NodeView, OtherResult, caller_line};
+use crate::view::{self, AmendmentView, By, ChangeView, NodeView, OtherResult, caller_line};
 
 /// The page of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -119,6 +119,16 @@ pub(in crate::report) struct Amended {
     pub findings: Option<SafeHtml>,
     /// Whether the findings were changed.
     pub of_findings: bool,
+    /// What backed them before.
+    pub backing: Vec<Before>,
+}
+
+/// What stood in one part of a node before it was amended.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Before {
+    pub heading: &'static str,
+    /// Plain text; empty where there was none.
+    pub text: String,
 }
 
 /// A result beside the one that is the node's.
@@ -391,6 +401,11 @@ fn amended(node: &Node) -> Vec<Amended> {
             4,
         ),
         of_findings: amendment.findings.is_some(),
+        backing: AmendmentView::new(amendment)
+            .backing()
+            .into_iter()
+            .map(|(heading, text)| Before { heading, text })
+            .collect(),
     };
     amendments.map(view).collect()
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::judged::{StateCount, WarningKind};
-use super::plural;
+use super::node::client;
+use super::{Time, plural};
 use crate::decide::standing;
 use crate::domain::Node;
 use crate::markdown;
@@ -23,6 +24,8 @@ pub(in crate::report) struct Overview {
     pub verdict: String,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
+    /// Every later change of the conclusion, with what stood there before.
+    pub conclusion_amended: Vec<AmendedConclusion>,
     /// Solutions that are not refuted, the surest first.
     pub solutions: Vec<Solution>,
     /// Nodes that others refuted.
@@ -95,6 +98,16 @@ impl Overview {
 
 fn count(solutions: &[Solution], sure: &str) -> usize {
     solutions.iter().filter(|solution| solution.card.sure.is_some_and(|it| it.class == sure)).count()
+}
+
+/// A later change of the conclusion, with what stood there before.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct AmendedConclusion {
+    pub at: Time,
+    pub agent: Option<String>,
+    pub client: Option<String>,
+    pub reason: String,
+    pub conclusion: SafeHtml,
 }
 
 impl<'a> Cards<'a> {
@@ -180,6 +193,22 @@ impl<'a> Cards<'a> {
                 "conclusion",
                 3,
             ),
+            conclusion_amended: conclusion
+                .iter()
+                .flat_map(|end| &end.amended)
+                .enumerate()
+                .map(|(at, amended)| AmendedConclusion {
+                    at: Time::of(amended.at),
+                    agent: amended.agent_id.clone(),
+                    client: client(&amended.caller),
+                    reason: amended.reason.clone(),
+                    conclusion: SafeHtml::markdown(
+                        &amended.conclusion,
+                        &format!("conclusion-before-{at}"),
+                        3,
+                    ),
+                })
+                .collect(),
             solutions,
             refuted,
             method_confirms,

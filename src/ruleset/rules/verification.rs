@@ -31,7 +31,7 @@ pub struct Verification {
 /// By whom an answer is confirmed: the better, the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum Grade {
-    /// By nobody, or by findings that say nothing, or before its findings were amended.
+    /// By nobody, or by findings that say nothing, or before it was amended.
     #[default]
     #[serde(rename = "none")]
     None,
@@ -174,7 +174,8 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
         Text::Findings(_) | Text::Change(..) => {}
     }
     let others = [Who::of(answer.agent_id.as_deref(), &answer.caller), author(answer).0];
-    let amended = confirmation.amended.iter().filter(|amendment| amendment.findings.is_some());
+    let of_findings = |part| !matches!(part, "title" | "headline");
+    let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
     let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
     std::iter::once(by).chain(also).map(|who| apart(who, &others)).min().unwrap_or_default()
 }

@@ -45,7 +45,9 @@ fn nothing_that_an_agent_gave_is_left_out() {
         "evidence": "Seen again.", "verificationMethod": "By eye.", "alternativesConsidered": ["To wait"]});
     session.ok("tot_reclassify", again.clone());
     let amended = json!({"nodeId": "R2.A1", "reason": "It was a slip.", "agentId": "agent-9", "title": "Sorted",
-        "headline": "Sorting saves half", "findings": "It sorts last."});
+        "headline": "Sorting saves half", "findings": "It sorts last.", "evidence": "Measured on four machines.",
+        "alternativesConsidered": ["A heap"], "commands": [{"command": "cargo bench --all", "exitCode": 3}],
+        "references": [{"target": "src/heap.rs", "lines": "7"}]});
     session.ok("tot_amend", amended.clone());
     let address = format!("tot://{}/nodes/R2.A1", session.id);
     let answer = session.server.request("resources/read", json!({"uri": address}));

@@ -160,7 +160,7 @@ fn what_becomes_doubtful_is_named() {
 
 fn amend(id: &str, findings: Option<&str>, headline: Option<&str>) -> Amend {
     Amend {
-        node_id: id.into(),
+        node_id: Some(id.into()),
         reason: "A number was wrong.".into(),
         findings: findings.map(str::to_owned),
         headline: headline.map(str::to_owned),
@@ -223,18 +223,93 @@ fn who_gives_no_name_confirms_nothing_but_oneself() {
 fn an_amendment_that_can_t_be_made() {
     let mut table = answer("review", "ANSWER");
     let amend = |id: &str, reason: &str, title: Option<&str>| Amend {
-        node_id: id.into(),
+        node_id: Some(id.into()),
         reason: reason.into(),
         title: title.map(str::to_owned),
         ..Amend::default()
     };
     assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is no committed node. Amend a committed node; a pending proposal is proposed again with its new title.");
-    assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong with the text.");
-    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds no text to put in place of another. Give `headline`, `findings` or `title`.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.");
     let long = "x".repeat(301);
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the most is 300. Shorten it, and say the rest in the findings.");
     let same = table.try_amend(amend("R1.A", "It is wrong.", Some("Title of R1.A"))).unwrap();
     assert_eq!(same.event, None);
+}
+
+#[test]
+fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
+    let part = |change: fn(&mut Amend)| {
+        let mut amend = amend("R1.A", None, None);
+        change(&mut amend);
+        amend
+    };
+    let all = |amend: &mut Amend| {
+        amend.evidence = Some("Measured five times, on two machines, each time with a cold cache.".into());
+        amend.alternatives_considered = Some(vec!["The disk was full.".into()]);
+        amend.commands = Some(vec![ran("cargo bench")]);
+        amend.references = Some(vec![Cited { target: "src/cache.rs".into(), ..Cited::default() }]);
+    };
+    let each: [(&str, fn(&mut Amend)); 5] = [
+        ("evidence", |amend| amend.evidence = Some("Measured twice.".into())),
+        ("alternativesConsidered", |amend| amend.alternatives_considered = Some(Vec::new())),
+        ("commands", |amend| amend.commands = Some(vec![ran("make")])),
+        ("references", |amend| {
+            amend.references = Some(vec![Cited { target: "src/a.rs".into(), ..Cited::default() }]);
+        }),
+        ("evidence alternativesConsidered commands references", all),
+    ];
+    for (parts, change) in each {
+        let mut table = answer("review", "ANSWER");
+        table.caller = session("two");
+        let tried = "Three other causes were tried, and none of them fits.";
+        table.try_commit(vec![NodeResult { findings: tried.into(), ..found("R2.A1", "CONFIRMED") }]).unwrap();
+        assert_eq!(grade(&table), Grade::Independent);
+        let before = table.node("R1.A").clone();
+        table.try_amend(part(change)).unwrap();
+        assert_eq!(grade(&table), Grade::None, "{parts}");
+        let mut node = table.node("R1.A").clone();
+        let amended = node.classification.as_mut().unwrap().amended.pop().unwrap();
+        assert_eq!(amended.parts().collect::<Vec<_>>().join(" "), parts);
+        let mut undone = amended.clone();
+        undone.exchange(&mut node);
+        assert_eq!(node, before, "the file holds what stood there");
+        assert_eq!(table.try_amend(part(change)).unwrap().event, None, "{parts} again");
+    }
+    let mut table = answer("review", "ANSWER");
+    let wrong = |amend: &mut Amend| amend.references = Some(vec![Cited::default()]);
+    assert_snapshot!(said(table.try_amend(part(wrong))), @"INVALID_ARGUMENT R1.A: A reference of R1.A has no target. Give the URL or path that it stands for.");
+    let nowhere = amend("R1.A", Some("It is the cache.\n\n## References\n- what I remember"), None);
+    assert!(said(table.try_amend(nowhere)).contains("UNREADABLE_REFERENCE R1.A"));
+}
+
+#[test]
+fn a_wrong_conclusion_is_amended_and_kept() {
+    let mut table = answer("review", "ANSWER");
+    let amend = |conclusion: Option<&str>, node: Option<&str>| Amend {
+        node_id: node.map(str::to_owned),
+        reason: "It was the disk.".into(),
+        conclusion: conclusion.map(str::to_owned),
+        agent_id: Some("lead".into()),
+        ..Amend::default()
+    };
+    assert_snapshot!(said(table.try_amend(amend(Some("The disk."), None))), @"INVALID_ARGUMENT: There is no conclusion to amend. Give one with tot_end, or name a node in `nodeId`.");
+    let stopped = Some(Stop { reason: StopReason::Enough, note: None });
+    let conclusion = Some("It is the cache, as the second run shows.".into());
+    table.try_end_with(End { conclusion, stopped, ..End::default() }).unwrap();
+    assert_snapshot!(said(table.try_amend(amend(Some("The disk."), Some("R1.A")))), @"INVALID_ARGUMENT: A node has no conclusion. Leave out `nodeId` to amend the conclusion.");
+    assert_snapshot!(said(table.try_amend(amend(None, None))), @"EMPTY_BATCH: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.");
+    table.sleep(60);
+    table.caller = session("two");
+    assert_eq!(said(table.try_amend(amend(Some("The disk."), None))), "");
+    let end = table.investigation.conclusion().unwrap();
+    assert_eq!(end.conclusion.as_deref(), Some("The disk."));
+    assert_eq!(end.caller, session("one"), "who ended it");
+    let [amended] = end.amended.as_slice() else { panic!("{end:?}") };
+    assert_eq!(amended.conclusion, "It is the cache, as the second run shows.");
+    assert_eq!((amended.agent_id.as_deref(), &amended.caller), (Some("lead"), &session("two")));
+    assert_eq!(table.try_amend(amend(Some("The disk."), None)).unwrap().event, None);
+    assert_snapshot!(said(table.try_amend(Amend { reason: " ".into(), ..amend(Some("Neither."), None) })), @"MISSING_REASON: The amendment of the conclusion has no reason. Say in `reason` what was wrong.");
 }
 
 #[test]
