@@ -383,7 +383,9 @@ impl Check<'_> {
         let Some(conclusion) = self.investigation.conclusion() else { return };
         let line = |key: &str| self.subject.text(layout::CONCLUSION).and_then(|text| key_line(text, key));
         // One that was stopped says itself that something was owed.
-        let is_in_force = self.investigation.end_in_force().is_some();
+        // Only a merge brings research from after the end.
+        let is_merged = self.subject.history.iter().any(|entry| entry.parents.len() > 1);
+        let is_in_force = !is_merged || self.investigation.end_in_force().is_some();
         let owed = match &conclusion.stopped {
             None if is_in_force => standing::owed(self.investigation, self.rules),
             _ => Vec::new(),
@@ -414,8 +416,16 @@ impl Check<'_> {
             }
             last = amended.at;
         }
+        let times =
+            self.investigation.nodes().filter_map(|node| Some(node.classification.as_ref()?.current_since()));
+        if is_in_force && times.max().is_some_and(|last| conclusion.ended_at < last) {
+            let message = "It ended before the last change of a node.";
+            let finding =
+                Finding::new(Warning, Code::TimeRunsBack, message).at(layout::CONCLUSION, line("endedAt"));
+            self.findings.push(finding);
+        }
         if !is_in_force {
-            let message = "It ended before the last change of a node: research went on elsewhere.";
+            let message = "It ended, and research went on elsewhere after that.";
             let finding = Finding::new(Warning, Code::TimeRunsBack, message)
                 .at(layout::CONCLUSION, line("endedAt"))
                 .suggest("End it again with tot_end when that is done.");

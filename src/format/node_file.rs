@@ -518,8 +518,7 @@ otherResults:
         assert!(!node.classification.unwrap().is_contested());
         let stray = text.replace("- state: EXPLORE", "- id: R2.A2\n  state: EXPLORE");
         assert!(read(&stray).unwrap_err().to_string().contains("holds a result alone"));
-        let pending =
-            "version: 1\nid: R1.A\ntitle: x\nplannedAction: y\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
+        let pending = "version: 1\nid: R1.A\ntitle: x\nplannedAction: Look.\nproposedAt: \"2026-11-20T09:15:02.000Z\"\n";
         let claimed = format!(
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
         );

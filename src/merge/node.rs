@@ -33,21 +33,19 @@ pub(super) fn join(
         classification: None,
         ..ours.clone()
     };
-    let results = join_results(
-        base.as_ref().map(apart).unwrap_or_default(),
-        apart(&ours),
-        apart(&theirs),
-        &node,
-        &mut decisions,
-    )?;
-    let mut results = results.into_iter();
-    if let Some(mut first) = results.next() {
-        first.other_results = results.collect();
+    let (our_past, their_past) = (Past::of(&ours), Past::of(&theirs));
+    let past = base.as_ref().map(Past::of);
+    let first_title = past.as_ref().map_or(&our_past.title, |past| &past.title);
+    node.title = three_way(first_title, &our_past.title, &their_past.title)?;
+    let before = past.map(|past| past.results).unwrap_or_default();
+    let results = join_results(before, our_past.results, their_past.results, &node, &mut decisions)?;
+    if !results.is_empty() {
         node.claim = None;
-        note_results(&first, &[&ours, &theirs], &mut decisions);
-        node.classification = Some(first);
+        Past { title: std::mem::take(&mut node.title), results }.bring_back(&mut node);
+        if let Some(first) = &node.classification {
+            note_results(first, &[&ours, &theirs], &mut decisions);
+        }
     }
-    join_titles(&mut node, base.as_ref(), &ours, &theirs)?;
     Some((Some(node), decisions))
 }
 
@@ -64,14 +62,66 @@ fn join_claims(claims: [Option<Claim>; 3], node: &Node, decisions: &mut Vec<Deci
 
 /// What was proposed, before any amendment.
 pub(super) fn original_title(node: &Node) -> String {
-    title_steps(node).into_iter().next().map_or_else(|| node.title.clone(), |step| step.before)
+    Past::of(node).title
 }
 
-/// A result and the others beside it, each by itself.
-fn apart(node: &Node) -> Vec<Classification> {
-    let Some(result) = &node.classification else { return Vec::new() };
-    let alone = Classification { other_results: Vec::new(), ..result.clone() };
-    std::iter::once(alone).chain(result.other_results.iter().cloned()).collect()
+/// A node as it was before its amendments. Each amendment holds what it has written, and not what stood there before.
+struct Past {
+    title: String,
+    /// The node's own, and the others.
+    results: Vec<Classification>,
+}
+
+impl Past {
+    fn of(node: &Node) -> Past {
+        let (title, mut results) = (node.title.clone(), Vec::new());
+        if let Some(result) = &node.classification {
+            results.push(Classification { other_results: Vec::new(), ..result.clone() });
+            results.extend(result.other_results.iter().cloned());
+        }
+        let mut past = Past { title, results };
+        past.exchange(node, true);
+        past
+    }
+
+    /// The node with its amendments made again, by time.
+    fn bring_back(mut self, node: &mut Node) {
+        self.exchange(node, false);
+        node.title = self.title;
+        let mut results = self.results.into_iter();
+        node.classification = results.next();
+        if let Some(first) = &mut node.classification {
+            first.other_results = results.collect();
+        }
+    }
+
+    /// Has each amendment change places with what stands there; they are by time, and with the same time in their order.
+    fn exchange(&mut self, node: &Node, is_backwards: bool) {
+        let numbers = |(at, result): (usize, &Classification)| {
+            (0..result.amended.len()).map(move |number| (at, number)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<(usize, usize)> = self.results.iter().enumerate().flat_map(numbers).collect();
+        all.sort_by_key(|(at, number)| self.results[*at].amended[*number].at);
+        if is_backwards {
+            all.reverse();
+        }
+        for (at, number) in all {
+            let mut amendment = self.results[at].amended[number].clone();
+            // An amendment changes a node: here one with this result.
+            let mut shell = Node {
+                title: std::mem::take(&mut self.title),
+                classification: Some(self.results[at].clone()),
+                ..Node::new(node.id.clone(), None, String::new(), node.proposed_at)
+            };
+            amendment.exchange(&mut shell);
+            self.title = shell.title;
+            self.results.extend(shell.classification);
+            let last = self.results.len() - 1;
+            self.results.swap(at, last);
+            self.results.truncate(last);
+            self.results[at].amended[number] = amendment;
+        }
+    }
 }
 
 /// All results of both sides, the earliest first.
@@ -92,16 +142,15 @@ fn join_results(
             Some(their) => match same_core(before, &our, &their) {
                 Some(core) => {
                     let result = joined(core, before, &our, &their)?;
-                    let twice = |old: usize, ours: usize, theirs: usize| ours > old && theirs > old;
-                    let changes = |it: &Classification| it.reclassified.len();
-                    let old = before.map_or(0, changes);
-                    if our.reclassified != their.reclassified && twice(old, changes(&our), changes(&their)) {
+                    let is_twice = |number: fn(&Classification) -> usize| {
+                        let old = before.map_or(0, number);
+                        number(&our) > old && number(&their) > old
+                    };
+                    if our.reclassified != their.reclassified && is_twice(|it| it.reclassified.len()) {
                         let state = result.current_state().clone();
                         decisions.push(Decision::BothReclassified { node: node.id.clone(), state });
                     }
-                    let amended = |it: &Classification| it.amended.len();
-                    let old = before.map_or(0, amended);
-                    if our.amended != their.amended && twice(old, amended(&our), amended(&their)) {
+                    if our.amended != their.amended && is_twice(|it| it.amended.len()) {
                         decisions.push(Decision::BothAmended { node: node.id.clone() });
                     }
                     results.push(result);
@@ -133,7 +182,7 @@ fn same_core(
     }
 }
 
-/// What was committed, with what became of it on both sides.
+/// What was committed, with what became of it on both sides. `None`: the same amendment holds two texts.
 fn joined(
     core: Classification,
     base: Option<&Classification>,
@@ -142,32 +191,28 @@ fn joined(
 ) -> Option<Classification> {
     let mut result = core;
     result.reclassified = join_changes(&result, [ours, theirs]);
-    let mut amended: Vec<Amendment> = ours.amended.iter().chain(&theirs.amended).cloned().collect();
-    amended.sort_by_cached_key(identity);
-    amended.dedup_by_key(|amendment| identity(amendment));
-    for part in PARTS {
-        let of = |side: &Classification| steps(side.amended.iter(), part.before, (part.now)(side));
-        let steps = join_steps(base.map(of).unwrap_or_default(), of(ours), of(theirs))?;
-        let now = chain(amended.iter_mut(), part, (part.now)(&result), &steps);
-        (part.set_now)(&mut result, now);
+    let find = |of: &Classification, like: &Amendment| {
+        of.amended.iter().find(|other| identity(other) == identity(like)).cloned()
+    };
+    for our in &ours.amended {
+        let before = base.and_then(|base| find(base, our)).unwrap_or_else(|| our.clone());
+        let their = find(theirs, our).unwrap_or_else(|| before.clone());
+        result.amended.push(three_way(&before, our, &their)?);
     }
-    result.amended = amended;
+    let new = theirs.amended.iter().filter(|their| find(ours, their).is_none());
+    result.amended.extend(new.cloned());
+    result.amended.sort_by_cached_key(identity);
     Some(result)
 }
 
-/// A result as it was committed, before any change.
+/// A result as it was committed: without any change.
 fn core(result: &Classification) -> Classification {
-    let mut core = Classification {
+    Classification {
         reclassified: Vec::new(),
         amended: Vec::new(),
         other_results: Vec::new(),
         ..result.clone()
-    };
-    for part in PARTS {
-        let first = result.amended.iter().find_map(part.before);
-        first.into_iter().for_each(|text| (part.set_now)(&mut core, text));
     }
-    core
 }
 
 /// The changes of state of both sides, by time. Each begins with the state that the one before has left.
@@ -184,133 +229,10 @@ fn join_changes(result: &Classification, sides: [&Classification; 2]) -> Vec<Rec
     changes
 }
 
-/// The title that the later amendment has left, with the earlier ones before it.
-fn join_titles(node: &mut Node, base: Option<&Node>, ours: &Node, theirs: &Node) -> Option<()> {
-    let steps =
-        join_steps(base.map(title_steps).unwrap_or_default(), title_steps(ours), title_steps(theirs))?;
-    let [our_first, their_first] = [ours, theirs].map(original_title);
-    let first = three_way(&base.map_or_else(|| our_first.clone(), original_title), &our_first, &their_first)?;
-    let results = node.classification.iter_mut();
-    let mut amended: Vec<&mut Amendment> = results
-        .flat_map(|result| {
-            let others = result.other_results.iter_mut().flat_map(|other| &mut other.amended);
-            result.amended.iter_mut().chain(others)
-        })
-        .collect();
-    amended.sort_by_cached_key(|amendment| identity(amendment));
-    node.title = chain(amended, &TITLE, first, &steps);
-    Some(())
-}
-
-/// The amendments of a node's title, whichever result they stand with.
-fn title_steps(node: &Node) -> Vec<Step> {
-    let results = node.classification.iter().flat_map(|it| std::iter::once(it).chain(&it.other_results));
-    let mut amended: Vec<&Amendment> = results.flat_map(|result| &result.amended).collect();
-    amended.sort_by_cached_key(|amendment| identity(amendment));
-    steps(amended.into_iter(), TITLE.before, node.title.clone())
-}
-
-/// One amendment of a text.
-#[derive(Clone)]
-struct Step {
-    by: Identity,
-    before: String,
-    after: String,
-}
-
-/// What tells an amendment from others, whatever stood there before it. By time first.
-type Identity = (Timestamp, String);
-
-fn identity(amendment: &Amendment) -> Identity {
+/// What tells an amendment from others, whatever it holds. By time first.
+fn identity(amendment: &Amendment) -> (Timestamp, String) {
     let Amendment { at, agent_id, caller, reason, .. } = amendment;
-    let parts: Vec<&str> = amendment.parts().collect();
-    (*at, format!("{agent_id:?} {caller:?} {reason:?} {parts:?}"))
-}
-
-/// A text that can be amended.
-struct Part {
-    before: fn(&Amendment) -> Option<String>,
-    set_before: fn(&mut Amendment, String),
-    now: fn(&Classification) -> String,
-    set_now: fn(&mut Classification, String),
-}
-
-/// The texts of a result. No headline is an empty one.
-const PARTS: &[Part] = &[
-    Part {
-        before: |amendment| amendment.headline.clone(),
-        set_before: |amendment, text| amendment.headline = Some(text),
-        now: |result| result.headline.clone().unwrap_or_default(),
-        set_now: |result, text| result.headline = Some(text).filter(|text| !text.is_empty()),
-    },
-    Part {
-        before: |amendment| amendment.findings.clone(),
-        set_before: |amendment, text| amendment.findings = Some(text),
-        now: |result| result.findings.clone(),
-        set_now: |result, text| result.findings = text,
-    },
-];
-
-/// The title, which is the node's.
-const TITLE: Part = Part {
-    before: |amendment| amendment.title.clone(),
-    set_before: |amendment, text| amendment.title = Some(text),
-    now: |_| String::new(),
-    set_now: |_, _| {},
-};
-
-/// What each amendment has made of a text that is now `now`.
-fn steps<'a>(
-    amended: impl Iterator<Item = &'a Amendment>,
-    before: fn(&Amendment) -> Option<String>,
-    now: String,
-) -> Vec<Step> {
-    let mut after = now;
-    let amended: Vec<(Identity, String)> =
-        amended.filter_map(|amendment| Some((identity(amendment), before(amendment)?))).collect();
-    let mut steps: Vec<Step> = Vec::with_capacity(amended.len());
-    for (by, before) in amended.into_iter().rev() {
-        let text = before.clone();
-        steps.push(Step { by, before, after: std::mem::replace(&mut after, text) });
-    }
-    steps.reverse();
-    steps
-}
-
-/// The steps of both sides. One that is on both has left the same text, unless somebody has written over it by hand.
-fn join_steps(base: Vec<Step>, ours: Vec<Step>, theirs: Vec<Step>) -> Option<Vec<Step>> {
-    let mut steps = Vec::with_capacity(ours.len() + theirs.len());
-    let of = |steps: &[Step], by: &Identity| steps.iter().find(|step| step.by == *by).cloned();
-    for our in ours {
-        let after = match of(&theirs, &our.by) {
-            None => our.after,
-            Some(their) => {
-                let before = of(&base, &our.by).map_or_else(|| our.after.clone(), |step| step.after);
-                three_way(&before, &our.after, &their.after)?
-            }
-        };
-        steps.push(Step { after, ..our });
-    }
-    let is_new = |step: &Step| steps.iter().all(|other| other.by != step.by);
-    let new: Vec<Step> = theirs.into_iter().filter(is_new).collect();
-    steps.extend(new);
-    Some(steps)
-}
-
-/// Notes with each amendment of a text what stood there before it, from `first` on, and gives what the last one left.
-fn chain<'a>(
-    amended: impl IntoIterator<Item = &'a mut Amendment>,
-    part: &Part,
-    first: String,
-    steps: &[Step],
-) -> String {
-    let mut text = first;
-    for amendment in amended {
-        if let Some(step) = steps.iter().find(|step| step.by == identity(amendment)) {
-            (part.set_before)(amendment, std::mem::replace(&mut text, step.after.clone()));
-        }
-    }
-    text
+    (*at, format!("{agent_id:?} {caller:?} {reason:?}"))
 }
 
 /// For an order that is the same on every machine, of what happened at the same time.

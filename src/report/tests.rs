@@ -1090,7 +1090,11 @@ fn backed() -> ReportInput {
                 findings: text("The first finding."),
                 evidence: text("Measured once."),
                 alternatives_considered: Some(vec!["To sort later".to_owned()]),
-                commands: Some(Vec::new()),
+                commands: Some(vec![Command {
+                    command: "time sort".to_owned(),
+                    exit_code: Some(1),
+                    output: text("2.5 s"),
+                }]),
                 references: Some(vec![Citation { target: "src/first.rs".to_owned(), ..Citation::default() }]),
             }];
         },

@@ -239,7 +239,8 @@ fn an_amendment_that_can_t_be_made() {
 
 #[test]
 fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
-    let part = |change: fn(&mut Amend)| {
+    type Change = fn(&mut Amend);
+    let part = |change: Change| {
         let mut amend = amend("R1.A", None, None);
         change(&mut amend);
         amend
@@ -250,7 +251,7 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
         amend.commands = Some(vec![ran("cargo bench")]);
         amend.references = Some(vec![Cited { target: "src/cache.rs".into(), ..Cited::default() }]);
     };
-    let each: [(&str, fn(&mut Amend)); 5] = [
+    let each: [(&str, Change); 5] = [
         ("evidence", |amend| amend.evidence = Some("Measured twice.".into())),
         ("alternativesConsidered", |amend| amend.alternatives_considered = Some(Vec::new())),
         ("commands", |amend| amend.commands = Some(vec![ran("make")])),
