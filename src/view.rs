@@ -101,7 +101,7 @@ pub struct ClaimView<'a> {
     pub until: String,
 }
 
-/// A result beside the one that is the node's: in JSON without the fields of the proposal.
+/// A result beside the one that is the node's: in JSON without the fields of the proposal, and what is absent.
 #[derive(Clone, Debug)]
 pub struct OtherResult<'a>(pub Box<NodeView<'a>>);
 
@@ -122,7 +122,9 @@ impl Serialize for OtherResult<'_> {
         ];
         let mut value = serde_json::to_value(&*self.0).map_err(serde::ser::Error::custom)?;
         if let Some(fields) = value.as_object_mut() {
-            fields.retain(|name, _| !PROPOSAL.contains(&name.as_str()));
+            let is_empty =
+                |value: &serde_json::Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            fields.retain(|name, value| !PROPOSAL.contains(&name.as_str()) && !is_empty(value));
         }
         value.serialize(serializer)
     }

@@ -454,6 +454,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("overview.open_ends", "OpenEnd", ""),
         each("overview.conclusion_amended", "AmendedConclusion", ""),
         each("overview.blockers", "Blocker", ""),
+        each("investigation.other_ends", "OtherEnd", ""),
         each("overview.states", "StateCount", ""),
         each("overview.rounds", "RoundCount", ""),
         each("overview.warnings", "WarningKind", &warning),
@@ -464,6 +465,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("node.links", "LinkView", ""),
         each("node.commands", "Command", ""),
         each("node.sources", "Source", ""),
+        each("node.other_results", "OtherResultView", ""),
         each("node.amended", "Amended", &each("item.backing", "Before", "")),
         each("node.reclassified", "Change", ""),
         each("node.references", "NodeReference", ""),
@@ -1097,8 +1099,16 @@ fn backed() -> ReportInput {
                 }]),
                 references: Some(vec![Citation { target: "src/first.rs".to_owned(), ..Citation::default() }]),
             }];
+            c.other_results = vec![Classification {
+                agent_id: text("elsewhere-2"),
+                caller: caller(5),
+                headline: text("Sorting costs nothing"),
+                evidence: text("Measured elsewhere."),
+                ..Classification::new("FOUND".parse().unwrap(), "It does not sort at all.", time(95))
+            }];
         },
     );
+    let full = Node { renamed_from: Some("R3.A1b".parse().unwrap()), ..full };
     let nodes = vec![
         node("R1.A", "EXPLORE", "Why is it slow?", "Profiled."),
         node("R2.A1", "FOUND", "The sort", "It is the sort."),
@@ -1108,7 +1118,10 @@ fn backed() -> ReportInput {
     ];
     let stopped = Some(Stopped { reason: StopReason::Budget, note: text("No calls are left.") });
     let asked = Some(Asked { answer: PersonsAnswer::Accepted, said: text("Then stop.") });
-    let end = Conclusion { stopped, asked, caller: caller(4), ..Conclusion::new(time(200)) };
+    let other = Conclusion { conclusion: text("It is the hash, after all."), ..Conclusion::new(time(210)) };
+    let other_conclusions = vec![Conclusion { agent_id: text("elsewhere-1"), ..other }];
+    let end =
+        Conclusion { stopped, asked, caller: caller(4), other_conclusions, ..Conclusion::new(time(200)) };
     input(meta(9, "Why is it slow?", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), Some(end))
 }
 
