@@ -97,15 +97,20 @@ impl Past {
 
     /// Has each amendment change places with what stands there; they are by time, and with the same time in their order.
     fn exchange(&mut self, node: &Node, is_backwards: bool) {
-        let numbers = |(at, result): (usize, &Classification)| {
-            (0..result.amended.len()).map(move |number| (at, number)).collect::<Vec<_>>()
-        };
-        let mut all: Vec<(usize, usize)> = self.results.iter().enumerate().flat_map(numbers).collect();
-        all.sort_by_key(|(at, number)| self.results[*at].amended[*number].at);
+        let mut all = Vec::new();
+        for (at, result) in self.results.iter().enumerate() {
+            // A clock may have been set back: within a result they are in their order.
+            let mut latest = None;
+            for (number, amendment) in result.amended.iter().enumerate() {
+                latest = latest.max(Some(amendment.at));
+                all.push((latest, at, number));
+            }
+        }
+        all.sort();
         if is_backwards {
             all.reverse();
         }
-        for (at, number) in all {
+        for (_, at, number) in all {
             let mut amendment = self.results[at].amended[number].clone();
             // An amendment changes a node: here one with this result.
             let mut shell = Node {
@@ -190,19 +195,32 @@ fn joined(
     theirs: &Classification,
 ) -> Option<Classification> {
     let mut result = core;
-    result.reclassified = join_changes(&result, [ours, theirs]);
-    let find = |of: &Classification, like: &Amendment| {
-        of.amended.iter().find(|other| identity(other) == identity(like)).cloned()
+    // What only one side has added to stays in its order, whatever the clocks said.
+    let before = base.map_or(&[][..], |base| &base.reclassified);
+    result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
+        .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);
+    let before = base.map_or(&[][..], |base| &base.amended);
+    result.amended = match three_way(&before, &&*ours.amended, &&*theirs.amended) {
+        Some(amended) => amended.to_vec(),
+        None => join_amended(before, &ours.amended, &theirs.amended)?,
     };
-    for our in &ours.amended {
-        let before = base.and_then(|base| find(base, our)).unwrap_or_else(|| our.clone());
-        let their = find(theirs, our).unwrap_or_else(|| before.clone());
-        result.amended.push(three_way(&before, our, &their)?);
-    }
-    let new = theirs.amended.iter().filter(|their| find(ours, their).is_none());
-    result.amended.extend(new.cloned());
-    result.amended.sort_by_cached_key(identity);
     Some(result)
+}
+
+/// The amendments of both sides, by time. `None`: the same one holds two texts.
+fn join_amended(base: &[Amendment], ours: &[Amendment], theirs: &[Amendment]) -> Option<Vec<Amendment>> {
+    let find = |of: &[Amendment], like: &Amendment| {
+        of.iter().find(|other| identity(other) == identity(like)).cloned()
+    };
+    let mut amended = Vec::with_capacity(ours.len() + theirs.len());
+    for our in ours {
+        let before = find(base, our).unwrap_or_else(|| our.clone());
+        let their = find(theirs, our).unwrap_or_else(|| before.clone());
+        amended.push(three_way(&before, our, &their)?);
+    }
+    amended.extend(theirs.iter().filter(|their| find(ours, their).is_none()).cloned());
+    amended.sort_by_cached_key(identity);
+    Some(amended)
 }
 
 /// A result as it was committed: without any change.

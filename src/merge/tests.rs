@@ -344,6 +344,23 @@ fn changes_of_state_and_texts_on_both_sides_stand_by_time() {
 }
 
 #[test]
+fn amendments_stay_in_their_order_where_a_clock_was_set_back() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.amend("R2.A1", "one", 41);
+    ours.amend("R2.A1", "two", 40);
+    theirs.reclassify("R2.A1", "DEAD", "given up", 42);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A1".parse().unwrap()];
+    assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("title two", "DEAD"));
+    // Where both have amended, it goes by time, and no text is lost.
+    theirs.amend("R2.A1", "three", 43);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.node_title("R2.A1"), "title three");
+    let texts = tree.texts();
+    assert!(ours.texts().is_subset(&texts) && theirs.texts().is_subset(&texts));
+}
+
+#[test]
 fn the_earlier_of_two_claims_stands() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
     let claim = |agent: &str, at| Some(Claim { at: time(at), agent_id: agent.into(), until: time(at + 600) });
