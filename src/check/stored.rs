@@ -60,8 +60,9 @@ impl Stored {
             Happening::Ended(after) => {
                 let before = self.conclusion.replace(Arc::clone(after))?;
                 let before = before.conclusion.as_deref().unwrap_or_default();
-                let amended = after.amended.iter().map(|amended| &amended.conclusion);
-                let mut kept = amended.chain(&after.conclusion);
+                let ends = || std::iter::once(after.as_ref()).chain(&after.other_conclusions);
+                let amended = ends().flat_map(|end| &end.amended).map(|amended| &amended.conclusion);
+                let mut kept = amended.chain(ends().filter_map(|end| end.conclusion.as_ref()));
                 (!before.is_empty() && !kept.any(|text| text.contains(before)))
                     .then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
@@ -85,11 +86,39 @@ fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<F
     let fields = NodeView::fields(before).zip(NodeView::fields(after));
     let changed: Vec<(Field<'_>, Field<'_>)> =
         fields.filter(|(before, after)| before.value != after.value).collect();
-    let is_lost = changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
+    let is_merge = entry.parents.len() > 1;
+    let is_lost = match is_merge {
+        // It may have moved a node, and put a result beside another.
+        true => {
+            let texts = changed.iter().map(|(before, _)| before).filter(|before| before.is_text);
+            let held: Vec<Field<'_>> = nodes(entry).flat_map(NodeView::fields).collect();
+            texts.into_iter().any(|text| !held.iter().any(|held| held.value.contains(&*text.value)))
+        }
+        false => changed.iter().any(|(before, after)| !after.value.contains(&*before.value)),
+    };
+    if is_merge && !is_lost {
+        return None;
+    }
     let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
     let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));
     let path = layout::node(&after.id);
     Some(if is_lost { lost(message, entry, &path) } else { Finding::new(Note, Code::CommitByHand, message) })
+}
+
+/// The nodes that a commit has written.
+fn nodes(entry: &HistoryEntry) -> impl Iterator<Item = &Node> {
+    entry.happenings.iter().filter_map(|happening| match happening {
+        Happening::Proposed(node)
+        | Happening::Committed(node)
+        | Happening::Reclassified(node, _)
+        | Happening::Amended(node, _)
+        | Happening::Edited(node) => Some(node.as_ref()),
+        Happening::Started
+        | Happening::Withdrawn(_)
+        | Happening::Removed(_)
+        | Happening::Ended(_)
+        | Happening::Reopened => None,
+    })
 }
 
 fn lost(message: String, entry: &HistoryEntry, path: &str) -> Finding {

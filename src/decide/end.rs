@@ -63,6 +63,7 @@ pub const CODES: &[Code] = &[
     Code::DepthTooShallow,
     Code::QualityTooLow,
     Code::AwaitingConfirmation,
+    Code::Contested,
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
     Code::MissingConclusion,

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 use super::propose::{NewNode, Propose, propose};
-use super::standing::blockers;
+use super::standing::{blockers, contested};
 use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
 use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
@@ -321,7 +321,7 @@ impl<'a> Planner<'a> {
         let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
         let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
         slots.extend(self.spread(&wants, &mut ids));
-        if idle && let Some(call) = self.instead_of_children(&slots) {
+        if idle && let Some(call) = self.contested().or_else(|| self.instead_of_children(&slots)) {
             return (Some(call), Vec::new());
         }
         let mut suggested = self.suggest(&slots);
@@ -717,6 +717,14 @@ impl<'a> Planner<'a> {
             Some(blocker) => format!("{}{others} Propose the tasks, then research them.", blocker.message),
             None => "The rules ask for nothing more; the strategy, the mode or the dimensions do.".to_owned(),
         }
+    }
+
+    /// The decision between results that a merge has brought together.
+    fn contested(&self) -> Option<NextCall> {
+        let contested = contested(self.investigation).into_iter().next()?;
+        let node = self.investigation.node(&contested.node?.parse().ok()?)?;
+        let call = Call::Reclassify(self.step(&node.id, node.state()?));
+        Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
     }
 
     fn step(&self, node: &NodeId, state: &StateName) -> Step {

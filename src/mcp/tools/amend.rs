@@ -15,7 +15,7 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct what was said",
-    description: "Corrects what a committed node says, or the `conclusion`; the former text is kept. \
+    description: "Corrects what a committed node says, or the `conclusion`; the old text is kept. \
                   An answer is then to be confirmed anew.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,

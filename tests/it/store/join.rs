@@ -138,6 +138,8 @@ fn both_sides_make_the_same_merge_commit() {
     }
     assert_eq!(pair.sandbox.head(&pair.here.repository), pair.sandbox.head(&pair.there.repository));
     assert_eq!(pair.here.nodes().len(), 4);
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(": error "), "{checked}");
     let message = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%(trailers:key=Merged)"]);
     assert!(message.starts_with("Merged: R2.A1 renamed to R2.A2 ("), "{message}");
     let parents = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%P"]);
@@ -181,16 +183,20 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     let told: Vec<String> = decisions.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["R2.A9 has a second result", "R2.A9 is contested: DEAD against EXPLORE"]);
     let checked = pair.checked(&pair.here);
-    assert!(checked.contains("CONTESTED") && !checked.contains("error"), "{checked}");
+    assert!(checked.contains("CONTESTED") && !checked.contains(": error "), "{checked}");
     let mut server = pair.server(&pair.here);
     let status = server.ok("tot_status", json!({"sessionId": id}));
     assert!(status.to_string().contains("CONTESTED"), "{status:#}");
+    let next = server.ok("tot_next", json!({"sessionId": id}));
+    assert_eq!(next["nextCall"]["tool"], "tot_reclassify", "{next:#}");
+    assert_eq!(next["nextCall"]["arguments"]["nodeId"], "R2.A9", "{next:#}");
     // Both results are shown wherever the node is.
     let read = server.ok("tot_read", json!({"sessionId": id, "nodeIds": ["R2.A9"]})).to_string();
     let page =
         server.request("resources/read", json!({"uri": format!("tot://{id}/nodes/R2.A9")})).to_string();
     let report = server.ok("tot_report", json!({"sessionId": id}));
-    let site = std::path::PathBuf::from(report["path"].as_str().unwrap_or_else(|| panic!("{report:#}")));
+    let index = PathBuf::from(report["index"].as_str().unwrap());
+    let site = index.parent().unwrap();
     let html = std::fs::read_to_string(site.join("nodes").join("R2.A9.html")).unwrap();
     let data = std::fs::read_to_string(site.join("investigation.json")).unwrap();
     for text in ["measured here", "measured there", "agent of DEAD", "agent of EXPLORE"] {
@@ -213,6 +219,23 @@ fn a_proposal_that_was_researched_on_both_sides_is_contested_until_somebody_deci
     assert_eq!(pair.sandbox.head(&pair.here.repository), before);
 }
 
+/// The one that moves is what the first parent has under the id, or what the second has.
+#[test]
+fn a_committed_node_that_moves_is_not_called_lost() {
+    let pair = Pair::new();
+    for (machine, title) in [(&pair.here, "Here"), (&pair.there, "There")] {
+        pair.grow(machine, "R2.A1", title);
+        pair.sandbox.sleep(60);
+        let mut result = result("R2.A1", "DEAD");
+        result["findings"] = json!(format!("{title} it was measured, and does not hold."));
+        pair.server(machine).ok("tot_commit", json!({"sessionId": pair.session(), "results": [result]}));
+    }
+    pair.join(&pair.here, &pair.there).unwrap();
+    assert_eq!(pair.here.nodes().len(), 4);
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(": error ") && !checked.contains("STORED_LOST"), "{checked}");
+}
+
 #[test]
 fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     let pair = Pair::new();
@@ -227,7 +250,7 @@ fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     let Joined::Merged { decisions, .. } = joined else { panic!("{joined:?}") };
     assert!(decisions.iter().any(|it| it.to_string().contains("went on on the other")), "{decisions:?}");
     let checked = pair.checked(&pair.here);
-    assert!(!checked.contains("error"), "{checked}");
+    assert!(!checked.contains(": error "), "{checked}");
     let mut server = pair.server(&pair.here);
     let refused =
         server.refused("tot_end", json!({"sessionId": id, "conclusion": "Nothing was found at all."}));
