@@ -38,7 +38,10 @@ impl Stored {
         match happening {
             Happening::Started => None,
             Happening::Proposed(node)
+            | Happening::Claimed(node)
+            | Happening::Released(node)
             | Happening::Committed(node)
+            | Happening::OtherResult(node, _)
             | Happening::Reclassified(node, _)
             | Happening::Amended(node, _) => {
                 self.nodes.insert(node.id.clone(), Arc::clone(node));
@@ -107,18 +110,8 @@ fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<F
 
 /// The nodes that a commit has written.
 fn nodes(entry: &HistoryEntry) -> impl Iterator<Item = &Node> {
-    entry.happenings.iter().filter_map(|happening| match happening {
-        Happening::Proposed(node)
-        | Happening::Committed(node)
-        | Happening::Reclassified(node, _)
-        | Happening::Amended(node, _)
-        | Happening::Edited(node) => Some(node.as_ref()),
-        Happening::Started
-        | Happening::Withdrawn(_)
-        | Happening::Removed(_)
-        | Happening::Ended(_)
-        | Happening::Reopened => None,
-    })
+    let is_gone = |it: &&Happening| matches!(it, Happening::Withdrawn(_) | Happening::Removed(_));
+    entry.happenings.iter().filter(move |it| !is_gone(it)).filter_map(|it| it.node().map(AsRef::as_ref))
 }
 
 fn lost(message: String, entry: &HistoryEntry, path: &str) -> Finding {

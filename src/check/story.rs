@@ -6,6 +6,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
 use crate::domain::{Author, Code, Happening, NodeId};
 use crate::format::layout::{self, Place};
+use crate::format::message::RELEASE;
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
@@ -107,7 +108,7 @@ fn one_commit(
     let says: BTreeSet<&str> =
         entry.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
     let does: BTreeSet<String> =
-        entry.happenings.iter().filter_map(|happening| Some(node_of(happening)?.to_string())).collect();
+        entry.happenings.iter().filter_map(|happening| Some(happening.node()?.id.to_string())).collect();
     let told = match tool {
         "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
         _ => says.iter().copied().eq(does.iter().map(String::as_str)),
@@ -149,8 +150,10 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
         "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
         // A proposal that is repeated within a millisecond changes nothing.
         "tot_propose" => all == count(|it| matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_))),
+        "tot_next" => all > 0 && all == count(|it| matches!(it, Happening::Claimed(_))),
+        RELEASE => all > 0 && all == count(|it| matches!(it, Happening::Released(_))),
         "tot_commit" => {
-            let committed = count(|it| matches!(it, Happening::Committed(_)));
+            let committed = count(|it| matches!(it, Happening::Committed(_) | Happening::OtherResult(..)));
             committed > 0 && all == committed + confirmed
         }
         "tot_reclassify" => {
@@ -170,19 +173,6 @@ fn is_amended_end(happening: &Happening) -> bool {
     matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
 }
 
-fn node_of(happening: &Happening) -> Option<&NodeId> {
-    match happening {
-        Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
-        Happening::Proposed(node)
-        | Happening::Withdrawn(node)
-        | Happening::Committed(node)
-        | Happening::Reclassified(node, _)
-        | Happening::Amended(node, _)
-        | Happening::Edited(node)
-        | Happening::Removed(node) => Some(&node.id),
-    }
-}
-
 /// `proposed R1.A, committed R2.A1`.
 fn told(happenings: &[Happening]) -> String {
     const SHOWN: usize = 5;
@@ -197,13 +187,16 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Reopened => "reopened the investigation",
             Happening::Proposed(_) => "proposed",
             Happening::Withdrawn(_) => "withdrew",
+            Happening::Claimed(_) => "claimed",
+            Happening::Released(_) => "released",
             Happening::Committed(_) => "committed",
+            Happening::OtherResult(..) => "committed another result for",
             Happening::Reclassified(..) => "reclassified",
             Happening::Amended(..) => "amended",
             Happening::Edited(_) => "edited",
             Happening::Removed(_) => "removed",
         };
-        node_of(happening).map_or_else(|| verb.to_owned(), |node| format!("{verb} {node}"))
+        happening.node().map_or_else(|| verb.to_owned(), |node| format!("{verb} {}", node.id))
     };
     let shown = happenings.iter().take(SHOWN).map(one).collect::<Vec<_>>().join(", ");
     match happenings.len().checked_sub(SHOWN) {

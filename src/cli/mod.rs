@@ -2,6 +2,7 @@
 //! prints to stdout.
 
 mod check;
+mod claim;
 mod clone;
 mod place;
 mod remote;
@@ -25,10 +26,11 @@ use ruleset::{Folder, RulesetArguments};
 use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
+use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
 use crate::remote::RemoteError;
 use crate::report::SiteOptions;
-use crate::service::Service;
+use crate::service::{Refusal, Service};
 use crate::store::{Durability, StoreError};
 use crate::sync::SyncError;
 use crate::text::{causes, one_line, shorten};
@@ -46,12 +48,16 @@ struct Tot {
 enum Command {
     /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
     Check(check::CheckArguments),
+    /// Takes pending proposals on, so that nobody else does the same
+    Claim(claim::ClaimArguments),
     /// Takes investigations from a remote: a repository of one, or of many
     Clone(clone::CloneArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
+    /// Makes pending proposals free again
+    Release(claim::ReleaseArguments),
     /// Where investigations are shared: lists remotes, or adds one
     Remote(remote::RemoteArguments),
     /// The same as the command tot-report
@@ -132,9 +138,11 @@ enum DurabilityArgument {
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
         Ok(Command::Check(arguments)) => check::run(&arguments),
+        Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
+        Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
@@ -182,6 +190,15 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
     }
     eprintln!("{name}: {}", chain(error.as_ref()));
     ExitCode::FAILURE
+}
+
+/// What a call was refused for, as an error: each reason with what to do about it.
+fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
+    let reason = |error: &Diagnostic| match &error.suggestion {
+        Some(suggestion) => format!("{} {suggestion}", error.message),
+        None => error.message.clone(),
+    };
+    refusal.errors.iter().map(reason).collect::<Vec<_>>().join("\n").into()
 }
 
 /// An error with what caused it, and what to do about it where that is known.

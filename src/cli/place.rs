@@ -34,6 +34,21 @@ impl RootArgument {
 }
 
 impl Place {
+    /// The folder of that id or part of one; without, of the investigation that one stands in, or of the only one.
+    pub(super) fn one(&self, id: Option<&str>) -> Result<PathBuf, Box<dyn std::error::Error>> {
+        let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
+        match self.folders(&ids)?.0.as_slice() {
+            [folder] => Ok(folder.clone()),
+            [] => Err(format!("there is no investigation in {}", self.store.root().display()).into()),
+            several => Err(format!(
+                "{} holds {} investigations: say which, by its id or a part of it",
+                self.store.root().display(),
+                several.len()
+            )
+            .into()),
+        }
+    }
+
     /// The folders of these ids or parts of them; without any, of the investigation that one stands in, or else of all.
     /// Says whether it is all.
     pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), FindError> {

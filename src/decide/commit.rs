@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::amend;
 use super::backing::{self, Cited, LINE_MAX, Linked, Ran};
+use super::claim;
 use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::node::says_nothing;
@@ -46,9 +47,12 @@ pub struct NodeResult {
     pub alternatives_considered: Vec<String>,
     /// What was found, in one sentence; lists show it.
     pub headline: Option<String>,
-    /// Whether it refutes its parent; then with a terminal state.
+    /// It refutes its parent; with a terminal state.
     #[serde(default)]
     pub refutes: bool,
+    /// Yours by claim: kept beside another's result.
+    #[serde(default)]
+    pub claimed: bool,
     /// When the research began, if before the proposal.
     #[schemars(extend("examples" = ["2026-11-20T09:15:02Z"]))]
     pub started_at: Option<String>,
@@ -83,6 +87,7 @@ pub const CODES: &[Code] = &[
 pub const WARNINGS: &[Code] = &[
     Code::DepthEnforced,
     Code::Suspicious,
+    Code::ClaimedByOther,
     Code::MissingAgent,
     Code::ReusedAgent,
     Code::EmptyFindings,
@@ -165,13 +170,17 @@ fn judge(
 ) -> Option<Node> {
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
-    let Some(node) = proposal.filter(|node| node.is_pending()) else {
+    let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result)) else {
         let message = match proposal.and_then(|node| node.state()) {
             Some(state) => format!("{about} is already committed as {state}."),
             None => format!("{} was not proposed.", quoted(&about)),
         };
         let suggestion = match proposal {
-            Some(_) => format!("To change its state, use tot_reclassify. {}", pending_list(investigation)),
+            Some(_) => format!(
+                "If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use \
+                 tot_reclassify. {}",
+                pending_list(investigation)
+            ),
             None => pending_list(investigation),
         };
         verdict.errors.push(Diagnostic::new(Code::NotProposed, message).about(&about).suggest(suggestion));
@@ -186,6 +195,8 @@ fn judge(
         secrets::check(Enforcement::Warn, &about, proposed, &mut own);
     }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
+    let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(agent_id.as_deref(), now));
+    own.warnings.extend(claim.map(|claim| claim::of_other(&node.id, claim)));
     let asked = match rules.ruleset().state_meant(&result.state, &about) {
         Ok(asked) => asked,
         Err(unknown) => {
@@ -260,8 +271,10 @@ fn judge(
         return None;
     }
     let mut after = Node::clone(node);
-    let committed_at = stamp(investigation, node, now);
-    after.classification = Some(Classification {
+    let last = node.classification.as_ref().map(|first| first.newest().committed_at);
+    let committed_at = stamp(investigation, node, now).max(last.unwrap_or(now));
+    after.claim = None;
+    let result = Classification {
         requested_state: (asked != state).then_some(asked),
         refutes: result.refutes,
         agent_id,
@@ -275,9 +288,24 @@ fn judge(
         links,
         warnings: own.warnings.iter().map(stored).collect(),
         ..Classification::new(state, result.findings, committed_at)
-    });
+    };
+    match &mut after.classification {
+        Some(first) => first.other_results.push(result),
+        pending => *pending = Some(result),
+    }
     verdict.warnings.append(&mut own.warnings);
     Some(after)
+}
+
+/// Whether it is the result of an agent that had claimed a node which another has committed meanwhile. Sent twice, it is
+/// not.
+fn is_late(node: &Node, result: &NodeResult) -> bool {
+    let agent = result.agent_id.as_deref().map(str::trim);
+    let has_own = |first: &Classification| {
+        let all = std::iter::once(first).chain(&first.other_results);
+        all.into_iter().any(|other| other.agent_id.as_deref() == agent)
+    };
+    result.claimed && node.classification.as_ref().is_some_and(|first| !has_own(first))
 }
 
 /// How many lines under References are named.

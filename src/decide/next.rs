@@ -20,11 +20,12 @@ mod tests;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
+use super::claim::{Claimant, claim};
 use super::propose::{NewNode, Propose, propose};
 use super::standing::{blockers, contested};
 use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
+use crate::domain::{Claim, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
 use crate::ruleset::{EffectiveRules, Role, State};
@@ -76,15 +77,19 @@ pub struct Next {
     pub max_tasks: Option<u32>,
     /// What varies, where combinations shall be covered.
     pub dimensions: Vec<Dimension>,
+    /// For whom: what others have claimed is left out.
+    pub agent_id: Option<String>,
 }
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The next call; `None` for an ended investigation.
+    /// The next call; `None` for an ended investigation, and where all that is left to do is claimed by others.
     pub next_call: Option<NextCall>,
     /// What is proposed already and is to be committed next.
     pub pending: Vec<Task>,
+    /// Proposals that others have claimed.
+    pub claimed: Vec<(NodeId, Claim)>,
     /// Nodes to propose and research: a batch that is legal as it stands, also beside what is pending.
     pub tasks: Vec<Task>,
     /// How far the combinations are covered, where dimensions were given.
@@ -175,13 +180,23 @@ pub fn next(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: &Next,
+    now: Timestamp,
 ) -> Result<Plan, Rejection> {
     let most = number_of_tasks(request.max_tasks)?;
     let grid = Grid::new(investigation, &request.dimensions)?;
     let coverage = grid.as_ref().map(Grid::coverage);
     if investigation.end_in_force().is_some() {
-        return Ok(Plan { next_call: None, pending: Vec::new(), tasks: Vec::new(), coverage });
+        let (pending, claimed, tasks) = Default::default();
+        return Ok(Plan { next_call: None, pending, claimed, tasks, coverage });
     }
+    let agent = request.agent_id.as_deref().map(str::trim);
+    let of_other = |node: &Node| node.claim.clone().filter(|claim| claim.is_of_other(agent, now));
+    let claimed: Vec<(NodeId, Claim)> =
+        investigation.pending().filter_map(|node| Some((node.id.clone(), of_other(node)?))).collect();
+    let mut pending: Vec<&Node> =
+        investigation.pending().map(AsRef::as_ref).filter(|node| of_other(node).is_none()).collect();
+    // What the agent itself has claimed comes first.
+    pending.sort_by_key(|node| node.claim.as_ref().is_none_or(|claim| now >= claim.until));
     let planner = Planner {
         investigation,
         rules,
@@ -190,7 +205,7 @@ pub fn next(
         most: most as usize,
         limit: (most as usize).min(rules.ruleset().batch_limit.map_or(usize::MAX, |limit| limit as usize)),
     };
-    let (next_call, tasks) = planner.plan(grid);
+    let (next_call, tasks) = planner.plan(grid, &pending);
     let pending = match &next_call {
         Some(NextCall { call: Call::Commit(steps), .. }) => {
             let ids: Vec<NodeId> = steps.iter().map(|step| step.node.clone()).collect();
@@ -198,7 +213,27 @@ pub fn next(
         }
         _ => Vec::new(),
     };
-    Ok(Plan { next_call, pending, tasks, coverage })
+    Ok(Plan { next_call, pending, claimed, tasks, coverage })
+}
+
+/// Claims what is to be committed next by a plan on this very state. Where that is nothing, nothing is written.
+///
+/// # Errors
+///
+/// Those of [`next`] and [`claim`].
+pub fn claim_next(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    plan: &Next,
+    minutes: Option<u32>,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let pending = next(investigation, rules, plan, now)?.pending;
+    let nodes: Vec<NodeId> = pending.into_iter().map(|task| task.id).collect();
+    if nodes.is_empty() {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    claim(investigation, &nodes, &Claimant { agent_id: plan.agent_id.clone(), minutes }, now)
 }
 
 /// Proposes what is next: the given nodes, or the tasks of a plan on this very state. Where that is nothing, nothing is
@@ -217,7 +252,7 @@ pub fn propose_next(
     let request = match nodes {
         Some(nodes) => Propose { nodes: nodes.to_vec(), withdraw: Vec::new() },
         None => {
-            let plan = next(investigation, rules, plan)?;
+            let plan = next(investigation, rules, plan, now)?;
             // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
             let may_end = plan.next_call.as_ref().is_some_and(|next| next.call == Call::End);
             if may_end { Propose::default() } else { plan.proposal() }
@@ -314,9 +349,9 @@ struct Want<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn plan(&self, mut grid: Option<Grid>) -> (Option<NextCall>, Vec<Task>) {
+    /// The next call and the tasks, where these proposals are pending and free.
+    fn plan(&self, mut grid: Option<Grid>, pending: &[&Node]) -> (Option<NextCall>, Vec<Task>) {
         let mut ids = Ids::new(self.investigation);
-        let pending: Vec<&Node> = self.investigation.pending().map(AsRef::as_ref).collect();
         let idle = pending.is_empty();
         let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
         let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
@@ -338,6 +373,10 @@ impl<'a> Planner<'a> {
         }
         let blockers = blockers(self.investigation, self.rules);
         if idle && slots.is_empty() {
+            // What others have claimed may change what is owed.
+            if self.investigation.pending().next().is_some() {
+                return (None, Vec::new());
+            }
             if blockers.is_empty() {
                 let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
                 let wanted = self.strategy == Strategy::Deepen && !deeper.is_empty();
@@ -364,7 +403,7 @@ impl<'a> Planner<'a> {
         let call = if idle {
             (!tasks.is_empty()).then_some(NextCall { call: Call::Propose, reason })
         } else {
-            Some(self.settle(&pending))
+            Some(self.settle(pending))
         };
         (call, tasks)
     }

@@ -328,6 +328,7 @@ fn check_node(
     (errors.len() == before).then(|| Node {
         planned_action: new.planned_action,
         covers: new.covers,
+        claim: investigation.node(&id).and_then(|node| node.claim.clone()),
         ..Node::new(id, parent.map(|parent| parent.id.clone()), new.title.trim(), now)
     })
 }

@@ -12,7 +12,7 @@ use crate::ruleset::{Enforcement, Ruleset, effective};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Start {
-    /// The question, in as many words as it needs.
+    /// The question, whole.
     #[schemars(extend("examples" = ["Why did p99 latency double after the upgrade to PostgreSQL 18?"]))]
     pub query: String,
     /// For lists; else the first line of the query.
@@ -24,7 +24,7 @@ pub struct Start {
     /// Roots of the first proposal, where they can be chosen.
     #[schemars(range(min = 1))]
     pub min_roots: Option<u32>,
-    /// Rounds before the end; may raise the method's number, and lower it where the mode allows.
+    /// Rounds before the end: more than the method's, or fewer where the mode allows.
     #[schemars(range(min = 1, max = 20))]
     pub min_rounds: Option<u32>,
     /// Keep states that come too early.

@@ -96,6 +96,7 @@ codes! {
     InvalidRootId "INVALID_ROOT_ID" "not the id that the root must have"
     // Commits and reclassifications.
     NotProposed "NOT_PROPOSED" "not a pending proposal"
+    ClaimedByOther "CLAIMED_BY_OTHER" "another agent has claimed the node"
     UnknownState "UNKNOWN_STATE" "not a state of the ruleset"
     StateLocked "STATE_LOCKED" "the state comes too early and is refused"
     InvalidChildState "INVALID_CHILD_STATE" "not allowed beside the parent's or children's states"

@@ -29,9 +29,20 @@ pub enum Event {
         /// Proposals taken back.
         withdrawn: Vec<NodeId>,
     },
+    /// `tot_next` with a claim.
+    Claimed {
+        /// The proposals, each with the claim; all by the same agent.
+        nodes: Vec<Arc<Node>>,
+    },
+    /// `tot release`.
+    Released {
+        /// The proposals, without their claims.
+        nodes: Vec<Arc<Node>>,
+    },
     /// `tot_commit`.
     Committed {
-        /// The nodes that were classified, in the order of the call.
+        /// The nodes that were classified, in the order of the call. Of one that had a result, the last other result is
+        /// what was committed.
         nodes: Vec<Arc<Node>>,
         /// Parents whose state their children's states changed.
         transitions: Vec<Transition>,
@@ -74,14 +85,14 @@ impl Event {
     /// The same, noting through which client it came on whatever it newly stores.
     pub fn called_by(mut self, caller: &Caller) -> Event {
         match &mut self {
-            // A proposal is no finding: its commit's message says who made it.
-            Event::Proposed { .. } => {}
+            // These are no findings: the commit's message says who made them.
+            Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } => {}
             Event::Committed { nodes, transitions } => {
                 let ids: Vec<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
                 let moved = transitions.iter_mut().map(|transition| &mut transition.node);
                 for node in nodes.iter_mut().chain(moved.filter(|node| ids.contains(&node.id))) {
                     if let Some(classification) = &mut Arc::make_mut(node).classification {
-                        classification.caller.clone_from(caller);
+                        classification.newest_mut().caller.clone_from(caller);
                     }
                 }
             }
@@ -113,6 +124,7 @@ impl Event {
             Event::Proposed { nodes, withdrawn } => {
                 withdrawn.iter().cloned().map(Change::NodeRemoved).chain(nodes.iter().map(node)).collect()
             }
+            Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
             Event::Committed { nodes, transitions } => {
                 // A committed node that its own child changed in the same call stands in both: the later wins.
                 nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node))).collect()
@@ -137,8 +149,14 @@ pub enum Happening {
     Proposed(Arc<Node>),
     /// A proposal was taken back.
     Withdrawn(Arc<Node>),
+    /// An agent has taken a proposal on.
+    Claimed(Arc<Node>),
+    /// A proposal is free again.
+    Released(Arc<Node>),
     /// A node was committed.
     Committed(Arc<Node>),
+    /// Another result was put beside a node's own: the one of that number among the others.
+    OtherResult(Arc<Node>, usize),
     /// A committed node's state changed.
     Reclassified(Arc<Node>, Reclassification),
     /// A committed node's texts were amended.
@@ -153,6 +171,25 @@ pub enum Happening {
     Reopened,
 }
 
+impl Happening {
+    /// The node that it happened to, as it is afterwards; as it was, if it is gone.
+    pub fn node(&self) -> Option<&Arc<Node>> {
+        match self {
+            Happening::Proposed(node)
+            | Happening::Withdrawn(node)
+            | Happening::Claimed(node)
+            | Happening::Released(node)
+            | Happening::Committed(node)
+            | Happening::OtherResult(node, _)
+            | Happening::Reclassified(node, _)
+            | Happening::Amended(node, _)
+            | Happening::Edited(node)
+            | Happening::Removed(node) => Some(node),
+            Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
+        }
+    }
+}
+
 /// What happened to a node whose file was `before` and is `after`.
 pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
     match (before, after) {
@@ -161,20 +198,27 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
         (Some(before), None) => vec![Happening::Removed(Arc::clone(before))],
         (before, Some(after)) => {
             let Some(now) = &after.classification else {
-                return vec![match before.is_some_and(|before| !before.is_pending()) {
-                    true => Happening::Edited(Arc::clone(after)),
-                    false => Happening::Proposed(Arc::clone(after)),
+                let node = Arc::clone(after);
+                return vec![match before {
+                    Some(before) if !before.is_pending() => Happening::Edited(node),
+                    Some(before) if is_claim(before, after) => match after.claim {
+                        Some(_) => Happening::Claimed(node),
+                        None => Happening::Released(node),
+                    },
+                    _ => Happening::Proposed(node),
                 }];
             };
             let earlier = before.and_then(|before| before.classification.as_ref());
             let known = earlier.map_or(0, |earlier| earlier.reclassified.len());
             let amended = earlier.map_or(0, |earlier| earlier.amended.len());
+            let others = earlier.map_or(0, |earlier| earlier.other_results.len());
             let mut happenings = Vec::new();
             match earlier {
                 None => happenings.push(Happening::Committed(Arc::clone(after))),
                 Some(earlier) => {
                     let is_continued = now.reclassified.get(..known) == Some(earlier.reclassified.as_slice())
-                        && now.amended.get(..amended) == Some(earlier.amended.as_slice());
+                        && now.amended.get(..amended) == Some(earlier.amended.as_slice())
+                        && now.other_results.get(..others) == Some(earlier.other_results.as_slice());
                     let undone = undone(after, &now.amended[amended.min(now.amended.len())..]);
                     let mut expected = before.map(|before| Node::clone(before));
                     if let Some(classification) =
@@ -182,11 +226,16 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
                     {
                         classification.reclassified.clone_from(&now.reclassified);
                         classification.amended.clone_from(&now.amended);
+                        classification.other_results.clone_from(&now.other_results);
                     }
                     if !is_continued || expected != Some(undone) {
                         happenings.push(Happening::Edited(Arc::clone(after)));
                     }
                 }
+            }
+            if earlier.is_some() {
+                let more = others..now.other_results.len();
+                happenings.extend(more.map(|number| Happening::OtherResult(Arc::clone(after), number)));
             }
             for change in now.reclassified.iter().skip(known) {
                 happenings.push(Happening::Reclassified(Arc::clone(after), change.clone()));
@@ -197,6 +246,11 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
             happenings
         }
     }
+}
+
+/// Whether two proposals differ in the claim and in nothing else.
+fn is_claim(before: &Node, after: &Node) -> bool {
+    before.claim != after.claim && Node { claim: after.claim.clone(), ..before.clone() } == *after
 }
 
 /// The node as it was before these amendments.

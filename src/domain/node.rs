@@ -50,6 +50,13 @@ pub struct Claim {
     pub until: Timestamp,
 }
 
+impl Claim {
+    /// Whether at that time it keeps the node from this agent, or from one without a name.
+    pub fn is_of_other(&self, agent: Option<&str>, now: Timestamp) -> bool {
+        now < self.until && agent != Some(self.agent_id.as_str())
+    }
+}
+
 /// What an agent committed for a node, and what happened to its state since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classification {
@@ -89,8 +96,8 @@ pub struct Classification {
     pub reclassified: Vec<Reclassification>,
     /// Every later change of its texts, oldest first.
     pub amended: Vec<Amendment>,
-    /// What others have committed for the same proposal elsewhere, before a merge brought it together; by time. They have
-    /// none themselves.
+    /// What others have committed for the same proposal: elsewhere, before a merge brought it together, or late, after they
+    /// had claimed it; by time. They have none themselves.
     pub other_results: Vec<Classification>,
 }
 
@@ -572,6 +579,19 @@ impl Classification {
     /// The state in force: the last change's, or the committed one.
     pub fn current_state(&self) -> &StateName {
         self.reclassified.last().map_or(&self.state, |change| &change.to)
+    }
+
+    /// The result that was committed last: this one, or the last other one.
+    pub fn newest(&self) -> &Classification {
+        self.other_results.last().unwrap_or(self)
+    }
+
+    /// The same, to be changed.
+    pub fn newest_mut(&mut self) -> &mut Classification {
+        match self.other_results.len().checked_sub(1) {
+            Some(last) => &mut self.other_results[last],
+            None => self,
+        }
     }
 
     /// When the state in force was set.

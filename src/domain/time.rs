@@ -34,6 +34,12 @@ impl Timestamp {
         Timestamp::from_milliseconds(self.milliseconds().saturating_add(1)).unwrap_or(self)
     }
 
+    /// So many minutes later, or the same at the end of time.
+    pub fn plus_minutes(self, minutes: u32) -> Self {
+        let later = self.milliseconds().saturating_add(i64::from(minutes) * 60_000);
+        Timestamp::from_milliseconds(later).unwrap_or(self)
+    }
+
     /// Whole seconds since 1970, as git counts time.
     pub fn seconds(self) -> i64 {
         self.0.as_millisecond().div_euclid(1000)

@@ -17,6 +17,9 @@ use crate::text::{counted, one_line, shorten, visible};
 /// The longest subject, in characters, before nodes are counted instead of named.
 const SUBJECT_MAX: usize = 100;
 
+/// What released proposals: a command, since no tool does.
+pub const RELEASE: &str = "tot release";
+
 /// The one warning about a call that writes no result of a node: only the message keeps it.
 const UNFILED: Code = Code::SecretSuspected;
 
@@ -99,6 +102,15 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
                 (false, false) => format!("{propose}; w{}", &withdraw[1..]),
             }
         }
+        Event::Claimed { nodes } => {
+            let agent =
+                nodes.iter().find_map(|node| node.claim.as_ref()).map(|claim| line(&claim.agent_id, 60));
+            let claim = listed("Claim", nodes.iter().map(|node| node.id.to_string()).collect());
+            format!("{claim} for {}", agent.unwrap_or_default())
+        }
+        Event::Released { nodes } => {
+            listed("Release", nodes.iter().map(|node| node.id.to_string()).collect())
+        }
         Event::Committed { nodes, transitions } => {
             let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node))).collect();
             format!("{}{}", listed("Commit", results), moved(transitions))
@@ -150,9 +162,14 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
 /// `EXPLORE`, or `DEAD→EXPLORE` where a rule stored another state.
 fn committed_state(node: &Node) -> String {
     let Some(classification) = &node.classification else { return String::new() };
-    match &classification.requested_state {
-        None => classification.state.to_string(),
-        Some(asked) => format!("{asked}→{}", classification.state),
+    let newest = classification.newest();
+    let state = match &newest.requested_state {
+        None => newest.state.to_string(),
+        Some(asked) => format!("{asked}→{}", newest.state),
+    };
+    match classification.other_results.is_empty() {
+        true => state,
+        false => format!("{state} as another result"),
     }
 }
 
@@ -190,10 +207,21 @@ fn body(before: &Investigation, event: &Event) -> String {
                 body.push_str(&entry(&node.id, &format!("(withdrawn) {}", node.title)));
             }
         }
+        Event::Claimed { nodes } => {
+            for node in nodes {
+                let until = node.claim.as_ref().map(|claim| format!(" (until {})", claim.until));
+                body.push_str(&entry(&node.id, &format!("{}{}", node.title, until.unwrap_or_default())));
+            }
+        }
+        Event::Released { nodes } => {
+            for node in nodes {
+                body.push_str(&entry(&node.id, &node.title));
+            }
+        }
         Event::Committed { nodes, transitions } => {
             for node in nodes {
                 body.push_str(&entry(&node.id, &node.title));
-                body.push_str(&warned(node.classification.iter().flat_map(|it| &it.warnings)));
+                body.push_str(&warned(node.classification.iter().flat_map(|it| &it.newest().warnings)));
             }
             for transition in transitions {
                 body.push_str(&entry(&transition.node.id, &changed(transition)));
@@ -254,6 +282,12 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
         Event::Proposed { nodes, withdrawn } => {
             ("tot_propose", nodes.iter().map(|node| &node.id).chain(withdrawn).collect(), Vec::new())
         }
+        Event::Claimed { nodes } => (
+            "tot_next",
+            nodes.iter().map(|node| &node.id).collect(),
+            nodes.iter().filter_map(|node| Some(node.claim.as_ref()?.agent_id.as_str())).collect(),
+        ),
+        Event::Released { nodes } => (RELEASE, nodes.iter().map(|node| &node.id).collect(), Vec::new()),
         Event::Committed { nodes, transitions } => (
             "tot_commit",
             nodes
@@ -261,7 +295,10 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
                 .chain(transitions.iter().map(|transition| &transition.node))
                 .map(|node| &node.id)
                 .collect(),
-            nodes.iter().filter_map(|node| node.classification.as_ref()?.agent_id.as_deref()).collect(),
+            nodes
+                .iter()
+                .filter_map(|node| node.classification.as_ref()?.newest().agent_id.as_deref())
+                .collect(),
         ),
         Event::Reclassified { transition, transitions, .. } => {
             let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
@@ -323,12 +360,14 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
         Event::Reclassified { transition, .. } => vec![&transition.node],
         Event::Amended { node } => vec![node],
-        Event::Proposed { .. } | Event::Ended { .. } => Vec::new(),
+        Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } | Event::Ended { .. } => {
+            Vec::new()
+        }
     };
     nodes
         .into_iter()
         .filter_map(|node| node.classification.as_ref())
-        .flat_map(|classification| classification.all_warnings())
+        .flat_map(|classification| classification.all_warnings().chain(&classification.newest().warnings))
         .map(|warning| &warning.code)
         .chain([&UNFILED])
         .collect()

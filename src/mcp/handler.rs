@@ -36,7 +36,7 @@ use super::complete::complete;
 use super::prompts::{PROMPTS, Prompt, prompt};
 use super::resources::{self, Entry, Unreadable};
 use super::server::{Called, Server, Unanswered};
-use super::tool::{Tool, blocking};
+use super::tool::blocking;
 use crate::service::changes::{Changed, Missed};
 use crate::service::{Refusal, Service};
 
@@ -230,8 +230,7 @@ impl ServerHandler for Server {
         if request.and_then(|page| page.cursor).is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("there is one page of tools, and no cursor into it", None));
         }
-        let mut result =
-            ListToolsResult::with_all_items(self.offered().map(Tool::listed).map(app::shown).collect());
+        let mut result = ListToolsResult::with_all_items(self.listed().map(app::shown).collect());
         (result.ttl_ms, result.cache_scope) = kept(&context);
         Ok(result)
     }

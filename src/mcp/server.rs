@@ -214,7 +214,12 @@ impl Server {
     }
 
     fn is_offered(&self, tool: &Tool) -> bool {
-        tool.about.read_only || !self.read_only
+        tool.about.read_only || tool.about.also_reads || !self.read_only
+    }
+
+    /// The same as clients see them.
+    pub(super) fn listed(&self) -> impl Iterator<Item = rmcp::model::Tool> {
+        self.offered().map(|tool| tool.listed(self.read_only))
     }
 
     /// The tools that this server has for its clients.

@@ -139,8 +139,10 @@ impl Tool {
         &self.input
     }
 
-    pub(super) fn listed(&self) -> rmcp::model::Tool {
+    /// The tool as a client sees it, of a server that only reads or of another.
+    pub(super) fn listed(&self, only_reads: bool) -> rmcp::model::Tool {
         let About { name, title, read_only, idempotent, .. } = self.about;
+        let read_only = read_only || only_reads;
         // A hint that is not there is false, but for these; whether a reader is idempotent says nothing.
         let hints = ToolAnnotations::new().read_only(read_only).destructive(false).open_world(false);
         let hints = if idempotent && !read_only { hints.idempotent(true) } else { hints };
@@ -210,6 +212,8 @@ pub struct About {
     pub also: &'static [&'static About],
     /// Whether it writes nothing.
     pub read_only: bool,
+    /// Whether a server that only reads has it all the same: a call of it that would write is refused there.
+    pub also_reads: bool,
     /// Whether the same call again changes nothing more. True of a reader anyway.
     pub idempotent: bool,
     /// How long a reply may be before advice gives way, in bytes of the whole result as it is sent.
@@ -226,6 +230,7 @@ impl Default for About {
             warnings: &[],
             also: &[],
             read_only: false,
+            also_reads: false,
             idempotent: false,
             budget: 1_500,
         }

@@ -132,7 +132,7 @@ pub(super) struct CommitLink {
 pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, entry) in input.history.iter().enumerate() {
-        for node in entry.happenings.iter().filter_map(node_of) {
+        for node in entry.happenings.iter().filter_map(Happening::node) {
             let commits = by_node.entry(node.id.clone()).or_default();
             if commits.last() != Some(&at) {
                 commits.push(at);
@@ -207,27 +207,16 @@ impl History {
     }
 }
 
-/// The node that something happened to.
-pub(super) fn node_of(happening: &Happening) -> Option<&Arc<Node>> {
-    match happening {
-        Happening::Proposed(node)
-        | Happening::Withdrawn(node)
-        | Happening::Committed(node)
-        | Happening::Reclassified(node, _)
-        | Happening::Amended(node, _)
-        | Happening::Edited(node)
-        | Happening::Removed(node) => Some(node),
-        Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
-    }
-}
-
 /// What happened, in one word, and the class for it.
 pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     match happening {
         Happening::Started => ("Started", "started"),
         Happening::Proposed(_) => ("Proposed", "proposed"),
         Happening::Withdrawn(_) => ("Withdrawn", "withdrawn"),
+        Happening::Claimed(_) => ("Claimed", "claimed"),
+        Happening::Released(_) => ("Released", "released"),
         Happening::Committed(_) => ("Committed", "committed"),
+        Happening::OtherResult(..) => ("Another result", "committed"),
         Happening::Reclassified(..) => ("Reclassified", "reclassified"),
         Happening::Amended(..) => ("Amended", "amended"),
         Happening::Edited(_) => ("Edited by hand", "edited"),
@@ -241,12 +230,12 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
 fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>) -> CommitEntry {
     let commit = entry.commit.to_string();
     let happenings: Vec<HappeningView> =
-        entry.happenings.iter().map(|happening| view_of(happening, cards, known)).collect();
+        entry.happenings.iter().map(|happening| view_of(happening, entry, cards, known)).collect();
     if !entry.gaps.is_empty() {
         known.nodes.clear();
     }
     for happening in &entry.happenings {
-        match (happening, node_of(happening)) {
+        match (happening, happening.node()) {
             (Happening::Withdrawn(node) | Happening::Removed(node), _) => known.nodes.remove(&node.id),
             (_, Some(node)) => known.nodes.insert(&node.id, node),
             (_, None) => None,
@@ -278,7 +267,7 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>)
 
 /// The other files that a commit changed, except for those that every start and every end writes.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
-    let whole = |happening: &Happening| node_of(happening).is_none();
+    let whole = |happening: &Happening| happening.node().is_none();
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
@@ -306,9 +295,17 @@ fn compare(before: Option<&Node>, after: &Node, room: &mut usize) -> (Vec<TextCh
     (changes, wrote)
 }
 
-fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> HappeningView {
-    let (verb, class) = verb_of(happening);
-    let node = node_of(happening);
+fn view_of(
+    happening: &Happening,
+    entry: &HistoryEntry,
+    cards: &Cards<'_>,
+    known: &mut Known<'_>,
+) -> HappeningView {
+    let (verb, class) = match happening {
+        Happening::Edited(_) if entry.parents.len() > 1 => ("Joined", "joined"),
+        happening => verb_of(happening),
+    };
+    let node = happening.node();
     let before = node.and_then(|node| known.nodes.get(&node.id)).map(|node| node.as_ref());
     let state = |state: &StateName| Some(cards.state(state));
     let mut view = HappeningView {
@@ -327,6 +324,7 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
     };
     if let Happening::Proposed(node)
     | Happening::Committed(node)
+    | Happening::OtherResult(node, _)
     | Happening::Amended(node, _)
     | Happening::Edited(node) = happening
     {
@@ -338,6 +336,17 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
                 view.to = state(&classification.state);
                 view.requested = classification.requested_state.as_ref().map(|state| cards.state(state));
                 view.by.clone_from(&classification.agent_id);
+            }
+        }
+        Happening::Claimed(node) => {
+            view.by = node.claim.as_ref().map(|claim| claim.agent_id.clone());
+        }
+        Happening::OtherResult(node, number) => {
+            let first = node.classification.as_ref();
+            if let Some(result) = first.and_then(|first| first.other_results.get(*number)) {
+                view.to = state(&result.state);
+                view.requested = result.requested_state.as_ref().map(|state| cards.state(state));
+                view.by.clone_from(&result.agent_id);
             }
         }
         Happening::Reclassified(_, change) => {
@@ -364,7 +373,11 @@ fn view_of(happening: &Happening, cards: &Cards<'_>, known: &mut Known<'_>) -> H
             }
             None => view.by.clone_from(&conclusion.agent_id),
         },
-        Happening::Started | Happening::Proposed(_) | Happening::Withdrawn(_) | Happening::Reopened => {}
+        Happening::Started
+        | Happening::Proposed(_)
+        | Happening::Withdrawn(_)
+        | Happening::Released(_)
+        | Happening::Reopened => {}
     }
     view
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::history::{node_of, verb_of};
+use super::history::verb_of;
 use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
@@ -257,7 +257,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
                     .iter()
                     .map(|happening| ChangeOf {
                         what: verb_of(happening).1,
-                        node: node_of(happening).map(|node| node.id.to_string()),
+                        node: happening.node().map(|node| node.id.to_string()),
                     })
                     .collect(),
             })

@@ -6,13 +6,14 @@ use super::changes::Changed;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
+use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
-use crate::decide::next::{Next, propose_next};
+use crate::decide::next::{Next, claim_next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Caller, Code, Diagnostic, Event};
+use crate::domain::{Caller, Code, Diagnostic, Event, NodeId};
 use crate::format::message;
 use crate::ruleset::builtin;
 use crate::store::Transacted;
@@ -92,6 +93,47 @@ impl Service {
         let decisions = [Some(decided.first), decided.second].into_iter().flatten().collect();
         let standing = Standing { snapshot: after, ruleset: decided.ruleset };
         Ok(Turn { standing, before: before.investigation, decisions, commits })
+    }
+
+    /// Claims what a plan says is to be committed next.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn claim_next(
+        &self,
+        session: &str,
+        plan: &Next,
+        minutes: Option<u32>,
+        caller: &Caller,
+    ) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, now| {
+            claim_next(investigation, rules, plan, minutes, now)
+        })
+    }
+
+    /// Claims these proposals.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn claim(
+        &self,
+        session: &str,
+        nodes: &[NodeId],
+        claimant: &Claimant,
+        caller: &Caller,
+    ) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, _, now| claim(investigation, nodes, claimant, now))
+    }
+
+    /// Makes these proposals free again, whoever has claimed them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn release(&self, session: &str, nodes: &[NodeId], caller: &Caller) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, _, _| release(investigation, nodes))
     }
 
     /// Stores what was found.

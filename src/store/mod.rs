@@ -495,6 +495,15 @@ impl Store {
         Ok(self.open(path)?.wants_signatures())
     }
 
+    /// Who makes commits there, by git's settings and environment; `None` where nobody has said it.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn author(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        Ok(self.open(path)?.author())
+    }
+
     fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: &Draft) -> Result<Snapshot, StoreError> {
         let files: Vec<git::FileChange> = draft.files().collect();
         let size = limits::after(writer.git(), before, &files, self.most)?;

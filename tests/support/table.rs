@@ -130,7 +130,7 @@ impl Table {
         Ok(self.apply(decision))
     }
 
-    fn apply(&mut self, mut decision: Decision) -> Decision {
+    pub fn apply(&mut self, mut decision: Decision) -> Decision {
         decision.event = decision.event.map(|event| event.called_by(&self.caller));
         if let Some(event) = &decision.event {
             self.investigation = self.investigation.with(&event.changes());

@@ -40,8 +40,12 @@ impl<'r> Play<'r> {
         EffectiveRules::new(&self.file.ruleset, self.investigation.meta())
     }
 
+    fn time(&self) -> Timestamp {
+        Timestamp::from_milliseconds(self.now).unwrap()
+    }
+
     fn plan(&self, request: &Next) -> Plan {
-        next(&self.investigation, &self.rules(), request).unwrap()
+        next(&self.investigation, &self.rules(), request, self.time()).unwrap()
     }
 
     /// Takes a decision over; whether it was accepted.
@@ -205,7 +209,7 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         let request = Next {
             strategy: STRATEGIES[random.below(4)],
             max_tasks: Some(1 + random.below(20) as u32),
-            dimensions: Vec::new(),
+            ..Next::default()
         };
         let plan = play.plan(&request);
         play.check(&plan, &request);
@@ -287,7 +291,7 @@ proptest! {
             let own = Play::new(ruleset, mode, None).investigation.meta().min_rounds;
             let mut play = Play::new(ruleset, mode, Some(own + more_rounds));
             wander(&mut play, &mut Random(seed), rounds);
-            let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), dimensions: Vec::new() };
+            let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), ..Next::default() };
             play.finish(&request);
             // The end stands.
             prop_assert_eq!(play.plan(&request).next_call, None);
@@ -539,7 +543,7 @@ fn what_is_out_of_bounds_is_refused() {
         Next { dimensions: (0..11).map(|n| dimension(&n.to_string(), &["x"])).collect(), ..Next::default() },
     ];
     for request in requests {
-        let errors = next(&play.investigation, &play.rules(), &request).unwrap_err().errors;
+        let errors = next(&play.investigation, &play.rules(), &request, play.time()).unwrap_err().errors;
         assert_eq!(errors[0].code, "INVALID_ARGUMENT", "{request:?}");
     }
 }

@@ -21,6 +21,7 @@ const ABOUT: About = About {
     warnings: amend::WARNINGS,
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: true,
     budget: 1_500,
 };

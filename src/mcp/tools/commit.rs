@@ -18,12 +18,12 @@ pub(super) const ABOUT: About = About {
     title: "Commit what was found",
     description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
                   (sources as a list under `## References`), the agent's id. A state that comes too early is \
-                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` (parents that a child \
-                  confirmed or refuted).",
+                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` of parents.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: false,
     budget: 1_500,
 };
@@ -99,9 +99,16 @@ impl Stored {
 /// A node as it was stored.
 fn committed(node: &Node) -> Option<Committed> {
     let classification = node.classification.as_ref()?;
+    let newest = classification.newest();
+    let state = classification.current_state();
+    // Of what was put beside another's result, too, it is told what was asked for.
+    let requested = newest
+        .requested_state
+        .as_ref()
+        .or(Some(&newest.state).filter(|own| !classification.other_results.is_empty() && *own != state));
     Some(Committed {
         node_id: node.id.to_string(),
-        state: classification.current_state().to_string(),
-        requested_state: classification.requested_state.as_ref().map(ToString::to_string),
+        state: state.to_string(),
+        requested_state: requested.map(ToString::to_string),
     })
 }

@@ -22,13 +22,12 @@ use crate::view::NO_SIGN_OFF;
 const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion. Returns `solutions` \
-                  (`verifiedBy` which nodes), `theories`, the number of `deadEnds`, `references` cited, \
-                  `quality`, the git `tag`. While something is owed it is rejected, but with `stopped`.",
+    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion. Returns `solutions`, `theories`, `deadEnds`, `references`, `quality`, the git `tag`. While something is owed it is rejected, but with `stopped`.",
     codes: end::CODES,
     warnings: end::WARNINGS,
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: true,
     budget: 4_000,
 };

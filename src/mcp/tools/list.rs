@@ -16,12 +16,13 @@ use crate::text::shorten;
 const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
-    description: "Lists the investigations, newest first, without writing: `sessionId`, title, method, \
+    description: "Lists the investigations, newest first: `sessionId`, title, method, \
                   deepest round, number of nodes, whether it has ended. In pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
     read_only: true,
+    also_reads: false,
     idempotent: true,
     budget: 3_000,
 };
@@ -39,7 +40,7 @@ struct Input {
     /// Which ones.
     #[serde(default, with = "StateName")]
     state: ListState,
-    /// Words that are all in the title, the question, the method or the id.
+    /// Words in title, question, method or id.
     text: Option<String>,
     /// `nextCursor` of the page before.
     cursor: Option<String>,

@@ -14,22 +14,23 @@ use super::answer;
 use crate::decide::next::{
     Call, Coverage, Dimension, Next, NextCall, Plan, Strategy, Task, next, number_of_tasks,
 };
-use crate::domain::{Investigation, SessionId};
+use crate::domain::{Caller, Claim, Investigation, NodeId, SessionId};
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shorten};
 
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans, without writing. `tasks`: pending nodes first (`pending: true`), then fresh ones with legal \
+    description: "Plans; writes only to `claim`. `tasks`: pending nodes first (`pending: true`), then fresh ones with legal \
                   ids; each with its `path`, what is asked (`ask`) and the states in which a result \
-                  `counts`. The prompt `research` has the whole brief. `nextCall`: the one call that is legal now and \
+                  `counts`. `nextCall`: the one call that is legal now and \
                   makes progress; what stands in < > and what results lack is to be filled in. `dimensions` asks for \
                   tasks that cover all combinations of values.",
     codes: &[],
     warnings: &[],
     also: &[],
-    read_only: true,
+    read_only: false,
+    also_reads: true,
     idempotent: true,
     budget: 4_000,
 };
@@ -39,6 +40,10 @@ const ROOM: usize = 2_700;
 
 /// How many characters a task may have: the first at which all of them fit, else the last.
 const LENGTHS: [usize; 7] = [700, 500, 350, 260, 190, 120, 60];
+
+/// How many claims of others are named, and with how much of an agent's name.
+const CLAIMED: usize = 10;
+const AGENT: usize = 60;
 
 /// The most characters of a message.
 const MESSAGE: usize = 400;
@@ -55,6 +60,13 @@ struct Input {
     session_id: String,
     #[serde(flatten)]
     asked: Asked,
+    /// Yours: what others claimed is left out.
+    agent_id: Option<String>,
+    /// Takes pending ones for agentId.
+    #[serde(default)]
+    claim: bool,
+    /// Else 60.
+    ttl_minutes: Option<u32>,
 }
 
 /// What is asked of the planner.
@@ -120,6 +132,18 @@ struct Advice {
     /// How far the combinations of `dimensions` are covered, pending nodes included.
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<Coverage>,
+    /// Who else has which pending node, and until when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claimed: Vec<ClaimedEntry>,
+}
+
+/// A pending node that another agent has.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimedEntry {
+    node_id: String,
+    agent_id: String,
+    until: String,
 }
 
 /// A call with its arguments. Why it is the next, the reply's message says.
@@ -158,27 +182,56 @@ pub(super) struct TaskEntry {
 
 /// The tool.
 pub(super) fn tool(service: Arc<Service>) -> Tool {
-    Tool::new(ABOUT, move |input| answer(&service, run(&service, input)))
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
 }
 
-fn run(service: &Service, input: Input) -> Result<(Shared, Body, Advice), Refusal> {
-    let standing = service.read(&input.session_id)?;
-    let request = input.asked.plan();
-    let plan = match next(standing.investigation(), &standing.rules(), &request) {
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Advice), Refusal> {
+    let request = Next { agent_id: input.agent_id, ..input.asked.plan() };
+    let (standing, shared) = match input.claim {
+        true => {
+            let written = service.claim_next(&input.session_id, &request, input.ttl_minutes, caller)?;
+            let shared = Shared::written(&written);
+            (written.standing, shared)
+        }
+        false => {
+            let standing = service.read(&input.session_id)?;
+            let shared = Shared::done(&standing, None, &[]);
+            (standing, shared)
+        }
+    };
+    let plan = match next(standing.investigation(), &standing.rules(), &request, service.now()?) {
         Ok(plan) => plan,
         Err(rejection) => {
             return Err(Refusal { errors: rejection.errors, standing: Some(Box::new(standing)) });
         }
     };
-    let shared = Shared::done(&standing, None, &[]);
     let next_call = next_call(standing.investigation(), &plan, &input.asked);
     let room = number_of_tasks(request.max_tasks)? as usize;
     let fresh = room.saturating_sub(plan.pending.len());
     let fresh =
         if plan.pending.is_empty() { plan.tasks } else { plan.tasks.into_iter().take(fresh).collect() };
     let tasks = tasks(&plan.pending, &fresh, ROOM, input.asked.brief);
-    let advice = Advice { coverage: plan.coverage };
-    Ok((next_call_first(shared, next_call.as_ref()), Body { tasks, next_call }, advice))
+    let shared = match (&next_call, plan.claimed.iter().min_by_key(|(_, claim)| claim.until)) {
+        (None, Some((node, claim))) => Shared { message: wait_for(node, claim), ..shared },
+        _ => next_call_first(shared, next_call.as_ref()),
+    };
+    let claimed = plan.claimed.iter().take(CLAIMED).map(|(node, claim)| ClaimedEntry {
+        node_id: node.to_string(),
+        agent_id: shorten(&one_line(&claim.agent_id), AGENT),
+        until: claim.until.to_string(),
+    });
+    let advice = Advice { coverage: plan.coverage, claimed: claimed.collect() };
+    Ok((shared, Body { tasks, next_call }, advice))
+}
+
+/// What there is to do where others have all that is to be done.
+fn wait_for(node: &NodeId, claim: &Claim) -> String {
+    let agent = shorten(&one_line(&claim.agent_id), AGENT);
+    format!(
+        "All that is to be done is claimed by others: call tot_next again when they have committed, or at {}, when the \
+         claim of {agent} on {node} is over.",
+        claim.until
+    )
 }
 
 /// The reply's message says what is owed as far as the next call is for it; tot_status has the rest.
@@ -197,7 +250,7 @@ impl Asked {
             values: values.clone(),
         };
         let dimensions = self.dimensions.iter().map(dimension).collect();
-        Next { strategy: self.strategy, max_tasks: self.max_tasks, dimensions }
+        Next { strategy: self.strategy, max_tasks: self.max_tasks, dimensions, agent_id: None }
     }
 }
 

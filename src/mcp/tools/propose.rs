@@ -23,6 +23,7 @@ pub(super) const ABOUT: About = About {
     warnings: propose::WARNINGS,
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: false,
     budget: 1_500,
 };

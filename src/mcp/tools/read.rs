@@ -24,12 +24,12 @@ use crate::view::NodeView;
 const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
-    description: "Reads nodes whole, without writing: findings, evidence, warnings, every change. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again \
-                  for that node with `offset` set to its `nextOffset`.",
+    description: "Reads nodes whole: findings, evidence, warnings, every change. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again with `offset` set to its `nextOffset`.",
     codes: &[Code::NodeNotFound],
     warnings: &[],
     also: &[],
     read_only: true,
+    also_reads: false,
     idempotent: true,
     budget: 12_000,
 };
@@ -55,7 +55,7 @@ struct Input {
     /// The nodes.
     #[schemars(extend("examples" = [["R2.A1"]], "minItems" = 1, "maxItems" = NODES))]
     node_ids: Vec<String>,
-    /// The character of the first node's findings to begin at.
+    /// Where in the first node's findings to begin.
     #[serde(default)]
     offset: u64,
 }

@@ -15,12 +15,13 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes the state of a committed node: revives a closed one, corrects or gives up one. The former state is kept. An open state reopens an ended investigation. \
+    description: "Changes a committed node's state: revives, corrects or gives up one. The former state is kept. An open state reopens an ended investigation. \
                   Returns `previousState`, `newState`, `transitions`.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: true,
     budget: 1_500,
 };

@@ -31,12 +31,12 @@ use crate::text::{causes, sentence};
 const ABOUT: About = About {
     name: "tot_report",
     title: "Write the report",
-    description: "Writes an investigation, ended or not, as a static site for people, into the server's folder for \
-                  reports, in place of an earlier one. Returns `index`, the path of its first page.",
+    description: "Writes an investigation, ended or not, as a static site for people, in place of an earlier one. Returns `index`, the path of its first page.",
     codes: &[Code::ReportError],
     warnings: &[],
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: true,
     budget: 1_500,
 };

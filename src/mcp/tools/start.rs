@@ -23,6 +23,7 @@ const ABOUT: About = About {
     warnings: &[Code::SecretSuspected],
     also: &[],
     read_only: false,
+    also_reads: false,
     idempotent: false,
     budget: 6_000,
 };

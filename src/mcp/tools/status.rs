@@ -46,14 +46,14 @@ const REST: usize = 1_000;
 const ABOUT: About = About {
     name: "tot_status",
     title: "See how an investigation stands",
-    description: "Shows how an investigation stands, without writing: question, context, nodes by state, `answers`, \
-                  `overturned` and `incomplete` nodes (open, lacking children) with their gist, `pending` proposals, quality, \
-                  what is owed, `faults` of files. `detail: concise` leaves out the texts, `full` lists all nodes. Long lists come \
-                  in pages (`nextCursor`).",
+    description: "Shows how an investigation stands: question, context, nodes by state, `answers`, \
+                  `overturned` and `incomplete` nodes with their gist, `pending` proposals, quality, \
+                  what is owed, `faults` of files. `detail: concise` leaves out the texts, `full` lists all nodes. In pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
     read_only: true,
+    also_reads: false,
     idempotent: true,
     budget: 3_000,
 };

@@ -14,7 +14,7 @@ use super::next::{Asked, NextCallEntry, TaskEntry, next_call, next_call_first, t
 use super::propose::meant;
 use super::{answer, commit, graph_of, propose, with_model};
 use crate::decide::commit::NodeResult;
-use crate::decide::next::{briefs, next};
+use crate::decide::next::{Next, briefs, next};
 use crate::decide::propose::NewNode;
 use crate::domain::{Caller, Event, NodeId};
 use crate::service::{Refusal, Service};
@@ -32,6 +32,7 @@ const ABOUT: About = About {
     warnings: &[],
     also: &[&commit::ABOUT, &propose::ABOUT],
     read_only: false,
+    also_reads: false,
     idempotent: false,
     budget: 3_000,
 };
@@ -83,7 +84,9 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
     let Input { session_id, results, nodes, asked, graph, model } = input;
     let caller = &with_model(caller, model);
-    let done = service.step(&session_id, results, nodes.map(meant), &asked.plan(), caller)?;
+    let agent_id = results.iter().find_map(|result| result.agent_id.clone());
+    let plan = Next { agent_id, ..asked.plan() };
+    let done = service.step(&session_id, results, nodes.map(meant), &plan, caller)?;
     let standing = &done.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let warnings: Vec<_> = done.decisions.iter().flat_map(|decision| decision.warnings.clone()).collect();
@@ -99,7 +102,7 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
             _ => {}
         }
     }
-    let what_now = next(investigation, &rules, &asked.plan())?;
+    let what_now = next(investigation, &rules, &plan, service.now()?)?;
     let to_research = match approved.is_empty() {
         // Nothing is new: what is still pending is to be researched.
         true => what_now.pending.clone(),

@@ -12,6 +12,11 @@ pub(super) struct Identity {
 }
 
 impl Identity {
+    /// The name; `None` where nobody has said one.
+    pub(super) fn name(&self) -> Option<String> {
+        Some(self.name.clone()).filter(|name| name != FALLBACK_NAME)
+    }
+
     pub(super) fn signature<'a>(&'a self, time: &'a str) -> gix::actor::SignatureRef<'a> {
         gix::actor::SignatureRef { name: BStr::new(&self.name), email: BStr::new(&self.email), time }
     }

@@ -265,6 +265,11 @@ impl Git {
         self.work_dir.as_deref()
     }
 
+    /// Who makes commits here; `None` where nobody has said it.
+    pub fn author(&self) -> Option<String> {
+        self.author.name()
+    }
+
     fn shown(&self) -> Shown {
         shown(self.work_dir.as_ref().unwrap_or(&self.git_dir))
     }

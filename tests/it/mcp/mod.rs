@@ -3,6 +3,7 @@
 mod app;
 mod ask;
 mod budget;
+mod claims;
 mod fields;
 mod flood;
 mod http;

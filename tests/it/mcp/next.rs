@@ -12,7 +12,8 @@ use crate::support::{Sandbox, Session, codes, node, result};
 fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
     let service = Service::new(sandbox.root(), World::Machine, None);
     let Ok(standing) = service.read(session) else { panic!("{session} can't be read") };
-    let Ok(reckoned) = next(standing.investigation(), &standing.rules(), &Next::default()) else {
+    let Ok(now) = service.now() else { panic!("no clock") };
+    let Ok(reckoned) = next(standing.investigation(), &standing.rules(), &Next::default(), now) else {
         panic!("no plan")
     };
     let mut arguments = plan["nextCall"]["arguments"].clone();

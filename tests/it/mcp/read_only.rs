@@ -50,6 +50,8 @@ fn the_tools_that_write_are_not_offered_and_nothing_is_written() {
     }
     assert_eq!(server.ok("tot_status", json!({"sessionId": id}))["totalNodes"], 1);
     server.ok("tot_next", json!({"sessionId": id}));
+    let claim = json!({"sessionId": id, "agentId": "agent-7", "claim": true});
+    assert_eq!(server.refused("tot_next", claim), ["READ_ONLY"]);
     server.finish();
     assert_eq!(files(&sandbox.root()), before, "not a file was touched");
 }

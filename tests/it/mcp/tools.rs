@@ -29,7 +29,7 @@ fn the_list_of_tools_is_complete_and_small() {
         assert!(tool["outputSchema"].is_null(), "{name}: it would ask for structuredContent");
         assert_eq!(
             tool["annotations"]["readOnlyHint"],
-            json!(matches!(name, "tot_status" | "tot_read" | "tot_next" | "tot_list")),
+            json!(matches!(name, "tot_status" | "tot_read" | "tot_list")),
             "{name}"
         );
         assert_eq!(tool["annotations"]["destructiveHint"], false, "{name}");

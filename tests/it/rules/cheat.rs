@@ -78,7 +78,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
     };
     let request = Next { strategy: agent.strategy, ..Next::default() };
     for _ in 0..300 {
-        let plan = next(&table.investigation, &table.rules(), &request).unwrap();
+        let plan = next(&table.investigation, &table.rules(), &request, table.now).unwrap();
         // Who cheats does not go on for confirmations that the rules demand of another: it ends as soon as it may.
         let end = try_ends(
             &mut table,

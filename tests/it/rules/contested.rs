@@ -26,7 +26,7 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     );
     let refused = table.try_end().unwrap_err();
     assert!(told(&refused.errors).contains("CONTESTED"), "{refused}");
-    let plan = next(&table.investigation, &table.rules(), &Next::default()).unwrap();
+    let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     assert!(matches!(plan.next_call.unwrap().call, Call::Reclassify(step) if step.node.as_str() == "R1.A"));
     // To name the state in force decides, too; done twice, it changes nothing.
     let request = Reclassify {

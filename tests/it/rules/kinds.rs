@@ -187,7 +187,7 @@ const FIXTURES: [Fixture; 18] = [
         with: ["end:", "modes: [{name: eager, meaning: More of it, childrenAsked: 3}]\nend:"],
         play: |table| {
             table.grow(&[("R1.A", "", "GO")]);
-            let plan = next(&table.investigation, &table.rules(), &Next::default()).unwrap();
+            let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
             format!("{} TASKS", plan.tasks.len())
         },
         says: "3 TASKS",

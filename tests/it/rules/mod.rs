@@ -2,6 +2,7 @@
 //! silent. On the pure decisions.
 
 mod cheat;
+mod claims;
 mod contested;
 mod drill;
 mod every;

@@ -2,10 +2,12 @@
 //! nothing, and what is on disk is always an investigation that its ruleset allows.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{End, end};
+use tree_of_thoughts::decide::next::Next;
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::results::results;
@@ -29,6 +31,8 @@ enum Call {
     Propose { parent: u8, steps: Vec<u8>, withdraw: Option<u8>, wild: Option<u8> },
     Commit { first: u8, states: Vec<u8>, evidence: bool, agent: u8 },
     Reclassify { node: u8, state: u8, evidence: bool },
+    Claim { agent: u8, tasks: u8 },
+    Release(u8),
     End,
     Sleep(u8),
 }
@@ -44,6 +48,8 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(first, states, evidence, agent)| Call::Commit { first, states, evidence, agent }),
         3 => (any::<u8>(), any::<u8>(), any::<bool>())
             .prop_map(|(node, state, evidence)| Call::Reclassify { node, state, evidence }),
+        1 => (0..3u8, any::<u8>()).prop_map(|(agent, tasks)| Call::Claim { agent, tasks }),
+        1 => any::<u8>().prop_map(Call::Release),
         1 => Just(Call::End),
         3 => (0..30u8).prop_map(Call::Sleep),
     ]
@@ -177,13 +183,17 @@ impl Bench {
                 })
             }
             Call::Commit { first, states: chosen, evidence: given, agent } => {
+                // Rarely it comes late, with a claim.
+                let claimed = agent.is_multiple_of(6);
+                let from = if claimed { &ids } else { &pending };
                 let results: Vec<NodeResult> = chosen
                     .iter()
                     .zip(u16::from(*first)..)
                     // Rarely more than there are, so that one stands twice.
-                    .take(if agent.is_multiple_of(8) { 5 } else { pending.len().max(1) })
+                    .take(if agent.is_multiple_of(8) { 5 } else { from.len().max(1) })
                     .map(|(state, node)| NodeResult {
-                        node_id: pick(&pending, (node % 256) as u8),
+                        node_id: pick(from, (node % 256) as u8),
+                        claimed,
                         state: pick(&states, if state.is_multiple_of(3) { 0 } else { *state }),
                         findings: "See https://example.org/a.".into(),
                         agent_id: (agent % 4 > 0).then(|| format!("agent-{agent}")),
@@ -206,12 +216,27 @@ impl Bench {
                     reclassify(investigation, rules, request.clone(), now)
                 })
             }
+            Call::Claim { agent, tasks } => {
+                let plan = Next {
+                    agent_id: Some(format!("agent-{agent}")),
+                    max_tasks: Some(u32::from(tasks % 20) + 1),
+                    ..Next::default()
+                };
+                let minutes = Some(u32::from(tasks % 2) + 1);
+                self.service.claim_next(&self.id, &plan, minutes, &Caller::default())
+            }
+            Call::Release(node) => match pick(&pending, *node).parse() {
+                Ok(node) => self.service.release(&self.id, &[node], &Caller::default()),
+                Err(_) => return Ok(()),
+            },
             Call::End => self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
                 end(investigation, rules, concluded(), now)
             }),
         };
         let tool = match call {
-            Call::Propose { .. } => "tot_propose",
+            // What is released must be pending, too.
+            Call::Propose { .. } | Call::Release(_) => "tot_propose",
+            Call::Claim { .. } => "tot_next",
             Call::Commit { .. } => "tot_commit",
             Call::Reclassify { .. } => "tot_reclassify",
             Call::End | Call::Sleep(_) => "tot_end",
@@ -282,14 +307,10 @@ impl Bench {
         for happening in history.iter().rev().flat_map(|entry| entry.happenings.iter().cloned()) {
             let change = match happening {
                 Happening::Started => continue,
-                Happening::Proposed(node)
-                | Happening::Committed(node)
-                | Happening::Amended(node, _)
-                | Happening::Edited(node)
-                | Happening::Reclassified(node, _) => Change::Node(node),
                 Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
                 Happening::Ended(conclusion) => Change::Concluded(conclusion),
                 Happening::Reopened => Change::Reopened,
+                of_node => Change::Node(Arc::clone(of_node.node().unwrap())),
             };
             folded = folded.with(&[change]);
         }

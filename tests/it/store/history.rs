@@ -1,5 +1,7 @@
 //! What git shows of an investigation.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tree_of_thoughts::domain::{Change, Happening, Investigation};
 use tree_of_thoughts::store::Store;
@@ -37,13 +39,10 @@ fn folding_the_history_gives_what_the_tip_says() {
         for happening in &entry.happenings {
             let change = match happening.clone() {
                 Happening::Started => continue,
-                Happening::Proposed(node) | Happening::Committed(node) | Happening::Edited(node) => {
-                    Change::Node(node)
-                }
-                Happening::Reclassified(node, _) | Happening::Amended(node, _) => Change::Node(node),
                 Happening::Withdrawn(node) | Happening::Removed(node) => Change::NodeRemoved(node.id.clone()),
                 Happening::Ended(conclusion) => Change::Concluded(conclusion),
                 Happening::Reopened => Change::Reopened,
+                of_node => Change::Node(Arc::clone(of_node.node().unwrap())),
             };
             folded = folded.with(&[change]);
         }

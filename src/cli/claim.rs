@@ -1,0 +1,158 @@
+//! `tot claim` and `tot release`: who takes what is proposed.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Outcome, finish, refused, say};
+use crate::decide::claim::Claimant;
+use crate::domain::{Caller, Claim, Event, Node, NodeId};
+use crate::service::{Service, Written};
+use crate::text::{one_line, shorten};
+use crate::world::World;
+
+/// Takes pending proposals on, so that nobody else does the same. It is a note with an end, and no lock.
+#[derive(Args)]
+#[command(after_long_help = CLAIM_EXAMPLES)]
+pub(super) struct ClaimArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
+    #[arg(value_name = "[ID] NODE", required = true)]
+    what: Vec<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Who takes them: the name that the result will have. Without it, that of the author of your commits
+    #[arg(long = "as", value_name = "NAME")]
+    agent: Option<String>,
+    /// For how long
+    #[arg(long = "for", value_name = "MINUTES")]
+    minutes: Option<u32>,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+const CLAIM_EXAMPLES: &str = "\
+Examples:
+  tot claim R2.A1 R2.A2          in the folder of an investigation, for an hour
+  tot claim 0196 R2.A1 --for 240 --as reviewer-2";
+
+/// Makes pending proposals free again, whoever has claimed them.
+#[derive(Args)]
+#[command(after_long_help = RELEASE_EXAMPLES)]
+pub(super) struct ReleaseArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
+    #[arg(value_name = "[ID] NODE", required = true)]
+    what: Vec<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+const RELEASE_EXAMPLES: &str = "\
+Examples:
+  tot release R2.A1       whoever had it has gone
+  tot release 0196 R2.A1";
+
+/// What was done.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    /// Absent where nothing was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    nodes: Vec<Entry>,
+}
+
+/// How a node stands now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    node_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+pub(super) fn claim(arguments: &ClaimArguments) -> ExitCode {
+    finish("tot claim", try_claim(arguments))
+}
+
+pub(super) fn release(arguments: &ReleaseArguments) -> ExitCode {
+    finish("tot release", try_release(arguments))
+}
+
+fn try_claim(arguments: &ClaimArguments) -> Outcome {
+    let Subject { service, session, nodes, author } = Subject::of(&arguments.root, &arguments.what)?;
+    let agent_id = match arguments.agent.clone().or(author) {
+        Some(name) => name,
+        None => return Err("git does not know your name: say with --as who takes the nodes".into()),
+    };
+    let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
+    let written = service.claim(&session, &nodes, &claimant, &Caller::default()).map_err(refused)?;
+    tell(&written, &nodes, arguments.json)
+}
+
+fn try_release(arguments: &ReleaseArguments) -> Outcome {
+    let Subject { service, session, nodes, .. } = Subject::of(&arguments.root, &arguments.what)?;
+    let written = service.release(&session, &nodes, &Caller::default()).map_err(refused)?;
+    tell(&written, &nodes, arguments.json)
+}
+
+/// What a command is about.
+struct Subject {
+    service: Service,
+    session: String,
+    nodes: Vec<NodeId>,
+    /// Who makes commits there, where somebody has said so.
+    author: Option<String>,
+}
+
+impl Subject {
+    fn of(root: &RootArgument, what: &[String]) -> Result<Subject, Box<dyn std::error::Error>> {
+        let (id, nodes) = match what {
+            [first, rest @ ..] if first.parse::<NodeId>().is_err() => (Some(first.as_str()), rest),
+            all => (None, all),
+        };
+        if nodes.is_empty() {
+            return Err("say which nodes, as R2.A1".into());
+        }
+        let nodes = nodes.iter().map(|node| node.parse::<NodeId>()).collect::<Result<Vec<NodeId>, _>>()?;
+        let place = root.place();
+        let path = place.one(id)?;
+        let session = place.store.load(&path)?.investigation.meta().id.to_string();
+        let author = place.store.author(&path)?;
+        let service = Service::new(place.store.root().to_owned(), World::Machine, None);
+        Ok(Subject { service, session, nodes, author })
+    }
+}
+
+fn tell(written: &Written, nodes: &[NodeId], json: bool) -> Outcome {
+    let investigation = written.standing.investigation();
+    let nodes: Vec<&Arc<Node>> = nodes.iter().filter_map(|id| investigation.node(id)).collect();
+    let is_written = matches!(&written.decision.event, Some(Event::Claimed { .. } | Event::Released { .. }));
+    if json {
+        let entry = |node: &&Arc<Node>| Entry {
+            node_id: node.id.to_string(),
+            agent_id: node.claim.as_ref().map(|claim| claim.agent_id.clone()),
+            until: node.claim.as_ref().map(|claim| claim.until.to_string()),
+        };
+        let commit = is_written.then(|| written.standing.snapshot.head.to_string());
+        let document = Document { commit, nodes: nodes.iter().map(entry).collect() };
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let line = |node: &&Arc<Node>| {
+        let title = shorten(&node.title, 60);
+        let stands = match &node.claim {
+            Some(Claim { agent_id, until, .. }) => format!("{agent_id} has it until {}", until.to_minute()),
+            None => "free".to_owned(),
+        };
+        one_line(&format!("{} {title}: {stands}", node.id)) + "\n"
+    };
+    say(&nodes.iter().map(line).collect::<String>())
+}

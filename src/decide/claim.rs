@@ -1,0 +1,106 @@
+//! Claims: who has taken a pending proposal on, so that two agents don't research the same.
+//!
+//! A claim is a note with an end, and no lock: whoever commits all the same is warned, and nothing that was researched is
+//! thrown away.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use super::{Decision, Rejection, quoted, refuse_if_ended};
+use crate::domain::{Claim, Code, Diagnostic, Event, Investigation, Node, NodeId, Timestamp};
+
+/// How many minutes a claim may hold, and how many it does unasked.
+pub const MINUTES: RangeInclusive<u32> = 1..=10_080;
+/// See [`MINUTES`].
+pub const MINUTES_DEFAULT: u32 = 60;
+
+/// Who claims, and for how long.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claimant {
+    /// Who it is, as it will sign its results.
+    pub agent_id: Option<String>,
+    /// For how long; absent for [`MINUTES_DEFAULT`].
+    pub minutes: Option<u32>,
+}
+
+/// Judges a claim of pending proposals. Those that the claimant holds already are renewed once half of the time is over.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT`, `NOT_PROPOSED`, `CLAIMED_BY_OTHER`, `INVESTIGATION_ENDED`; then nothing is claimed.
+pub fn claim(
+    investigation: &Investigation,
+    nodes: &[NodeId],
+    claimant: &Claimant,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    refuse_if_ended(investigation)?;
+    let minutes = claimant.minutes.unwrap_or(MINUTES_DEFAULT);
+    if !MINUTES.contains(&minutes) {
+        return Err(Diagnostic::new(Code::InvalidArgument, format!("A claim of {minutes} minutes."))
+            .suggest(format!("Claim for {} to {} minutes.", MINUTES.start(), MINUTES.end()))
+            .into());
+    }
+    let Some(agent_id) = claimant.agent_id.as_deref().map(str::trim).filter(|agent| !agent.is_empty()) else {
+        return Err(Diagnostic::new(Code::InvalidArgument, "A claim without an agentId.")
+            .suggest("Give the agentId that the result will have.")
+            .into());
+    };
+    let mut errors = Vec::new();
+    let mut claimed = Vec::new();
+    for id in nodes {
+        let Some(node) = investigation.node(id).filter(|node| node.is_pending()) else {
+            errors.push(not_pending(id));
+            continue;
+        };
+        let held = node.claim.as_ref().filter(|claim| now < claim.until);
+        match held {
+            Some(claim) if claim.agent_id != agent_id => errors.push(of_other(id, claim)),
+            // A poll would write a commit each time.
+            Some(claim) if claim.until >= now.plus_minutes(minutes / 2) => {}
+            held => {
+                let at = held.map_or(now, |claim| claim.at);
+                let claim = Claim { at, agent_id: agent_id.to_owned(), until: now.plus_minutes(minutes) };
+                claimed.push(Arc::new(Node { claim: Some(claim), ..Node::clone(node) }));
+            }
+        }
+    }
+    Rejection::unless_empty(errors)?;
+    let event = (!claimed.is_empty()).then_some(Event::Claimed { nodes: claimed });
+    Ok(Decision { event, warnings: Vec::new() })
+}
+
+/// Judges that pending proposals be free again, whoever holds them. Those that nobody does are left as they are.
+///
+/// # Errors
+///
+/// `NOT_PROPOSED`; then nothing is released.
+pub fn release(investigation: &Investigation, nodes: &[NodeId]) -> Result<Decision, Rejection> {
+    let mut errors = Vec::new();
+    let mut released = Vec::new();
+    for id in nodes {
+        match investigation.node(id).filter(|node| node.is_pending()) {
+            Some(node) if node.claim.is_some() => {
+                released.push(Arc::new(Node { claim: None, ..Node::clone(node) }));
+            }
+            Some(_) => {}
+            None => errors.push(not_pending(id)),
+        }
+    }
+    Rejection::unless_empty(errors)?;
+    let event = (!released.is_empty()).then_some(Event::Released { nodes: released });
+    Ok(Decision { event, warnings: Vec::new() })
+}
+
+fn not_pending(id: &NodeId) -> Diagnostic {
+    Diagnostic::new(Code::NotProposed, format!("{} is not a pending proposal.", quoted(id.as_str())))
+        .about(id)
+        .suggest("Only what is proposed and not committed can be claimed: tot_status lists it.")
+}
+
+/// That another agent has the node.
+pub(super) fn of_other(id: &NodeId, claim: &Claim) -> Diagnostic {
+    let Claim { agent_id, until, .. } = claim;
+    let message = format!("{id} is claimed by {} until {until}.", quoted(agent_id));
+    Diagnostic::new(Code::ClaimedByOther, message).about(id)
+}
