@@ -11,7 +11,8 @@
 //!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
 //! 5. [`mcp`] answers with what follows from the new state.
 //!
-//! Sharing: [`sync`] asks a remote through [`remote`], has [`store`] take in what came, and pushes what is here.
+//! Sharing: [`sync`] asks a remote through [`remote`], has [`store`] take in what came, and pushes what is here. A server has
+//! [`background`] do so beside its calls.
 //!
 //! Reading: [`store`] loads state and history, [`report`] makes a typed model of them, renders it through the
 //! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does.
@@ -31,14 +32,16 @@
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
-//! - `service`: `decide`, `domain`, `format`, `ruleset`, `store`, `text`, `world`.
+//! - `service`: `decide`, `domain`, `format`, `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
+//!   `world`.
+//! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
 //! - `sync`: `check`, `domain`, `format` (where a node's file is), `merge` (what was decided), `remote`, `secrets`, `store`,
 //!   `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
-//! - `mcp`: `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
+//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
 //!   `text`, `view`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
@@ -78,8 +81,8 @@
 //! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
 //!   `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
-//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `cli`, `mcp`,
-//!   `remote` and `store::git`.
+//! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
+//!   `cli`, `mcp`, `remote` and `store::git`.
 //! - `Command`: programs are started by `remote` (git, and nothing else in the library starts it) and `demo` (our own).
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
@@ -87,6 +90,7 @@
 //!
 //! `tests/it/tidy.rs` reads these lists and holds the code to them.
 
+pub mod background;
 pub mod check;
 pub mod cli;
 pub mod connections;

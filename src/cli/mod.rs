@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -28,8 +28,9 @@ use serving::{HttpArguments, LogArguments};
 use crate::demo;
 use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
-use crate::remote::RemoteError;
+use crate::remote::{RemoteError, is_address};
 use crate::report::SiteOptions;
+use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
 use crate::store::{Durability, StoreError};
 use crate::sync::SyncError;
@@ -100,6 +101,15 @@ struct McpArguments {
     /// Offer only the tools that read, and write nothing: no commit, no lock, no recovery, no site
     #[arg(long)]
     read_only: bool,
+    /// Where new investigations are shared: each gets this remote, as by tot remote add, on its branch tot/<id>. Without it
+    /// they go where tot.remote in git's configuration says, if anywhere
+    #[arg(long, value_name = "URL", conflicts_with = "read_only", value_parser = remote_address)]
+    remote: Option<String>,
+    /// Sync in the background what calls use, as tot sync does: what others did comes in, and what is written goes there
+    /// within seconds. While that fails it is tried again, work goes on, and tot_status says why. At its end the server
+    /// waits up to 10 seconds for what is not sent yet. Not with --read-only, since what comes in is written
+    #[arg(long, conflicts_with = "read_only")]
+    sync: bool,
     /// The least rounds of new investigations: raises a ruleset's own number, and a start that asks for fewer is refused
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     min_rounds: Option<u32>,
@@ -225,14 +235,23 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets)
         .reading_only(arguments.read_only);
+    let channel = mpsc::channel();
+    let sharing = Sharing::to(arguments.remote);
+    let sharing = if arguments.sync { sharing.telling(channel.0.clone()) } else { sharing };
+    let service = if arguments.read_only { service } else { service.with_sharing(sharing) };
     let service = match arguments.site {
         Some(site) => service.with_site(site),
         None => service,
     };
     let service = Arc::new(service);
+    let background = match arguments.sync {
+        true => Some(serving::background(&service, channel, &log)?),
+        false => None,
+    };
     let server = Server::new(mcp::tools::instructions(&service), mcp::tools::all(&service))
         .serving(Arc::clone(&service))
         .with_log(log)
+        .with_background(background)
         .reading_only(arguments.read_only)
         .asking_before_end(arguments.ask_before_end.map(Duration::from_secs));
     match http {
@@ -243,6 +262,10 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
             Ok(mcp::serve_stdio(server.of_one_client(session))?)
         }
     }
+}
+
+fn remote_address(text: &str) -> Result<String, RemoteError> {
+    is_address(text).map(|()| text.to_owned())
 }
 
 fn run_demo(arguments: &DemoArguments) -> Outcome {

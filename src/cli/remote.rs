@@ -146,7 +146,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
         let (url, root) = (remote::whole_address(&add.url), place.store.root());
         place.store.prepare()?;
         // A second remote is for what it was added to.
-        let other = sync::default_remote(&git, root)?.is_some_and(|(name, ..)| name != add.name);
+        let other = sync::default_remote(&git, root)?.is_some_and(|default| default.name != add.name);
         if other {
             return say(&text);
         }

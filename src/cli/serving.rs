@@ -3,12 +3,18 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::background::{Background, Event};
+use crate::domain::SessionId;
 use crate::mcp::http::{Options, SLOW, Token};
-use crate::mcp::log::{Format, Level, Log};
+use crate::mcp::log::{Format, Level, Log, end_of};
+use crate::service::Service;
+use crate::service::sharing::Told;
 
 /// What `--help` ends with.
 pub(super) const EXAMPLES: &str = "\
@@ -26,6 +32,9 @@ Examples:
 
   Let agents read what was found, and nothing more:
     tot-mcp --root /srv/investigations --read-only
+
+  Share what agents find with a team, while they work:
+    tot-mcp --remote git@github.com:team/research.git --sync
 
   Hold agents to at least six rounds, and offer a method of your own:
     tot-mcp --min-rounds 6 --rulesets ./rulesets";
@@ -71,6 +80,20 @@ impl LogArguments {
         };
         Log::new(level, format)
     }
+}
+
+/// Begins to sync beside the calls.
+pub(super) fn background(
+    service: &Arc<Service>,
+    channel: (Sender<Told>, Receiver<Told>),
+    log: &Log,
+) -> std::io::Result<Background> {
+    let log = log.clone();
+    let short = |session: SessionId| end_of(&session.to_string());
+    Background::begin(Arc::clone(service), channel, move |event| match event {
+        Event::Synced { session, what } => log.info(format_args!("synced {}: {what}", short(session))),
+        Event::Failed { session, why } => log.warn(format_args!("not synced {}: {why}", short(session))),
+    })
 }
 
 /// Serving over HTTP.

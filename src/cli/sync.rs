@@ -110,6 +110,14 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     };
     let outcomes = syncing.run(&folders, all, &tell);
     tell("");
+    if !dry_run {
+        let has_grown = |outcome: &&Outcome| {
+            !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
+        };
+        let grown: Vec<_> = outcomes.iter().filter(has_grown).map(|outcome| outcome.path.clone()).collect();
+        // Where it can't be started, they only stay larger than they need be.
+        let _ = git.maintain(&grown);
+    }
     let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
     if arguments.json {
         let investigations = outcomes.iter().map(entry).collect();

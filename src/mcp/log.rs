@@ -106,6 +106,11 @@ impl Log {
         self.note(Level::Warn, &what);
     }
 
+    /// What was done that nobody called for.
+    pub fn info(&self, what: impl Display) {
+        self.note(Level::Info, &what);
+    }
+
     /// One request.
     pub fn debug(&self, what: impl Display) {
         self.note(Level::Debug, &what);
@@ -216,7 +221,7 @@ pub(super) fn short(fields: &Value) -> Option<String> {
 }
 
 /// Ids begin with the time, so their ends differ more.
-fn end_of(id: &str) -> String {
+pub(crate) fn end_of(id: &str) -> String {
     id[id.len().saturating_sub(8)..].to_ascii_lowercase()
 }
 

@@ -30,6 +30,7 @@ use super::{
     queues::Queues,
     tool::{Reply, Tool, error, internal_error, rejection},
 };
+use crate::background::Background;
 use crate::domain::{Caller, Code};
 use crate::service::Service;
 use crate::text::{one_line, shorten};
@@ -51,6 +52,8 @@ pub struct Server {
     session: ClientSession,
     /// How long a call waits for a person who is asked before the end; none where nobody is.
     pub(super) ask_before_end: Option<Duration>,
+    /// Who syncs.
+    background: Option<Arc<Background>>,
 }
 
 /// What tells one run of a client from another.
@@ -83,6 +86,7 @@ impl Server {
             read_only: false,
             session: ClientSession::Unknown,
             ask_before_end: None,
+            background: None,
         }
     }
 
@@ -105,6 +109,18 @@ impl Server {
     /// The server that asks the person in front of the client before an investigation ends, and waits so long.
     pub fn asking_before_end(self, patience: Option<Duration>) -> Server {
         Server { ask_before_end: patience, ..self }
+    }
+
+    /// The server at whose end this is finished.
+    pub fn with_background(self, background: Option<Background>) -> Server {
+        Server { background: background.map(Arc::new), ..self }
+    }
+
+    /// Finishes what is done beside the calls, when these have ended. Blocks, but no longer than that.
+    pub(super) fn finish(&self, patience: Duration) {
+        if let Some(background) = &self.background {
+            background.finish(patience);
+        }
     }
 
     /// The same server for one more connection: what a client subscribes to is its own, all else is shared.

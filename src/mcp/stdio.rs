@@ -35,20 +35,24 @@ use tokio::{
 };
 
 use super::{drain::Drain, log::Log, server::Server};
+use crate::background;
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     // One thread for the protocol starts fastest.
     let runtime = start(Builder::new_current_thread().enable_all()).map_err(ServeError::Start)?;
-    let log = server.log.clone();
+    let (log, whole) = (server.log.clone(), server.clone());
     let outcome = run(runtime, async {
         let (input, output) = rmcp::transport::stdio_pipes();
         let signals = signals(&log);
+        let serving = finishing(server.clone(), serve(server, input, output, arrived(signals.clone(), 1)));
         tokio::select! {
-            outcome = serve(server, input, output, arrived(signals.clone(), 1)) => outcome,
+            outcome = serving => outcome,
             () = arrived(signals, 2) => Err(ServeError::Interrupted),
         }
     });
+    // After a second signal something may be left.
+    whole.finish(Duration::ZERO);
     log.flush();
     outcome
 }
@@ -72,6 +76,14 @@ pub(super) fn start(builder: &mut Builder) -> io::Result<Runtime> {
 pub(super) fn run<T>(runtime: Runtime, future: impl Future<Output = T>) -> T {
     let outcome = runtime.block_on(future);
     runtime.shutdown_background();
+    outcome
+}
+
+/// Serves, and finishes then what is done beside the calls.
+pub(super) async fn finishing<T>(server: Server, serving: impl Future<Output = T>) -> T {
+    let outcome = serving.await;
+    // A thread that fails has said so.
+    let _ = tokio::task::spawn_blocking(move || server.finish(background::PATIENCE)).await;
     outcome
 }
 

@@ -1,4 +1,4 @@
-//! The wall behind which the `git` program lives: fetch, push, clone, and the configuration of remotes.
+//! The wall behind which the `git` program lives: fetch, push, clone, and the configuration of remotes, and maintenance.
 //!
 //! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So whatever
 //! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
@@ -33,7 +33,7 @@ use std::str::FromStr;
 
 pub use objects::{Here, Text};
 pub use place::{Place, is_address, shown_address, whole_address};
-pub use process::{GitProgram, LEAST_VERSION};
+pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
 pub use transfer::{Advertised, Fetched, Pushed};
 
@@ -83,6 +83,12 @@ pub enum RemoteError {
         what: String,
         /// How long it may take.
         seconds: u64,
+    },
+    /// Whoever wanted it ends.
+    #[error("{what} was not done before the server ended")]
+    Ending {
+        /// What was done.
+        what: String,
     },
     /// It printed more than is read.
     #[error("{what} gave more than is read")]

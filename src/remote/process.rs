@@ -1,8 +1,8 @@
 //! git as a child process: with an environment that says nothing of another repository, within a limit of time and output.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,17 +57,18 @@ const CLEARED: [&str; 20] = [
 ];
 
 /// The settings of every call, whatever the configuration says.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 6] = [
     "protocol.ext.allow=never",
     "transfer.fsckObjects=true",
     "core.fsmonitor=false",
     "submodule.recurse=false",
-    // We start it ourselves, when nobody waits for it.
-    "gc.auto=0",
-    "maintenance.auto=false",
     "fetch.pruneTags=false",
     "fetch.writeCommitGraph=false",
 ];
+/// And those of every call but [`GitProgram::maintain`], which we start ourselves when nobody waits for it.
+const NO_UPKEEP: [&str; 2] = ["gc.auto=0", "maintenance.auto=false"];
+/// The setting by which [`GitProgram::maintain`] tells git of the folders.
+const FOLDERS: &str = "tot.maintained";
 
 /// The user's git.
 #[derive(Clone, Debug)]
@@ -75,6 +76,25 @@ pub struct GitProgram {
     /// Whether somebody is there who can be asked for a password.
     person: bool,
     exchange: Duration,
+    deadline: Deadline,
+}
+
+/// A time after which no call goes on, and none begins. Copies are one.
+#[derive(Clone, Debug, Default)]
+pub struct Deadline(Arc<Mutex<Option<Instant>>>);
+
+impl Deadline {
+    /// Sets it that far from now, unless it is earlier already.
+    pub fn set(&self, from_now: Duration) {
+        let (at, mut set) =
+            (Instant::now() + from_now, self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        *set = Some(set.map_or(at, |before| before.min(at)));
+    }
+
+    fn is_over(&self) -> bool {
+        let set = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        set.is_some_and(|at| at <= Instant::now())
+    }
 }
 
 /// What a call is, beside its arguments.
@@ -88,6 +108,8 @@ pub(super) struct Call<'a> {
     pub exchange: bool,
     /// Whether the user's hooks are run.
     pub hooks: bool,
+    /// Whether it may tidy the repository up.
+    pub upkeep: bool,
 }
 
 /// What a call gave.
@@ -129,7 +151,7 @@ impl GitProgram {
     ///
     /// No git, or one that is too old.
     pub fn find(person: bool) -> Result<GitProgram> {
-        let git = GitProgram { person, exchange: EXCHANGE };
+        let git = GitProgram { person, exchange: EXCHANGE, deadline: Deadline::default() };
         let ran = git.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
         let text = ran.text();
         match version(&text) {
@@ -141,6 +163,38 @@ impl GitProgram {
     /// The same, with another limit for one exchange with a remote.
     pub fn with_limit(self, exchange: Duration) -> GitProgram {
         GitProgram { exchange, ..self }
+    }
+
+    /// The same, whose calls end at the deadline.
+    pub fn until(self, deadline: Deadline) -> GitProgram {
+        GitProgram { deadline, ..self }
+    }
+
+    /// Starts git's own maintenance of these repositories, one after the other, as far as git finds it to be needed. It is
+    /// not waited for, and goes on where this process ends.
+    ///
+    /// # Errors
+    ///
+    /// A git that can't be started.
+    pub fn maintain(&self, folders: &[PathBuf]) -> Result<()> {
+        let Some(first) = folders.first() else { return Ok(()) };
+        // The hook `pre-auto-gc` is a way of the user to say no.
+        let mut command = self.command(first, &Call { hooks: true, upkeep: true, ..Call::default() });
+        for folder in folders {
+            let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+            let mut setting = OsString::from(format!("{FOLDERS}="));
+            setting.push(folder);
+            command.arg("-c").arg(setting);
+        }
+        command.arg("for-each-repo").arg(format!("--config={FOLDERS}"));
+        command.args(["maintenance", "run", "--auto", "--quiet"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        // What ends us, a signal to our group, does not end it.
+        group::begin(&mut command);
+        let mut child = command.spawn().map_err(RemoteError::NoGit)?;
+        // Somebody has to hear that it has ended. Where the machine has no thread left, it stays in the list of processes.
+        let _ = thread::Builder::new().spawn(move || child.wait());
+        Ok(())
     }
 
     /// Runs git in that folder.
@@ -157,7 +211,7 @@ impl GitProgram {
         };
         // On a terminal it stays in the group that the terminal belongs to: else it could not ask for a password.
         let is_group = !(call.exchange && self.person);
-        run(command, call.what, call.input, limit, is_group)
+        run(command, call.what, call.input, &Limit { time: limit, deadline: &self.deadline }, is_group)
     }
 
     /// Whether the user has an ssh command of their own, which knows better than we do.
@@ -168,7 +222,8 @@ impl GitProgram {
         let call = Call { what: "git config", ..Call::default() };
         let mut command = self.command(folder, &call);
         command.args(["config", "--get", "core.sshCommand"]);
-        Ok(run(command, call.what, None, Some(LOCAL), true)?.status == Some(0))
+        let limit = Limit { time: Some(LOCAL), deadline: &self.deadline };
+        Ok(run(command, call.what, None, &limit, true)?.status == Some(0))
     }
 
     fn command(&self, folder: &Path, call: &Call<'_>) -> Command {
@@ -179,7 +234,8 @@ impl GitProgram {
         for name in CLEARED {
             command.env_remove(name);
         }
-        for setting in SETTINGS {
+        let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
+        for setting in SETTINGS.iter().chain(no_upkeep) {
             command.args(["-c", setting]);
         }
         if !call.hooks {
@@ -202,13 +258,22 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
+/// How long a call may take.
+struct Limit<'a> {
+    time: Option<Duration>,
+    deadline: &'a Deadline,
+}
+
 fn run(
     mut command: Command,
     what: &str,
     input: Option<Vec<u8>>,
-    limit: Option<Duration>,
+    limit: &Limit<'_>,
     is_group: bool,
 ) -> Result<Ran> {
+    if limit.deadline.is_over() {
+        return Err(RemoteError::Ending { what: what.to_owned() });
+    }
     let io = |source| RemoteError::Io { action: format!("run {what}"), source };
     if is_group {
         group::begin(&mut command);
@@ -217,31 +282,27 @@ fn run(
         ErrorKind::NotFound | ErrorKind::PermissionDenied => RemoteError::NoGit(source),
         _ => io(source),
     })?;
-    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // One that ends before it has read all says so by its status.
-        thread::spawn(move || pipe.write_all(&input));
-    }
-    let output = Reader::begin(child.stdout.take(), |kept, new| {
-        kept.extend_from_slice(new);
-        kept.len() <= MAX_OUTPUT
-    });
-    let errors = Reader::begin(child.stderr.take(), |kept, new| {
-        kept.extend_from_slice(new);
-        if kept.len() > 2 * KEPT_ERRORS {
-            kept.drain(..kept.len() - KEPT_ERRORS);
+    let (output, errors) = match threads(&mut child, input) {
+        Ok(readers) => readers,
+        Err(source) => {
+            end(&mut child, is_group);
+            return Err(io(source));
         }
-        true
-    });
+    };
     let since = Instant::now();
     let mut pauses = PAUSES.iter().flat_map(|pause| std::iter::repeat_n(*pause, 20));
     let status = loop {
         if let Some(status) = child.try_wait().map_err(io)? {
             break status;
         }
-        if limit.is_some_and(|limit| since.elapsed() >= limit) {
+        if limit.time.is_some_and(|limit| since.elapsed() >= limit) {
             end(&mut child, is_group);
-            let seconds = limit.unwrap_or_default().as_secs();
+            let seconds = limit.time.unwrap_or_default().as_secs();
             return Err(RemoteError::TimedOut { what: what.to_owned(), seconds });
+        }
+        if limit.deadline.is_over() {
+            end(&mut child, is_group);
+            return Err(RemoteError::Ending { what: what.to_owned() });
         }
         thread::sleep(pauses.next().unwrap_or(PAUSES[2]));
     };
@@ -250,6 +311,26 @@ fn run(
         return Err(RemoteError::TooMuch { what: what.to_owned() });
     }
     Ok(Ran { status: status.code(), output, said: clean(&String::from_utf8_lossy(&errors)) })
+}
+
+/// Begins to write what the child reads, and to read what it writes. It fails where the machine has no thread left.
+fn threads(child: &mut Child, input: Option<Vec<u8>>) -> std::io::Result<(Reader, Reader)> {
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // One that ends before it has read all says so by its status.
+        thread::Builder::new().spawn(move || pipe.write_all(&input))?;
+    }
+    let output = Reader::begin(child.stdout.take(), |kept, new| {
+        kept.extend_from_slice(new);
+        kept.len() <= MAX_OUTPUT
+    })?;
+    let errors = Reader::begin(child.stderr.take(), |kept, new| {
+        kept.extend_from_slice(new);
+        if kept.len() > 2 * KEPT_ERRORS {
+            kept.drain(..kept.len() - KEPT_ERRORS);
+        }
+        true
+    })?;
+    Ok((output, errors))
 }
 
 /// Ends it: first so that git can remove its locks, then in any case.
@@ -277,11 +358,11 @@ impl Reader {
     fn begin(
         pipe: Option<impl Read + Send + 'static>,
         keep: impl Fn(&mut Vec<u8>, &[u8]) -> bool + Send + 'static,
-    ) -> Reader {
+    ) -> std::io::Result<Reader> {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (sender, done) = mpsc::channel();
         let into = Arc::clone(&kept);
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut buffer = vec![0; 64 << 10];
             let Some(mut pipe) = pipe else { return };
             loop {
@@ -297,8 +378,8 @@ impl Reader {
                 }
             }
             let _ = sender.send(());
-        });
-        Reader { kept, done }
+        })?;
+        Ok(Reader { kept, done })
     }
 
     fn rest(self) -> Vec<u8> {
@@ -388,8 +469,27 @@ mod tests {
         let (mut mark, held) = std::io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & wait"]).stdin(held).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let ran = run(command, "a fetch", None, Some(Duration::from_millis(300)), true);
+        let limit = Limit { time: Some(Duration::from_millis(300)), deadline: &Deadline::default() };
+        let ran = run(command, "a fetch", None, &limit, true);
         assert!(matches!(ran, Err(RemoteError::TimedOut { .. })));
         assert_eq!(mark.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn at_a_deadline_what_runs_ends_and_nothing_begins() {
+        let deadline = Deadline::default();
+        let sleep = || {
+            let mut command = Command::new("sleep");
+            command.arg("600").stdout(Stdio::piped()).stderr(Stdio::piped());
+            run(command, "a fetch", None, &Limit { time: None, deadline: &deadline }, true)
+        };
+        thread::scope(|scope| {
+            let running = scope.spawn(sleep);
+            deadline.set(Duration::from_millis(100));
+            deadline.set(Duration::from_secs(600));
+            assert!(matches!(running.join().unwrap(), Err(RemoteError::Ending { .. })));
+        });
+        assert!(matches!(sleep(), Err(RemoteError::Ending { .. })));
     }
 }

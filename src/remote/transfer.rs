@@ -130,7 +130,7 @@ impl GitProgram {
             "--",
             remote,
         ];
-        let call = Call { what: &what, exchange: true, input: Some(names.into_bytes()), hooks: false };
+        let call = Call { what: &what, exchange: true, input: Some(names.into_bytes()), ..Call::default() };
         self.run(repository, &arguments, call)?.succeeded(&what)?;
         Ok(())
     }
@@ -155,7 +155,7 @@ impl GitProgram {
         ];
         let specs: Vec<String> = refs.iter().map(|(there, object)| format!("{object}:{there}")).collect();
         arguments.extend(specs.iter().map(String::as_str));
-        let call = Call { what: &what, exchange: true, hooks: true, input: None };
+        let call = Call { what: &what, exchange: true, hooks: true, ..Call::default() };
         let ran = self.run(repository, &arguments, call)?;
         let text = ran.text();
         // `=` is what is there already. Flag, both names, what became of it.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::changes::Changed;
+use super::sharing::How;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
@@ -51,7 +52,10 @@ impl Service {
         let message = message::started_with(&meta, &secrets.warnings, caller);
         let snapshot = self.store.create(meta, file, &message)?;
         self.tell(Changed::started(snapshot.investigation.meta().id));
-        Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, secrets.warnings))
+        let mut warnings = secrets.warnings;
+        warnings.extend(self.give_remote(&snapshot));
+        self.used(&snapshot, How::Wrote);
+        Ok((Standing { snapshot, ruleset: Arc::new(file.clone()) }, warnings))
     }
 
     /// Registers nodes to research, or takes proposals back.

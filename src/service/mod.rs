@@ -9,6 +9,7 @@
 mod calls;
 pub mod changes;
 mod moved;
+pub mod sharing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, Stor
 use crate::text::{causes, sentence, shorten};
 use crate::world::{World, WorldError};
 use changes::{Changed, Changes, Listener};
+use sharing::{How, Sharing};
 
 /// How many candidates an ambiguous id is answered with.
 const CANDIDATES: usize = 10;
@@ -39,6 +41,8 @@ pub struct Service {
     /// Where reports go.
     site: PathBuf,
     changes: Changes,
+    /// What it does beside the calls; nothing where it is not asked to.
+    sharing: Option<Sharing>,
 }
 
 /// An investigation as a reply speaks of it.
@@ -112,6 +116,7 @@ impl Service {
             min_rounds,
             rulesets: Library::built_in(),
             reject_secrets: false,
+            sharing: None,
         }
     }
 
@@ -133,6 +138,11 @@ impl Service {
     /// The same, which refuses what looks like a credential if `reject` says so, whatever a ruleset says.
     pub fn rejecting_secrets(self, reject: bool) -> Self {
         Service { reject_secrets: reject, ..self }
+    }
+
+    /// The same, which gives new investigations a remote, has git tidy up, and tells who syncs.
+    pub fn with_sharing(self, sharing: Sharing) -> Self {
+        Service { sharing: Some(sharing), ..self }
     }
 
     /// The same, with another folder for reports than `site` in the root.
@@ -216,6 +226,7 @@ impl Service {
             None => self.store.load(&path)?,
         };
         self.store.recover(&path);
+        self.used(&snapshot, How::Read);
         Ok(judged(&path, snapshot))
     }
 
@@ -341,6 +352,11 @@ impl Service {
             .collect();
         if !changes.is_empty() {
             self.tell(Changed::by(&written.before.investigation, &changes));
+            let has_ended = changes.iter().any(|change| matches!(change, Change::Concluded(_)));
+            self.used(&written.after, if has_ended { How::Ended } else { How::Wrote });
+        }
+        if written.wants_upkeep {
+            self.maintain(&path);
         }
         Ok(written)
     }

@@ -180,6 +180,8 @@ pub struct Transacted<T> {
     pub commits: Vec<CommitId>,
     /// The tag of its end, if it has ended.
     pub tag: Option<String>,
+    /// Whether git's own maintenance would find something to do.
+    pub wants_upkeep: bool,
     /// What else the decision gave.
     pub decided: T,
 }
@@ -370,7 +372,8 @@ impl Store {
             if !commits.is_empty() {
                 tag = tag_end(&writer, &after)?;
             }
-            return Ok(Transacted { before, after, commits, tag, decided });
+            let wants_upkeep = !commits.is_empty() && git.wants_upkeep();
+            return Ok(Transacted { before, after, commits, tag, wants_upkeep, decided });
         }
         Err(StoreError::from(GitError::Busy { path: git::Shown(path.to_owned()) }).into())
     }
@@ -502,6 +505,25 @@ impl Store {
     /// No repository.
     pub fn author(&self, path: &Path) -> Result<Option<String>, StoreError> {
         Ok(self.open(path)?.author())
+    }
+
+    /// The remote that the investigation is synced with, and how far it is from there by what was last seen. Asks nobody.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn upstream(&self, snapshot: &Snapshot) -> Result<Option<git::Upstream>, StoreError> {
+        let git = self.open(&snapshot.path)?;
+        Ok(snapshot.branch.as_ref().and_then(|branch| git.upstream(branch, snapshot.head)))
+    }
+
+    /// Whether git's own maintenance would find something to do there, and is not switched off.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn wants_upkeep(&self, path: &Path) -> Result<bool, StoreError> {
+        Ok(self.open(path)?.wants_upkeep())
     }
 
     fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: &Draft) -> Result<Snapshot, StoreError> {

@@ -160,10 +160,9 @@ impl Syncing<'_> {
         let mut settings = self.git.settings(path)?;
         if settings.upstream(&branch).is_none()
             && !self.options.dry_run
-            && let Some((name, address, prefix)) = default_remote(self.git, self.store.root())?
+            && let Some(remote) = default_remote(self.git, self.store.root())?
         {
-            let place = Place::in_hub(&prefix, self.id(path)?);
-            self.git.add_remote(path, &branch, &name, &address, &place)?;
+            remote.add_to(self.git, path, &branch, self.id(path)?)?;
             settings = self.git.settings(path)?;
         }
         match settings.upstream(&branch) {
@@ -194,20 +193,56 @@ fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     Ok(git.ls_remote(&first.path, &first.upstream.remote, &patterns)?)
 }
 
-/// Where investigations of the root go that have no remote yet, by git's configuration: name, address, prefix.
+/// Where investigations go that have no remote yet.
+#[derive(Clone, Debug)]
+pub struct DefaultRemote {
+    /// What it is called.
+    pub name: String,
+    /// Its address.
+    pub address: String,
+    /// What their branches there begin with.
+    pub prefix: String,
+}
+
+impl DefaultRemote {
+    /// Has an investigation go there, from its branch here.
+    ///
+    /// # Errors
+    ///
+    /// As [`GitProgram::add_remote`].
+    pub fn add_to(
+        &self,
+        git: &GitProgram,
+        path: &Path,
+        branch: &str,
+        id: SessionId,
+    ) -> Result<(), RemoteError> {
+        git.add_remote(path, branch, &self.name, &self.address, &Place::in_hub(&self.prefix, id))
+    }
+}
+
+/// Where investigations of the root go that have no remote yet, by git's configuration.
 ///
 /// # Errors
 ///
 /// Whatever git says.
-pub fn default_remote(
-    git: &GitProgram,
-    root: &Path,
-) -> Result<Option<(String, String, String)>, RemoteError> {
-    let Some(address) = git.setting(root, REMOTE_SETTING)? else { return Ok(None) };
-    let or = |key, default: &str| {
-        Ok::<_, RemoteError>(git.setting(root, key)?.unwrap_or_else(|| default.to_owned()))
-    };
-    Ok(Some((or(NAME_SETTING, DEFAULT_NAME)?, address, or(PREFIX_SETTING, DEFAULT_PREFIX)?)))
+pub fn default_remote(git: &GitProgram, root: &Path) -> Result<Option<DefaultRemote>, RemoteError> {
+    let address = git.setting(root, REMOTE_SETTING)?;
+    address.map(|address| remote_at(git, root, address)).transpose()
+}
+
+/// The same at another address.
+///
+/// # Errors
+///
+/// Whatever git says.
+pub fn remote_at(git: &GitProgram, root: &Path, address: String) -> Result<DefaultRemote, RemoteError> {
+    let or = |key, default: &str| Ok(git.setting(root, key)?.unwrap_or_else(|| default.to_owned()));
+    Ok(DefaultRemote {
+        name: or(NAME_SETTING, DEFAULT_NAME)?,
+        address,
+        prefix: or(PREFIX_SETTING, DEFAULT_PREFIX)?,
+    })
 }
 
 /// Has new investigations of the root go there. Says whether there is a repository around the root that can say so.
@@ -242,7 +277,10 @@ pub fn at_once<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> 
         }
     };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE.min(items.len())).map(|_| scope.spawn(work)).collect();
+        // Where the machine has no thread left, this one does it all.
+        let begin = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (1..AT_ONCE.min(items.len())).filter_map(begin).collect();
+        work();
         for worker in workers {
             if let Err(cause) = worker.join() {
                 panic::resume_unwind(cause);

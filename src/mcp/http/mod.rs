@@ -40,7 +40,7 @@ use tokio::net::TcpListener;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{arrived, run, signals, start};
+use super::stdio::{arrived, finishing, run, signals, start};
 use crate::connections::{self, Event, Limits};
 use gate::Gate;
 pub use token::{Token, TokenError};
@@ -133,14 +133,17 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime =
         start(builder.enable_all().max_blocking_threads(calls_at_once())).map_err(HttpError::Start)?;
-    let log = server.log.clone();
+    let (log, whole) = (server.log.clone(), server.clone());
     let outcome = run(runtime, async {
         let signals = signals(&log);
+        let serving = finishing(server.clone(), serve(server, options, arrived(signals.clone(), 1)));
         tokio::select! {
-            outcome = serve(server, options, arrived(signals.clone(), 1)) => outcome,
+            outcome = serving => outcome,
             () = arrived(signals, 2) => Err(HttpError::Interrupted),
         }
     });
+    // After a second signal something may be left.
+    whole.finish(Duration::ZERO);
     log.flush();
     outcome
 }

@@ -18,6 +18,7 @@ use crate::domain::{Code, Diagnostic, Node};
 use crate::markdown;
 use crate::ruleset::Role;
 use crate::ruleset::rules::children::children;
+use crate::service::sharing::RemoteStanding;
 use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
 use crate::text::{one_line, shorten};
@@ -34,8 +35,14 @@ const CONTEXT: usize = 160;
 /// The most characters of a title.
 const TITLE: usize = 60;
 
+/// The most characters of the address of a remote.
+const ADDRESS: usize = 100;
+
 /// The most characters of the gist of a node's findings.
 const GIST: usize = 80;
+
+/// The most bytes of the list of all nodes and of how it stands to a remote, as they are sent.
+const LISTED: usize = 900;
 
 /// The least bytes of the lists together, as they are sent.
 const ROOM: usize = 500;
@@ -144,6 +151,9 @@ struct Facts {
     /// Where the next page begins; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// How it stands to its remote; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sync: Option<Sync>,
     /// The quality figures.
     #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<Value>,
@@ -153,6 +163,38 @@ struct Facts {
     /// How many lines were left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     omitted: BTreeMap<&'static str, usize>,
+}
+
+/// How an investigation stands to its remote.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sync {
+    /// The address, without a password.
+    remote: String,
+    /// How many commits are here alone, by what was last seen there; absent before the first sync.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<usize>,
+    /// How many commits are there alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<usize>,
+    /// When this server last synced it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_synced: Option<String>,
+    /// Why the last sync failed. It is tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl Sync {
+    fn of(standing: RemoteStanding) -> Self {
+        Sync {
+            remote: shorten(&standing.remote, ADDRESS),
+            ahead: standing.apart.map(|(ahead, _)| ahead),
+            behind: standing.apart.map(|(_, behind)| behind),
+            last_synced: standing.synced.last.map(|at| at.to_string()),
+            error: standing.synced.error,
+        }
+    }
 }
 
 /// One node of the list.
@@ -189,19 +231,19 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Facts), Refusal
             let graph = graph_of(&standing, input.graph);
             let shared = Shared { graph, ..Shared::standing(&standing, &outlook) };
             let body = Body { session_id: session(&standing.snapshot) };
-            let facts = judged(&standing, &input, start);
+            let facts = judged(service, &standing, &input, start);
             (shared, body, Facts { next_round_info: outlook.next_round, ..facts })
         }
         Err(unjudged) => {
             let body = Body { session_id: session(&unjudged.snapshot) };
-            (Shared::unjudged(&unjudged), body, without_rules(&unjudged, &input, start))
+            (Shared::unjudged(&unjudged), body, without_rules(service, &unjudged, &input, start))
         }
     })
 }
 
-fn judged(standing: &Standing, input: &Input, start: usize) -> Facts {
+fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -> Facts {
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let mut facts = facts(&standing.snapshot, input, start);
+    let mut facts = facts(service, &standing.snapshot, input, start);
     let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
     let counted = std::mem::take(&mut facts.active_by_state);
     facts.active_by_state = states.chain(counted).collect();
@@ -269,14 +311,14 @@ fn line(node: &Node, stands: &str, with_gist: bool) -> String {
 }
 
 /// What can be said of an investigation whose rules can't be used.
-fn without_rules(unjudged: &Unjudged, input: &Input, start: usize) -> Facts {
-    let facts = facts(&unjudged.snapshot, input, start);
+fn without_rules(service: &Service, unjudged: &Unjudged, input: &Input, start: usize) -> Facts {
+    let facts = facts(service, &unjudged.snapshot, input, start);
     let fault = unjudged.snapshot.ruleset.as_ref().err().map(ToString::to_string);
     Facts { faults: fault.into_iter().chain(facts.faults).collect(), ..facts }
 }
 
 /// What needs no rules.
-fn facts(snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
+fn facts(service: &Service, snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let mut active: BTreeMap<String, usize> = BTreeMap::new();
@@ -284,10 +326,11 @@ fn facts(snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
         *active.entry(state.to_string()).or_default() += 1;
     }
     let total = active.values().sum();
+    let sync = service.remote_standing(snapshot).map(Sync::of);
     let (listed, next_cursor) = match input.detail {
         Detail::Full => {
-            let (listed, next) =
-                page(investigation.nodes().map(|node| Listed::of(node)), start, ABOUT.budget / 3);
+            let room = LISTED.saturating_sub(sync.as_ref().map_or(0, sent));
+            let (listed, next) = page(investigation.nodes().map(|node| Listed::of(node)), start, room);
             (Some(listed), next)
         }
         Detail::Digest | Detail::Concise => (None, None),
@@ -311,6 +354,7 @@ fn facts(snapshot: &Snapshot, input: &Input, start: usize) -> Facts {
         pending: pending(investigation),
         listed,
         next_cursor,
+        sync,
         faults: snapshot.faults.iter().map(ToString::to_string).collect(),
         ..Facts::default()
     }

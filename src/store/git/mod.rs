@@ -5,7 +5,7 @@
 //! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
 //! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (with what
 //! others have committed),
-//! `in_progress` (where a commit is refused), `durability`, `paths` (which are written), `identity`, `platform` (what is
+//! `in_progress` (where a commit is refused), `shared` (remotes, and what is to be tidied up), `durability`, `paths` (which are written), `identity`, `platform` (what is
 //! not the same everywhere), `error`.
 //!
 //! # Guarantees
@@ -75,6 +75,7 @@ mod paths;
 mod platform;
 mod read;
 mod refuse;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -95,6 +96,7 @@ use error::shown;
 pub use error::{GitError, Shown};
 use identity::Identity;
 pub use read::{MAX_CHANGES, head_at_a_glance};
+pub use shared::Upstream;
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 /// A git repository, opened for one piece of work: so its settings, such as the name of its user, are those of now.

@@ -166,7 +166,21 @@ fn every_reply_is_short_with_10_000_nodes() {
 
 fn every_reply_is_short(shape: Shape, number: usize) {
     let grown = Grown::new(shape);
+    // With a remote, how it stands to that is told as well.
+    let repository = grown.sandbox.repository(&grown.session);
+    let address = format!("https://me:secret@example.org/{}.git", "long/".repeat(100));
+    for (key, value) in [
+        ("remote.origin.url", address.as_str()),
+        ("branch.main.remote", "origin"),
+        ("branch.main.merge", "main"),
+    ] {
+        grown.sandbox.git(&repository, &["config", key, value]);
+    }
+    grown.sandbox.git(&repository, &["update-ref", "refs/remotes/origin/main", "HEAD^"]);
     let status = grown.ok("tot_status", json!({}));
+    let sync = &status["sync"];
+    assert_eq!((&sync["ahead"], &sync["behind"]), (&json!(1), &json!(0)), "{sync}");
+    assert!(sync["remote"].as_str().is_some_and(|it| it.starts_with("https://me:…@example.org/")), "{sync}");
     assert_eq!(status["totalNodes"], number);
     assert_eq!(status["graphResource"], json!(format!("tot://{}/graph.dot", grown.session)));
     let open = number - 1 - shape[0] - shape[0] * shape[1];

@@ -1,0 +1,197 @@
+//! What the server does for an investigation beside the calls: the remote of a new one, git's maintenance, and telling who
+//! syncs that it was used.
+//!
+//! Guarantees: a start that was answered has its remote, or its reply says why not; nothing else here keeps a call waiting.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::Service;
+use crate::domain::{Code, Diagnostic, SessionId, Timestamp};
+use crate::remote::{GitProgram, RemoteError, shown_address};
+use crate::store::Snapshot;
+use crate::sync::{default_remote, remote_at};
+use crate::text::{causes, sentence};
+
+/// How often git's maintenance of one investigation is started at most, however much it leaves.
+const UPKEEP: Duration = Duration::from_secs(600);
+
+/// What the operator has said of sharing, and what is known of it.
+#[derive(Default)]
+pub struct Sharing {
+    /// Where new investigations go; without it, where git's configuration says.
+    address: Option<String>,
+    /// Who syncs.
+    syncer: Option<Sender<Told>>,
+    git: OnceLock<GitProgram>,
+    synced: Mutex<HashMap<SessionId, Synced>>,
+    /// When git's maintenance was started last.
+    maintained: Mutex<HashMap<PathBuf, Timestamp>>,
+}
+
+/// What who syncs is told.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// A call has used an investigation.
+    Used(Used),
+    /// The server ends: nothing else will be told.
+    TheEnd,
+}
+
+/// A call has used an investigation.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// Which one.
+    pub session: SessionId,
+    /// Its folder.
+    pub path: PathBuf,
+    /// For what.
+    pub how: How,
+}
+
+/// What an investigation was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It was looked at.
+    Read,
+    /// Something was written.
+    Wrote,
+    /// It has ended.
+    Ended,
+}
+
+/// What became of the last sync of an investigation.
+#[derive(Clone, Debug, Default)]
+pub struct Synced {
+    /// When one came to its end.
+    pub last: Option<Timestamp>,
+    /// Why the last one did not.
+    pub error: Option<String>,
+}
+
+/// How an investigation stands to its remote.
+#[derive(Clone, Debug)]
+pub struct RemoteStanding {
+    /// The address, without a password.
+    pub remote: String,
+    /// How many commits are here and not there, and there and not here, by what was last seen.
+    pub apart: Option<(usize, usize)>,
+    /// What became of the last sync by this server.
+    pub synced: Synced,
+}
+
+impl Sharing {
+    /// New investigations go to that address, else to where git's configuration says.
+    pub fn to(address: Option<String>) -> Self {
+        Sharing { address, ..Sharing::default() }
+    }
+
+    /// The same, where who syncs is told what is used.
+    pub fn telling(self, syncer: Sender<Told>) -> Self {
+        Sharing { syncer: Some(syncer), ..self }
+    }
+
+    /// The user's git, looked for until it is found.
+    fn git(&self) -> Result<GitProgram, RemoteError> {
+        match self.git.get() {
+            Some(git) => Ok(git.clone()),
+            None => GitProgram::find(false).map(|git| self.git.get_or_init(|| git).clone()),
+        }
+    }
+}
+
+impl Service {
+    /// How the investigation stands to its remote, if it has one.
+    pub fn remote_standing(&self, snapshot: &Snapshot) -> Option<RemoteStanding> {
+        let upstream = self.store.upstream(snapshot).ok().flatten()?;
+        let synced = self
+            .sharing
+            .as_ref()
+            .and_then(|sharing| lock(&sharing.synced).get(&snapshot.investigation.meta().id).cloned());
+        Some(RemoteStanding {
+            remote: shown_address(&upstream.address),
+            apart: upstream.apart,
+            synced: synced.unwrap_or_default(),
+        })
+    }
+
+    /// Notes what became of a sync.
+    pub fn note_synced(&self, session: SessionId, outcome: Result<Timestamp, String>) {
+        let Some(sharing) = &self.sharing else { return };
+        let mut synced = lock(&sharing.synced);
+        let entry = synced.entry(session).or_default();
+        match outcome {
+            Ok(at) => *entry = Synced { last: Some(at), error: None },
+            Err(error) => entry.error = Some(error),
+        }
+    }
+
+    /// Tells who syncs.
+    pub(super) fn used(&self, snapshot: &Snapshot, how: How) {
+        if let Some(syncer) = self.sharing.as_ref().and_then(|sharing| sharing.syncer.as_ref()) {
+            let session = snapshot.investigation.meta().id;
+            // At the end of the server nobody listens any more.
+            let _ = syncer.send(Told::Used(Used { session, path: snapshot.path.clone(), how }));
+        }
+    }
+
+    /// Gives a new investigation its remote. What can't be done is a warning: it is there all the same.
+    pub(super) fn give_remote(&self, snapshot: &Snapshot) -> Option<Diagnostic> {
+        let sharing = self.sharing.as_ref()?;
+        let given = sharing.git().and_then(|git| self.try_give_remote(sharing, &git, snapshot));
+        let error = match given.err()? {
+            // Without git, there is no setting that could ask for it either.
+            RemoteError::NoGit(_) | RemoteError::TooOld { .. } if sharing.address.is_none() => return None,
+            error => error,
+        };
+        let message = format!("This investigation has no remote yet: {}", sentence(&causes(&error)));
+        Some(
+            Diagnostic::new(Code::StoreError, message)
+                .suggest("A person can give it one with `tot remote add`."),
+        )
+    }
+
+    fn try_give_remote(
+        &self,
+        sharing: &Sharing,
+        git: &GitProgram,
+        snapshot: &Snapshot,
+    ) -> Result<(), RemoteError> {
+        let root = self.store.root();
+        let remote = match &sharing.address {
+            Some(address) => Some(remote_at(git, root, address.clone())?),
+            None => default_remote(git, root)?,
+        };
+        let branch = snapshot.branch.as_deref().and_then(|branch| branch.strip_prefix("refs/heads/"));
+        match (remote, branch) {
+            (Some(remote), Some(branch)) => {
+                remote.add_to(git, &snapshot.path, branch, snapshot.investigation.meta().id)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has git tidy the repository up beside us, at most once in a while.
+    pub fn maintain(&self, path: &Path) {
+        let (Some(sharing), Ok(now)) = (&self.sharing, self.world.now()) else { return };
+        let since = |last: &Timestamp| now.milliseconds().abs_diff(last.milliseconds());
+        let is_soon = |last: &Timestamp| u128::from(since(last)) < UPKEEP.as_millis();
+        let mut maintained = lock(&sharing.maintained);
+        if maintained.get(path).is_some_and(is_soon) {
+            return;
+        }
+        maintained.insert(path.to_owned(), now);
+        drop(maintained);
+        // Where it can't be started, the repository only stays larger than it need be.
+        if let Ok(git) = sharing.git() {
+            let _ = git.maintain(&[path.to_owned()]);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
