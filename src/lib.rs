@@ -36,9 +36,10 @@
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
-//! - `sync`: `check`, `domain`, `format` (where a node's file is), `merge` (what was decided), `remote`, `secrets`, `store`,
+//! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided), `remote`, `secrets`, `store`,
 //!   `text`, `world`.
 //! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
+//! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
@@ -52,6 +53,8 @@
 //! Each outside library is named behind one wall, so that another can take its place:
 //!
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
+//! - `serde_path_to_error`: `import`.
+//! - `csv`: `cli::export`.
 //! - `gix`: `store::git`.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
@@ -78,7 +81,7 @@
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
 //!   `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
@@ -99,6 +102,7 @@ pub mod demo;
 pub mod domain;
 pub mod format;
 pub mod graph;
+pub mod import;
 pub mod markdown;
 pub mod mcp;
 pub mod merge;

@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::domain::{Code, NodeId};
+use crate::domain::{Code, Investigation, NodeId};
 use crate::format::layout;
-use crate::ruleset::EffectiveRules;
+use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::store::{CommitId, HistoryEntry, LostChain, LostCommit, Snapshot, Store, StoreError};
 use crate::text::{counted, shorten};
 
@@ -115,6 +115,21 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         place(a).cmp(&place(b))
     });
     findings
+}
+
+/// What is wrong with an investigation that is in no repository yet, by these rules.
+pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Finding> {
+    let snapshot = Snapshot::without_repository(investigation, ruleset.clone());
+    let rules = EffectiveRules::new(&ruleset.ruleset, snapshot.investigation.meta());
+    let subject = Subject {
+        snapshot: snapshot.clone(),
+        history: Vec::new(),
+        files: BTreeMap::new(),
+        wants_signatures: false,
+        damaged: Vec::new(),
+        lost: Vec::new(),
+    };
+    tree::findings(&subject, &rules)
 }
 
 /// What is wrong with the repository itself.

@@ -4,6 +4,8 @@
 mod check;
 mod claim;
 mod clone;
+mod export;
+mod import;
 mod place;
 mod remote;
 mod report;
@@ -55,6 +57,10 @@ enum Command {
     Clone(clone::CloneArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
+    /// Gives an investigation as one file: JSON, Markdown, CSV, DOT, SVG, Mermaid, a git bundle, one HTML page
+    Export(export::ExportArguments),
+    /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
+    Import(import::ImportArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
     /// Makes pending proposals free again
@@ -151,6 +157,8 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
+        Ok(Command::Export(arguments)) => export::run(&arguments),
+        Ok(Command::Import(arguments)) => import::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),

@@ -121,6 +121,13 @@ impl SessionId {
         SessionId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
     }
 
+    /// The id that follows from these bytes, of version 5: for a copy of an investigation under an id of its own.
+    pub fn derived(bytes: &[u8]) -> Self {
+        // Its own namespace, so that no other program's ids are met: random, once for all.
+        const NAMESPACE: uuid::Uuid = uuid::uuid!("3f0a4f0e-6a57-4a1d-9d0b-0c6c3c1f7a52");
+        SessionId(uuid::Uuid::new_v5(&NAMESPACE, bytes))
+    }
+
     /// The time in a version 7 id.
     pub fn time(self) -> Option<Timestamp> {
         let (seconds, nanoseconds) = self.0.get_timestamp()?.to_unix();

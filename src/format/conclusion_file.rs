@@ -1,6 +1,7 @@
 //! `conclusion.yaml`.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CallerEntry, Time, Version};
 use crate::domain::{AmendedConclusion, Asked, Conclusion, PersonsAnswer, StopReason, Stopped};
@@ -101,7 +102,17 @@ fn entry(conclusion: Conclusion) -> File {
 ///
 /// An invalid file, with the line.
 pub fn read(text: &str) -> Result<Conclusion, YamlError> {
-    let file: File = super::read(text)?;
+    whole(super::read(text)?)
+}
+
+/// Out of the same fields in another format.
+impl<'de> Deserialize<'de> for Conclusion {
+    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        whole(File::deserialize(fields)?).map_err(D::Error::custom)
+    }
+}
+
+fn whole(file: File) -> Result<Conclusion, YamlError> {
     let others = &file.other_conclusions;
     let is_flat = others.iter().all(|other| other.version.is_none() && other.other_conclusions.is_empty());
     match file.version {

@@ -1,6 +1,6 @@
 //! `investigation.yaml`.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Time, Version, as_text};
 use crate::domain::{Meta, SessionId};
@@ -52,8 +52,18 @@ pub fn write(meta: &Meta) -> Result<String, YamlError> {
 ///
 /// An invalid file, with the line.
 pub fn read(text: &str) -> Result<Meta, YamlError> {
-    let file: File = super::read(text)?;
-    Ok(Meta {
+    super::read(text).map(meta)
+}
+
+/// Out of the same fields in another format.
+impl<'de> Deserialize<'de> for Meta {
+    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        File::deserialize(fields).map(meta)
+    }
+}
+
+fn meta(file: File) -> Meta {
+    Meta {
         id: file.id,
         title: file.title,
         query: file.query.0,
@@ -64,5 +74,5 @@ pub fn read(text: &str) -> Result<Meta, YamlError> {
         min_roots: file.min_roots,
         allow_early_terminal: file.allow_early_terminal,
         started_at: file.started_at.0,
-    })
+    }
 }

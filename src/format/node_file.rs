@@ -1,6 +1,7 @@
 //! `nodes/R3/R3.A1a.yaml` and its like: one node, from its proposal on.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CallerEntry, Time, Version, unfit};
 use crate::domain::{
@@ -234,7 +235,17 @@ fn result_entry(result: Classification) -> File {
 ///
 /// An invalid file, with the line where it is known.
 pub fn read(content: &str) -> Result<Node, YamlError> {
-    let mut file: File = super::read(content)?;
+    whole(super::read(content)?)
+}
+
+/// Out of the same fields in another format.
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        whole(File::deserialize(fields)?).map_err(D::Error::custom)
+    }
+}
+
+fn whole(mut file: File) -> Result<Node, YamlError> {
     let missing = |field: &str| unfit(format!("missing field `{field}`"));
     file.version.ok_or_else(|| missing("version"))?;
     Ok(Node {

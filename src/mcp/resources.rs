@@ -4,6 +4,7 @@
 //! reads to their end, which say how many are left out.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::address::Address;
 use super::prompts::quoted;
@@ -147,15 +148,15 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
     match &parsed {
         Address::Investigations => markdown(investigations(service)?),
         Address::Overview(session) => markdown(match service.look(session)? {
-            Ok(standing) => overview(&standing.snapshot, Some(&standing)),
-            Err(unjudged) => overview(&unjudged.snapshot, None),
+            Ok(standing) => overview(&standing.snapshot, Some(&standing), Links::Addresses),
+            Err(unjudged) => overview(&unjudged.snapshot, None, Links::Addresses),
         }),
         Address::Node(session, node) => {
             let snapshot = snapshot(service, session)?;
             let investigation = &snapshot.investigation;
             let id = node.parse::<NodeId>().ok();
             match id.and_then(|id| investigation.node(&id)) {
-                Some(node) => markdown(self::node(investigation, node)),
+                Some(node) => markdown(self::node(investigation, node, Links::Addresses)),
                 None => Err(not_found("the investigation has no such node")),
             }
         }
@@ -245,8 +246,30 @@ fn listed(entry: &ListEntry) -> String {
     text
 }
 
+/// Where links between nodes lead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// To the resource of the other node.
+    Addresses,
+    /// To its place in the same text.
+    Document,
+}
+
+/// The whole investigation as one text, for who has no server to read it from: how it stands, and each node.
+pub fn document(snapshot: &Snapshot) -> String {
+    let ruleset = snapshot.ruleset.as_ref().ok();
+    let standing =
+        ruleset.map(|ruleset| Standing { snapshot: snapshot.clone(), ruleset: Arc::clone(ruleset) });
+    let mut text = overview(snapshot, standing.as_ref(), Links::Document);
+    for one in snapshot.investigation.preorder() {
+        let _ = write!(text, "\n---\n\n<a id=\"{}\"></a>\n\n", one.id);
+        text.push_str(&node(&snapshot.investigation, one, Links::Document));
+    }
+    text
+}
+
 /// An investigation on one page.
-fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
+fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> String {
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
     let id = meta.id.to_string();
@@ -263,12 +286,14 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         investigation.current_round(),
         meta.min_rounds
     );
-    let _ = writeln!(
-        text,
-        "\n[History]({}) · [Graph]({})",
-        Address::History(id.clone()),
-        Address::GraphSvg(id.clone())
-    );
+    if links == Links::Addresses {
+        let _ = writeln!(
+            text,
+            "\n[History]({}) · [Graph]({})",
+            Address::History(id.clone()),
+            Address::GraphSvg(id)
+        );
+    }
     if let Some(context) = &meta.context {
         section(&mut text, "What was known beforehand", context);
     }
@@ -276,7 +301,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         ended(&mut text, end);
     }
     match (standing, &snapshot.ruleset) {
-        (Some(standing), _) => judged(&mut text, standing),
+        (Some(standing), _) => judged(&mut text, standing, links),
         (None, Err(fault)) => {
             let _ = write!(text, "\n## Not judged\n\nIts rules can't be used: {fault}.\n");
         }
@@ -286,7 +311,7 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>) -> String {
         let faults = snapshot.faults.iter().map(|fault| one_line(&fault.to_string()));
         listing(&mut text, "Faults", faults, snapshot.faults.len());
     }
-    tree(&mut text, investigation);
+    tree(&mut text, investigation, links);
     text
 }
 
@@ -329,12 +354,12 @@ fn through(caller: Option<&Caller>) -> String {
 }
 
 /// What follows from the rules.
-fn judged(text: &mut String, standing: &Standing) {
+fn judged(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
     let found = results(investigation, &rules);
     let named = |solution: &Solution| {
         let node = &solution.node;
-        format!("{}: {}", link(investigation, &node.id), one_line(node.name()))
+        format!("{}: {}", link(investigation, &node.id, links), one_line(node.name()))
     };
     let solutions = found.solutions.iter().map(|solution| {
         let by: Vec<String> = solution
@@ -342,14 +367,14 @@ fn judged(text: &mut String, standing: &Standing) {
             .iter()
             .filter(|it| it.grade != Grade::None)
             .take(5)
-            .map(|it| link(investigation, &it.node))
+            .map(|it| link(investigation, &it.node, links))
             .collect();
         let by = if by.is_empty() { String::new() } else { format!(": {}", by.join(", ")) };
         format!("{}, {}{by}", named(solution), solution.grade.label())
     });
     listing(text, "Answers", solutions, found.solutions.len());
     let refuted = found.refuted.iter().map(|solution| {
-        let by: Vec<String> = solution.refuted_by.iter().map(|id| link(investigation, id)).collect();
+        let by: Vec<String> = solution.refuted_by.iter().map(|id| link(investigation, id, links)).collect();
         format!("{}, refuted by {}", named(solution), by.join(", "))
     });
     listing(text, "Refuted", refuted, found.refuted.len());
@@ -362,7 +387,7 @@ fn judged(text: &mut String, standing: &Standing) {
     listing(text, "What blocks the end", said, outlook.blockers.len());
 }
 
-fn tree(text: &mut String, investigation: &Investigation) {
+fn tree(text: &mut String, investigation: &Investigation, links: Links) {
     let nodes = investigation.preorder();
     if nodes.is_empty() {
         return;
@@ -370,25 +395,24 @@ fn tree(text: &mut String, investigation: &Investigation) {
     text.push_str("\n## Tree\n\n");
     for node in nodes.iter().take(LINES) {
         let depth = node.round().saturating_sub(1).min(30) as usize;
-        let _ = writeln!(text, "{}- {}", "  ".repeat(depth), node_line(investigation, node));
+        let _ = writeln!(text, "{}- {}", "  ".repeat(depth), node_line(investigation, node, links));
     }
     more(text, nodes.len().saturating_sub(LINES));
 }
 
-fn node_line(investigation: &Investigation, node: &Node) -> String {
+fn node_line(investigation: &Investigation, node: &Node, links: Links) -> String {
     let state = node.state().map_or("proposed".to_owned(), ToString::to_string);
-    format!("{} {state}: {}", link(investigation, &node.id), one_line(node.name()))
+    format!("{} {state}: {}", link(investigation, &node.id, links), one_line(node.name()))
 }
 
 /// A node on one page.
-fn node(investigation: &Investigation, node: &Node) -> String {
+fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
     let view = NodeView::new(investigation, None, node);
     let mut text = format!("# {} {}\n\n", view.id, one_line(&view.title));
     let below = match view.parent {
-        Some(parent) => format!("below {}", link(investigation, parent)),
+        Some(parent) => format!("below {}", link(investigation, parent, links)),
         None => "a root".to_owned(),
     };
-    let session = Address::Overview(investigation.meta().id.to_string());
     match (view.state, &view.committed_at) {
         (Some(state), Some(at)) => {
             let asked = view.requested_state.map(|state| format!(" (asked for as {state})"));
@@ -403,9 +427,14 @@ fn node(investigation: &Investigation, node: &Node) -> String {
             let _ = write!(text, "Proposed {}, not committed", view.proposed_at);
         }
     }
-    let _ = writeln!(text, "; {below}, in [{}]({session}).", label(&one_line(&investigation.meta().title)));
+    let _ = write!(text, "; {below}");
+    if links == Links::Addresses {
+        let session = Address::Overview(investigation.meta().id.to_string());
+        let _ = write!(text, ", in [{}]({session})", label(&one_line(&investigation.meta().title)));
+    }
+    text.push_str(".\n");
     if let (Some(true), Some(parent)) = (view.refutes, view.parent) {
-        let _ = write!(text, "\nIt refutes {}.\n", link(investigation, parent));
+        let _ = write!(text, "\nIt refutes {}.\n", link(investigation, parent, links));
     }
     if !view.covers.is_empty() {
         let _ = write!(text, "\nCovers {}.\n", one_line(&view.covers.join(", ")));
@@ -438,8 +467,9 @@ fn node(investigation: &Investigation, node: &Node) -> String {
         let lines = field(name).map(|field| field.value.into_owned()).unwrap_or_default();
         section(&mut text, name, &indented(&lines));
     }
-    let links = view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to)));
-    listing(&mut text, view::LINKS, links, view.links.len());
+    let linked =
+        view.links.iter().map(|it| format!("{} {}", it.kind.label(), link(investigation, &it.to, links)));
+    listing(&mut text, view::LINKS, linked, view.links.len());
     let changes = view.reclassified.iter();
     let later = changes.clone().flat_map(|change| &change.warnings);
     let warnings: Vec<String> =
@@ -448,7 +478,7 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     listing(&mut text, "Warnings", warnings.into_iter(), number);
     let changes = changes.map(|change| {
         let by = match &change.by {
-            Some(By::Child(child)) => format!(" by its child {}", link(investigation, child)),
+            Some(By::Child(child)) => format!(" by its child {}", link(investigation, child, links)),
             other => {
                 let agent = change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent)));
                 let caller = other.as_ref().and_then(|by| match by {
@@ -473,7 +503,7 @@ fn node(investigation: &Investigation, node: &Node) -> String {
     for other in &view.other_results {
         section(&mut text, view::OTHER_RESULTS, &indented(&other.text()));
     }
-    let children = investigation.children(&node.id).map(|child| node_line(investigation, child));
+    let children = investigation.children(&node.id).map(|child| node_line(investigation, child, links));
     listing(&mut text, "Children", children, view.children.len());
     text
 }
@@ -528,8 +558,13 @@ fn more(text: &mut String, number: usize) {
     }
 }
 
-fn link(investigation: &Investigation, id: &NodeId) -> String {
-    format!("[{id}]({})", Address::Node(investigation.meta().id.to_string(), id.to_string()))
+fn link(investigation: &Investigation, id: &NodeId, links: Links) -> String {
+    match links {
+        Links::Addresses => {
+            format!("[{id}]({})", Address::Node(investigation.meta().id.to_string(), id.to_string()))
+        }
+        Links::Document => format!("[{id}](#{id})"),
+    }
 }
 
 /// A text between `[` and `]`.

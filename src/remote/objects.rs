@@ -182,6 +182,27 @@ impl GitProgram {
         Ok(ran.status == Some(0))
     }
 
+    /// Removes a reference that nobody else knows of.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn remove_reference(&self, repository: &Path, name: &str) -> Result<()> {
+        self.here(repository, &["update-ref", "-d", name])?.succeeded("git update-ref")?;
+        Ok(())
+    }
+
+    /// A bundle of a branch and all tags.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn bundle(&self, repository: &Path, branch: &str) -> Result<Vec<u8>> {
+        let branch = format!("refs/heads/{branch}");
+        let ran = self.here(repository, &["bundle", "create", "--quiet", "-", &branch, "--tags"])?;
+        Ok(ran.succeeded("git bundle")?.output)
+    }
+
     /// Makes an empty repository on branch `main`.
     ///
     /// # Errors

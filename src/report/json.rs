@@ -1,4 +1,5 @@
-//! `investigation.json`: the facts of an investigation and what follows from them, for programs.
+//! `investigation.json`: the facts of an investigation and what follows from them, for programs. All facts are in it, so
+//! that `tot import` makes the same investigation of it.
 
 use serde::Serialize;
 
@@ -32,6 +33,8 @@ pub(super) fn file(
 struct Document<'a> {
     version: u32,
     meta: Meta,
+    /// The text of the ruleset in force; absent where it can't be used.
+    ruleset_file: Option<&'a str>,
     conclusion: Option<Conclusion<'a>>,
     faults: Vec<String>,
     solutions: Vec<Solution>,
@@ -217,6 +220,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             head: snapshot.head.to_string(),
             ended: investigation.conclusion().is_some(),
         },
+        ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion().map(Conclusion::of),
         faults: snapshot
             .ruleset

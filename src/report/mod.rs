@@ -12,6 +12,8 @@
 //!    addresses; `compare` is the page of what lies between two commits.
 //! 4. [`write`](write()) writes that map aside and renames it into place; or [`mod@serve`] answers from it.
 //!
+//! [`export`] gives one of the site's files alone, and the investigation as one page.
+//!
 //! # Guarantees
 //!
 //! - The same input yields the same bytes: no clock, no path of the machine, no order of a hash map.
@@ -34,6 +36,7 @@
 mod address;
 mod compare;
 mod difference;
+pub mod export;
 mod feed;
 mod history;
 mod json;

@@ -116,7 +116,9 @@ impl Pictures {
         }
         let pages = PageModels { report, drawn: &drawn, names: &names, places: &places };
         let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
-        Ok(Pictures { in_short: Some(in_short(investigation, &rules, &href, &places)), pages, files, places })
+        let place = |id: &NodeId| places.get(id).cloned().unwrap_or_default();
+        let in_short = Some(in_short(investigation, &rules, FITS_A_PAGE, &href, &place));
+        Ok(Pictures { in_short, pages, files, places })
     }
 }
 
@@ -216,15 +218,27 @@ impl Drawing {
     }
 }
 
-/// The picture on the first page; what it leaves out is on the pages of the large ones.
+/// The picture of one document, in which each node has a place; absent where there is nothing to draw.
+pub(super) fn of_document(
+    investigation: &Investigation,
+    ruleset: &Ruleset,
+    href: &dyn Fn(&NodeId) -> String,
+) -> Option<Drawing> {
+    investigation.nodes().next()?;
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
+    Some(in_short(investigation, &rules, FITS_A_PICTURE, href, href))
+}
+
+/// A picture of so many cards. `place` is where what it leaves out begins.
 fn in_short(
     investigation: &Investigation,
     rules: &EffectiveRules<'_>,
+    limit: usize,
     href: &dyn Fn(&NodeId) -> String,
-    places: &HashMap<NodeId, String>,
+    place: &dyn Fn(&NodeId) -> String,
 ) -> Drawing {
-    let drawn = Pages::new(investigation, rules, Some(FITS_A_PAGE));
-    let page_href = |_, id: &NodeId| places.get(id).cloned().unwrap_or_default();
+    let drawn = Pages::new(investigation, rules, Some(limit));
+    let page_href = |_, id: &NodeId| place(id);
     let options = SvgOptions { href: Some(href), page_href: Some(&page_href), ..SvgOptions::default() };
     let (shown, hidden) = drawn.all().first().map_or((0, 0), |page| (page.shown, page.hidden));
     Drawing::of(&graph::svg(&drawn, 0, &options), shown, hidden)

@@ -1,5 +1,6 @@
 //! The pages put together: from inputs to a map of relative path to bytes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -8,12 +9,12 @@ use super::compare::{self, CompareView, Comparison};
 use super::feed;
 use super::history::HistoryPage;
 use super::model::{Card, Header, Judged, NodePage, OutlineRow, Overview, References, Report, StateCount};
-use super::pictures::{Drawing, PicturePage, Pictures};
+use super::pictures::{self, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView};
 use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
-use crate::domain::Investigation;
+use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::schema::{End, VERSION};
 use crate::ruleset::{Role, Ruleset, State};
@@ -169,6 +170,21 @@ struct PrintContent<'a> {
     in_short: usize,
 }
 
+/// The print as a file of its own.
+#[derive(Serialize)]
+struct DocumentContent<'a> {
+    #[serde(flatten)]
+    print: PrintContent<'a>,
+    inside: Inside,
+}
+
+/// Files that stand in the page, as addresses of what they hold.
+#[derive(Serialize)]
+struct Inside {
+    icon: String,
+    styles: [String; 2],
+}
+
 /// A node in the print.
 #[derive(Serialize)]
 struct PrintNode<'a> {
@@ -216,14 +232,7 @@ fn pages(
 ) -> Result<SiteEntry, ReportError> {
     let report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
-    let fallback;
-    let ruleset = match &input.snapshot.ruleset {
-        Ok(file) => &file.ruleset,
-        Err(_) => {
-            fallback = states_alone(investigation);
-            &fallback
-        }
-    };
+    let ruleset = &*ruleset_of(input);
     let pictures = Pictures::of(&report, investigation, ruleset)
         .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
     let site_root = if folder.is_empty() { "" } else { "../" };
@@ -290,7 +299,7 @@ fn pages(
         let on_graph = pictures.on_graph(&node.card.id);
         add(&node.card.href, "node.html", page, Content::Node(NodeContent { node, on_graph }))?;
     }
-    let print = Content::Print(print(&report, &pictures.in_short));
+    let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in pictures.files {
         put(&path, bytes);
@@ -306,16 +315,16 @@ fn pages(
     Ok(SiteEntry::of(input, &report, folder))
 }
 
-/// The investigation as one document. Of a very large one, it has in full only the nodes that the answers rest on.
-fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a> {
-    let all = report.nodes.len() <= MOST_PRINTED;
+/// The investigation as one document. Of one with more than `most` nodes, it has in full only those that the answers rest on.
+fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> PrintContent<'a> {
+    let all = report.nodes.len() <= most;
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     if !all {
         let answers = report.nodes.iter().filter(|node| node.card.sure.is_some());
         for node in answers {
             let confirming = node.confirmed_by.iter().map(|by| &by.card);
             let rests_on = node.path.iter().chain(confirming).chain([&node.card]);
-            kept.extend(rests_on.map(|card| card.id.as_str()).take(MOST_PRINTED.saturating_sub(kept.len())));
+            kept.extend(rests_on.map(|card| card.id.as_str()).take(most.saturating_sub(kept.len())));
         }
     }
     let nodes: Vec<PrintNode<'_>> = report
@@ -334,6 +343,44 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>) -> PrintContent<'a>
         nodes,
         references: &report.references,
         judged: &report.judged,
+    }
+}
+
+/// The whole investigation as one page, which needs no other file.
+pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Vec<u8>, ReportError> {
+    let report = Report::of(input);
+    let place = |id: &NodeId| format!("#n-{id}");
+    let graph = pictures::of_document(&input.snapshot.investigation, &ruleset_of(input), &place);
+    let asset = |path: &str, mime: &str| {
+        let bytes = templates.assets().get(path).map(Vec::as_slice).unwrap_or_default();
+        format!("data:{mime},{}", bytes.iter().map(|byte| format!("%{byte:02X}")).collect::<String>())
+    };
+    let inside = Inside {
+        icon: asset("assets/icon.svg", "image/svg+xml"),
+        styles: ["assets/style.css", "assets/graph.css"].map(|path| asset(path, "text/css")),
+    };
+    let title = "The whole investigation";
+    let page = InvestigationPage {
+        site: Site { generator: &templates.options().generator, several: false, compared: false, live: None },
+        page: Page {
+            kind: "print",
+            root: "",
+            site_root: "",
+            title,
+            description: &report.header.query_excerpt,
+        },
+        head: PageHead::plain(&report.header, None, ""),
+        investigation: &report.header,
+        content: DocumentContent { print: print(&report, &graph, usize::MAX), inside },
+    };
+    Ok(templates.render("document.html", &page)?)
+}
+
+/// The ruleset in force, or what a picture needs of one that can't be read.
+pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
+    match &input.snapshot.ruleset {
+        Ok(file) => Cow::Borrowed(&file.ruleset),
+        Err(_) => Cow::Owned(states_alone(&input.snapshot.investigation)),
     }
 }
 

@@ -54,7 +54,7 @@ const TRIES: usize = 20;
 /// A folder of investigations.
 pub struct Store {
     root: PathBuf,
-    durability: Durability,
+    options: Options,
     read_only: bool,
     catalog: catalog::Catalog,
     /// What was loaded, the last one first.
@@ -191,7 +191,7 @@ impl Store {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Store {
             root: root.into(),
-            durability: Durability::default(),
+            options: Options::default(),
             read_only: false,
             catalog: catalog::Catalog::default(),
             held: Mutex::default(),
@@ -205,7 +205,12 @@ impl Store {
 
     /// The store with another answer to what is on the disk before a call that writes returns.
     pub fn with_durability(self, durability: Durability) -> Self {
-        Store { durability, ..self }
+        Store { options: Options { durability, ..self.options }, ..self }
+    }
+
+    /// The store as one whose commits follow from what is given to it alone: no name or setting of the user goes into them.
+    pub fn reproducible(self) -> Self {
+        Store { options: Options::ISOLATED, ..self }
     }
 
     /// The store as one that writes nothing, if so: no commit, no lock, no recovery.
@@ -247,7 +252,7 @@ impl Store {
         let id = meta.id.to_string();
         let path = self.root.join(&id);
         let size = limits::of_new(&path, &files)?;
-        let (git, head) = Git::init(self.options(), &path, &id, &files, message, meta.started_at.seconds())?;
+        let (git, head) = Git::init(self.options, &path, &id, &files, message, meta.started_at.seconds())?;
         let snapshot = Snapshot {
             path: path.clone(),
             head,
@@ -547,16 +552,12 @@ impl Store {
     }
 
     fn open(&self, path: &Path) -> Result<Git, GitError> {
-        let git = Git::open(path, self.options())?;
+        let git = Git::open(path, self.options)?;
         if !lock(&self.checked).contains(path) {
             git.check_objects()?;
             lock(&self.checked).insert(path.to_owned());
         }
         Ok(git)
-    }
-
-    fn options(&self) -> Options {
-        Options { durability: self.durability, ..Options::default() }
     }
 
     /// Holds the snapshot as the one that was used last.

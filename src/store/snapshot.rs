@@ -27,6 +27,21 @@ pub struct Snapshot {
     pub size: Size,
 }
 
+impl Snapshot {
+    /// That of an investigation that is in no repository yet.
+    pub fn without_repository(investigation: Investigation, ruleset: RulesetFile) -> Self {
+        Snapshot {
+            path: PathBuf::new(),
+            head: CommitId::NONE,
+            branch: None,
+            investigation: Arc::new(investigation),
+            ruleset: Ok(Arc::new(ruleset)),
+            faults: Vec::new(),
+            size: Size::default(),
+        }
+    }
+}
+
 /// Something wrong in a file of an investigation. The rest can still be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]

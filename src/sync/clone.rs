@@ -50,13 +50,15 @@ pub fn clone(
 }
 
 /// The branches that hold investigations: those of a hub, or the one of a repository of its own.
-fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
+pub(super) fn chosen(advertised: &Advertised, ids: &[String]) -> Result<Vec<Place>, String> {
     let branches = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
     let places: Vec<Place> = branches.map(Place::of_branch).collect();
     let hub: Vec<Place> = places.iter().filter(|place| place.id().is_some()).cloned().collect();
     if hub.is_empty() {
         let head = advertised.head.as_deref().and_then(|head| head.strip_prefix("refs/heads/"));
-        let own = places.into_iter().find(|place| head.unwrap_or(BRANCH) == place.branch);
+        // A bundle may say nothing of its HEAD.
+        let is_only = head.is_none() && places.len() == 1;
+        let own = places.into_iter().find(|place| is_only || head.unwrap_or(BRANCH) == place.branch);
         return own.map(|own| vec![own]).ok_or_else(String::new);
     }
     let fits = |place: &Place, id: &str| {
@@ -82,7 +84,7 @@ fn one(
     }
     let name = format!(".tmp-{}-{}", place.branch.replace('/', "-"), process::id());
     let aside = store.root().join(&name);
-    let built = build(store, git, address, place, advertised, &name);
+    let built = build(store, git, address, place, advertised, &name, true);
     let outcome = built.and_then(|id| match present(store, id) {
         Some(present) => Ok((present, false)),
         None => {
@@ -97,7 +99,7 @@ fn one(
 }
 
 /// The folder of an investigation that is in the root.
-fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
+pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     match store.find(&id.to_string()) {
         Ok(path) => Some(path),
         Err(FindError::Twice { folders: [path, _], .. }) => Some(path),
@@ -105,35 +107,45 @@ fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     }
 }
 
-fn build(
+/// Builds it in a folder of the root; `is_remote`: with where it came from as its remote.
+pub(super) fn build(
     store: &Store,
     git: &GitProgram,
     address: &str,
     place: &Place,
     advertised: &Advertised,
     name: &str,
+    is_remote: bool,
 ) -> Result<SessionId, SyncError> {
     let aside = store.root().join(name);
     git.init(store.root(), name)?;
-    git.add_remote(&aside, BRANCH, DEFAULT_NAME, address, place)?;
-    let settings = git.settings(&aside)?;
-    let Some(upstream) = settings.upstream(BRANCH) else {
-        return Err(SyncError::NoRemote { path: aside, branch: BRANCH.to_owned() });
+    let (remote, tracking) = if is_remote {
+        git.add_remote(&aside, BRANCH, DEFAULT_NAME, address, place)?;
+        let settings = git.settings(&aside)?;
+        let Some(upstream) = settings.upstream(BRANCH) else {
+            return Err(SyncError::NoRemote { path: aside, branch: BRANCH.to_owned() });
+        };
+        (upstream.remote, upstream.tracking)
+    } else {
+        // git does not fetch into the branch that HEAD is on.
+        (address.to_owned(), format!("refs/remotes/{DEFAULT_NAME}/{BRANCH}"))
     };
     let tags = advertised.refs.keys().filter_map(|reference| place.tag(reference));
     let tags = tags.map(|tag| (place.tag_ref(tag), format!("refs/tags/{tag}")));
-    let wanted: Vec<_> =
-        std::iter::once((place.branch_ref(), upstream.tracking.clone())).chain(tags).collect();
-    git.fetch(&aside, &upstream.remote, &wanted)?;
-    let Some(tip) = git.references(&aside)?.commit(&upstream.tracking) else {
+    let wanted: Vec<_> = std::iter::once((place.branch_ref(), tracking.clone())).chain(tags).collect();
+    git.fetch(&aside, &remote, &wanted)?;
+    let Some(tip) = git.references(&aside)?.commit(&tracking) else {
         let said = format!("the branch {} was not given", place.branch);
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
     let snapshot = store.inspect(&aside, tip)?;
     git.check_out(&aside, tip)?;
+    if !is_remote {
+        git.remove_reference(&aside, &tracking)?;
+    }
     Ok(snapshot.investigation.meta().id)
 }
 
-fn io_error(action: &'static str, path: &Path, source: io::Error) -> SyncError {
+pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> SyncError {
     StoreError::Io { action, path: path.to_owned(), source }.into()
 }

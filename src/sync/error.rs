@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::domain::SessionId;
 use crate::remote::RemoteError;
 use crate::store::StoreError;
 
@@ -68,6 +69,14 @@ pub enum SyncError {
         /// File, line and reason.
         faults: Vec<String>,
     },
+    /// Another investigation has the id.
+    #[error("{path} has the id {id} already, and not this history")]
+    AlreadyHere {
+        /// Its folder.
+        path: PathBuf,
+        /// The id.
+        id: SessionId,
+    },
     /// What git or the network says.
     #[error("{0}")]
     Remote(Arc<RemoteError>),
@@ -104,6 +113,7 @@ impl SyncError {
             SyncError::LostRaces { .. } => "LOST_RACES",
             SyncError::SecretSuspected { .. } => "SECRET_SUSPECTED",
             SyncError::Unreadable { .. } => "UNREADABLE",
+            SyncError::AlreadyHere { .. } => "ALREADY_HERE",
             SyncError::Remote(_) => "REMOTE_FAILED",
             SyncError::Store(_) => "NOT_JOINED",
         }
@@ -129,6 +139,11 @@ impl SyncError {
                     .to_owned()
             }
             SyncError::Unreadable { .. } => "Mend the file and commit it; `tot check` tells more".to_owned(),
+            SyncError::AlreadyHere { .. } => {
+                "Nothing was moved. Import it into another folder with --root; a JSON file can become another \
+                 investigation with --as-new"
+                    .to_owned()
+            }
             SyncError::Remote(error) => return error.hint(),
             SyncError::Store(error) => return error.hint(),
         })

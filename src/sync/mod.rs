@@ -14,6 +14,7 @@
 pub mod clone;
 mod error;
 mod guard;
+pub mod import;
 mod one;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,8 @@ mod demo;
 mod fuzz;
 mod mcp;
 mod packaging;
+#[cfg(unix)]
+mod port;
 mod remote;
 mod report;
 mod rules;

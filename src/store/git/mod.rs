@@ -305,3 +305,8 @@ macro_rules! id {
 
 id!(CommitId);
 id!(BlobId);
+
+impl CommitId {
+    /// The id that no commit has.
+    pub const NONE: CommitId = CommitId(ObjectId::Sha1([0; 20]));
+}

@@ -1,0 +1,154 @@
+//! `tot export`: one investigation as one file.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use super::place::{Place, RootArgument};
+use super::{Outcome, finish};
+use crate::domain::{Investigation, Node};
+use crate::mcp::resources;
+use crate::remote::GitProgram;
+use crate::report::{ReportInput, export};
+use crate::sync::SyncError;
+use crate::view::NodeView;
+
+/// Gives one investigation as one file: to standard output, or into a file. `json` and `bundle` are what `tot import` takes.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ExportArguments {
+    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
+    /// only one
+    id: Option<String>,
+    /// The form
+    #[arg(long, short, value_name = "FORMAT")]
+    format: Format,
+    /// The file; without it, standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    root: RootArgument,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot export 0196 --format html -o sky.html       the whole report as one page, to be mailed
+  tot export 0196 --format bundle -o sky.bundle   all of it with its history, for tot import
+  tot export --format mermaid                     the only investigation, for a README";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// All facts and what follows from them, as the report's investigation.json
+    Json,
+    /// One text, for people
+    Markdown,
+    /// A row for each node, for spreadsheets
+    Csv,
+    /// The tree for Graphviz
+    Dot,
+    /// The tree as a picture
+    Svg,
+    /// The tree for READMEs
+    Mermaid,
+    /// A git bundle: the branch with its whole history, and the tags
+    Bundle,
+    /// The whole report as one page, which opens without any other file
+    Html,
+}
+
+/// Why nothing was exported.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(
+        "there are {0} investigations here: say which, by its id or a part of it; `tot check` lists them"
+    )]
+    Which(usize),
+    #[error("there is no investigation in {}", .0.display())]
+    NoneHere(PathBuf),
+    #[error("a bundle is no text for a terminal: name a file with -o, or send it into one with >")]
+    Terminal,
+}
+
+pub(super) fn run(arguments: &ExportArguments) -> ExitCode {
+    finish("tot export", try_run(arguments))
+}
+
+fn try_run(arguments: &ExportArguments) -> Outcome {
+    if arguments.format == Format::Bundle && arguments.output.is_none() && io::stdout().is_terminal() {
+        return Err(Error::Terminal.into());
+    }
+    let place = arguments.root.place();
+    let folder = the_one(&place, arguments.id.as_ref())?;
+    let bytes = match arguments.format {
+        Format::Bundle => bundle(&folder)?,
+        format => {
+            let snapshot = place.store.load(&folder)?;
+            let history = place.store.history(&snapshot)?;
+            text(&ReportInput { snapshot, history, rev: None }, format)?
+        }
+    };
+    match &arguments.output {
+        Some(file) => std::fs::write(file, &bytes)
+            .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
+        None => {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(&bytes)?;
+            Ok(stdout.flush()?)
+        }
+    }
+}
+
+fn the_one(place: &Place, id: Option<&String>) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let (folders, _) = place.folders(id.map(std::slice::from_ref).unwrap_or_default())?;
+    match folders.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(Error::NoneHere(place.store.root().to_owned()).into()),
+        several => Err(Error::Which(several.len()).into()),
+    }
+}
+
+fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
+    let git = GitProgram::find(false)?;
+    let branch = git.references(folder)?.branch;
+    let branch = branch.ok_or_else(|| SyncError::Detached { path: folder.to_owned() })?;
+    Ok(git.bundle(folder, &branch)?)
+}
+
+fn text(input: &ReportInput, format: Format) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    Ok(match format {
+        Format::Json => export::data(input)?,
+        Format::Html => export::html(input)?,
+        Format::Markdown => resources::document(&input.snapshot).into_bytes(),
+        Format::Csv => rows(&input.snapshot.investigation)?,
+        Format::Dot => export::dot(input).into_bytes(),
+        Format::Svg => export::svg(input).into_bytes(),
+        Format::Mermaid => export::mermaid(input).into_bytes(),
+        Format::Bundle => Vec::new(),
+    })
+}
+
+/// A row for each node, with a column for each field that one of them has.
+fn rows(investigation: &Investigation) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let row = |node: &Node| -> BTreeMap<&str, String> {
+        NodeView::fields(node).map(|field| (field.name, field.value.into_owned())).collect()
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for field in investigation.nodes().flat_map(|node| NodeView::fields(node)) {
+        if !names.contains(&field.name) {
+            names.push(field.name);
+        }
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(["Node", "Round", "State"].iter().chain(&names))?;
+    for node in investigation.nodes() {
+        let state = node.state().map(ToString::to_string).unwrap_or_default();
+        let mut fields = row(node);
+        let values = names.iter().map(|name| fields.remove(name).unwrap_or_default());
+        writer
+            .write_record([node.id.to_string(), node.round().to_string(), state].into_iter().chain(values))?;
+    }
+    Ok(writer.into_inner()?)
+}

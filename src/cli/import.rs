@@ -1,0 +1,221 @@
+//! `tot import`: takes investigations out of files.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::{Place, RootArgument};
+use super::{Progress, chain, finish, say};
+use crate::import::{self, ImportError};
+use crate::remote::GitProgram;
+use crate::sync::SyncError;
+use crate::sync::import::{Imported, Unbundled, bundle, facts};
+use crate::text::{counted, one_line};
+
+/// The most bytes of a JSON file: more than any investigation that can be read has.
+const MOST: u64 = 1 << 30;
+/// How many findings are printed of one investigation.
+const FINDINGS: usize = 20;
+/// What every bundle begins with.
+const BUNDLE: &[u8] = b"# v";
+
+/// Takes investigations out of files into the root: git bundles, an investigation.json, and the JSON files of the
+/// TypeScript server that this program descends from. What the rules would not have allowed is kept, and named.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ImportArguments {
+    /// The files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Only say what would come of them
+    #[arg(long)]
+    dry_run: bool,
+    /// Import JSON files as other investigations, whose ids follow from what they hold
+    #[arg(long)]
+    as_new: bool,
+    /// The built-in ruleset of a file of the ancestor, which names none; else the one that it breaks least
+    #[arg(long, value_name = "NAME")]
+    ruleset: Option<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot import sky.bundle                     with its whole history, as git bundle or tot export wrote it
+  tot import site/investigation.json        the data of a report
+  tot import --dry-run investigations/*.json  what would come of the ancestor's files";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    dry_run: bool,
+    files: Vec<Entry>,
+    failed: usize,
+}
+
+/// What came of one file, or of one investigation in it.
+#[derive(Default, Serialize)]
+struct Entry {
+    file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<Summary>,
+    notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    path: String,
+    id: String,
+    title: String,
+    head: String,
+    nodes: usize,
+    commits: usize,
+    /// Whether it was there before.
+    present: bool,
+    findings: Vec<String>,
+}
+
+/// Why a file was not imported.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("cannot be read")]
+    Unreadable(#[source] std::io::Error),
+    #[error("has more than {MOST} bytes")]
+    TooLarge,
+    #[error("is neither a git bundle nor text in UTF-8")]
+    NotText,
+    #[error("a bundle is imported with the ids of its commits: --as-new is for JSON files")]
+    BundleAsNew,
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+}
+
+impl Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Unreadable(_) | Error::TooLarge => "UNREADABLE",
+            Error::NotText | Error::Import(_) => "NOT_IMPORTED",
+            Error::BundleAsNew => "INVALID_ARGUMENT",
+            Error::Sync(error) => error.code(),
+        }
+    }
+
+    fn entry(&self, file: &Path, branch: Option<String>) -> Entry {
+        // What is known of an error of syncing, it knows itself.
+        let said = if let Error::Sync(error) = self { chain(error) } else { chain(self) };
+        let error = Some(one_line(&said));
+        Entry { file: file.display().to_string(), branch, error, code: Some(self.code()), ..Entry::default() }
+    }
+}
+
+pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
+    let place = arguments.root.place();
+    let progress = Progress::new();
+    let mut files = Vec::new();
+    for file in &arguments.files {
+        progress.show(&format!("importing {}", file.display()));
+        files.extend(one(arguments, &place, file).unwrap_or_else(|error| vec![error.entry(file, None)]));
+    }
+    progress.clear();
+    let failed = files.iter().filter(|entry| entry.error.is_some()).count();
+    let said = if arguments.json {
+        let document = Document { dry_run: arguments.dry_run, files, failed };
+        let text = serde_json::to_string_pretty(&document);
+        text.map_err(Into::into).and_then(|text| say(&(text + "\n")))
+    } else {
+        files.iter().try_for_each(|entry| print(entry, arguments.dry_run))
+    };
+    match said {
+        Err(error) => finish("tot import", Err(error)),
+        Ok(()) if failed > 0 => ExitCode::FAILURE,
+        Ok(()) => ExitCode::SUCCESS,
+    }
+}
+
+fn one(arguments: &ImportArguments, place: &Place, path: &Path) -> Result<Vec<Entry>, Error> {
+    let mut file = File::open(path).map_err(Error::Unreadable)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(BUNDLE.len() as u64).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+    let name = path.display().to_string();
+    if bytes == BUNDLE {
+        if arguments.as_new {
+            return Err(Error::BundleAsNew);
+        }
+        let git = GitProgram::find(false).map_err(SyncError::from)?;
+        let imported = bundle(&place.store, &git, path, arguments.dry_run)?;
+        return Ok(imported
+            .into_iter()
+            .map(|Unbundled { branch, outcome }| match outcome {
+                Ok(imported) => entry(&name, Some(branch), imported, Vec::new()),
+                Err(error) => Error::from(error).entry(path, Some(branch)),
+            })
+            .collect());
+    }
+    file.take(MOST).read_to_end(&mut bytes).map_err(Error::Unreadable)?;
+    if bytes.len() as u64 > MOST {
+        return Err(Error::TooLarge);
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Error::NotText)?;
+    let options = import::Options { as_new: arguments.as_new, ruleset: arguments.ruleset.as_deref() };
+    let read = import::read(text.trim_start_matches('\u{feff}'), options)?;
+    let imported = facts(&place.store, &read, arguments.dry_run)?;
+    Ok(vec![entry(&name, None, imported, read.notes)])
+}
+
+fn entry(file: &str, branch: Option<String>, imported: Imported, notes: Vec<String>) -> Entry {
+    let summary = Summary {
+        path: imported.path.display().to_string(),
+        id: imported.id.to_string(),
+        title: imported.title,
+        head: imported.head.to_string(),
+        nodes: imported.nodes,
+        commits: imported.commits,
+        present: imported.is_present,
+        findings: imported.findings.iter().map(ToString::to_string).collect(),
+    };
+    Entry { file: file.to_owned(), branch, imported: Some(summary), notes, ..Entry::default() }
+}
+
+fn print(entry: &Entry, dry_run: bool) -> super::Outcome {
+    let branch = entry.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
+    let file = one_line(&format!("{}{branch}", entry.file));
+    if let Some(error) = &entry.error {
+        eprintln!("tot import: {file}: {error}");
+    }
+    let Some(imported) = &entry.imported else { return Ok(()) };
+    let is = match (imported.present, dry_run) {
+        (true, _) => "was here before, in",
+        (false, true) => "would be",
+        (false, false) => "is in",
+    };
+    let what = format!("{}, {}", counted(imported.nodes, "node"), counted(imported.commits, "commit"));
+    let mut lines = vec![format!("{file} {is} {}: {what}, at {:.10}", imported.path, imported.head)];
+    lines.push(format!("  {}", imported.title));
+    lines.extend(entry.notes.iter().map(|note| format!("  {note}")));
+    lines.extend(imported.findings.iter().take(FINDINGS).map(|finding| format!("  {finding}")));
+    if imported.findings.len() > FINDINGS {
+        let rest = counted(imported.findings.len() - FINDINGS, "more finding");
+        lines.push(format!("  and {rest}: see `tot check {}`", imported.path));
+    }
+    let shown = |line: &String| {
+        let rest = line.trim_start();
+        format!("{}{}\n", &line[..line.len() - rest.len()], one_line(rest))
+    };
+    say(&lines.iter().map(shown).collect::<String>())
+}

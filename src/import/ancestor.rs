@@ -1,0 +1,246 @@
+//! The files of the program's ancestor, a TypeScript server that kept each investigation as one JSON file. Its generations
+//! differ in the states of their nodes, which are those of the built-in rulesets.
+//!
+//! A file has the time of its beginning, and of proposals that are pending. It has no time of a node: each step gets the
+//! time of the beginning, a millisecond later each, in the order in which the nodes stand in the file, which is that of
+//! their commits.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Facts, ImportError, invalid, typed};
+use crate::check::{self, Severity};
+use crate::decide::start::{Start, start};
+use crate::domain::{
+    Author, Classification, Node, NodeId, Reclassification, SessionId, StateName, Timestamp,
+};
+use crate::ruleset::{Ruleset, RulesetFile, builtin};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    session_id: String,
+    query: String,
+    created_at: String,
+    min_roots: Option<u32>,
+    mode: Option<String>,
+    min_rounds: Option<u32>,
+    allow_early_terminal: Option<bool>,
+    nodes: Map<String, Value>,
+    /// Not in the first generation.
+    #[serde(default)]
+    pending_proposals: Map<String, Value>,
+    /// Which node each agent has researched.
+    #[serde(default)]
+    used_agent_ids: BTreeMap<String, String>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeEntry {
+    id: NodeId,
+    parent: Option<NodeId>,
+    state: StateName,
+    title: String,
+    findings: Option<String>,
+    evidence: Option<String>,
+    verification_method: Option<String>,
+    alternatives_considered: Option<Vec<String>>,
+    round: Option<u32>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProposalEntry {
+    id: NodeId,
+    parent: Option<NodeId>,
+    title: String,
+    planned_action: String,
+    /// Milliseconds since 1970.
+    proposed_at: Option<i64>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// What follows from the rest.
+const DERIVED: [&str; 4] = ["currentRound", "currentBatch", "updatedAt", "children"];
+
+/// The facts of a file, by the built-in ruleset of that name. Without one, by that which has its states and which it breaks
+/// least; of several, the first.
+pub(super) fn read(value: Value, new: Option<SessionId>, name: Option<&str>) -> Result<Facts, ImportError> {
+    let mut file: File = typed(value, "")?;
+    let id = match new {
+        Some(new) => new,
+        None => file.session_id.parse().map_err(|error| invalid("sessionId", error))?,
+    };
+    let began: Timestamp = file.created_at.parse().map_err(|error| invalid("createdAt", error))?;
+    let mut left_out = BTreeSet::new();
+    note_others(&file.other, &mut left_out);
+    let nodes = nodes(&mut file, began, &mut left_out)?;
+    let states: BTreeSet<&StateName> = nodes.iter().filter_map(Node::state).collect();
+    let fits = |file: &&RulesetFile| {
+        name.is_none_or(|name| file.ruleset.name == name)
+            && states.iter().all(|state| file.ruleset.state(state).is_some())
+    };
+    let mut best: Option<(usize, Facts)> = None;
+    for ruleset in builtin::all().iter().filter(fits) {
+        let facts = under(&file, &nodes, ruleset, id, began)?;
+        let findings = check::of_facts(facts.investigation(), &facts.ruleset);
+        let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
+        if best.as_ref().is_none_or(|(least, _)| errors < *least) {
+            best = Some((errors, facts));
+        }
+    }
+    let Some((_, mut facts)) = best else {
+        let states: Vec<&str> = states.iter().map(|state| state.as_str()).collect();
+        return Err(ImportError::NoRuleset { name: name.map(str::to_owned), states: states.join(", ") });
+    };
+    facts.notes = notes(&facts, left_out);
+    Ok(facts)
+}
+
+/// The nodes, committed and pending, with times in the order of the file.
+fn nodes(
+    file: &mut File,
+    began: Timestamp,
+    left_out: &mut BTreeSet<String>,
+) -> Result<Vec<Node>, ImportError> {
+    let agents: HashMap<&str, &str> =
+        file.used_agent_ids.iter().map(|(agent, node)| (node.as_str(), agent.as_str())).collect();
+    let (mut nodes, mut clock) = (Vec::<Node>::new(), began);
+    // The proposals and the commit of one step, the nodes of one round in a row.
+    let (mut proposed_at, mut committed_at) = (began, began);
+    for (key, value) in std::mem::take(&mut file.nodes) {
+        let place = format!("nodes.{key}");
+        let entry: NodeEntry = typed(value, &place)?;
+        same_id(&place, &key, &entry.id)?;
+        note_others(&entry.other, left_out);
+        if entry.round.is_some_and(|round| round != entry.id.round()) {
+            return Err(invalid(
+                format!("{place}.round"),
+                format!("{} is of round {}", entry.id, entry.id.round()),
+            ));
+        }
+        if nodes.last().is_none_or(|last| last.round() != entry.id.round()) {
+            proposed_at = clock.next();
+            committed_at = proposed_at.next();
+            clock = committed_at;
+        }
+        nodes.push(Node {
+            classification: Some(Classification {
+                agent_id: agents.get(key.as_str()).map(|agent| (*agent).to_owned()),
+                evidence: entry.evidence,
+                verification_method: entry.verification_method,
+                alternatives_considered: entry.alternatives_considered.unwrap_or_default(),
+                ..Classification::new(entry.state, entry.findings.unwrap_or_default(), committed_at)
+            }),
+            ..Node::new(entry.id, entry.parent, entry.title, proposed_at)
+        });
+    }
+    clock = clock.next();
+    for (key, value) in std::mem::take(&mut file.pending_proposals) {
+        let place = format!("pendingProposals.{key}");
+        let entry: ProposalEntry = typed(value, &place)?;
+        same_id(&place, &key, &entry.id)?;
+        note_others(&entry.other, left_out);
+        let time = |at| {
+            Timestamp::from_milliseconds(at).ok_or_else(|| {
+                invalid(format!("{place}.proposedAt"), format!("{at} is not in the years 0 to 9999"))
+            })
+        };
+        let at = entry.proposed_at.map(time).transpose()?.unwrap_or(clock);
+        let planned_action = entry.planned_action;
+        nodes.push(Node { planned_action, ..Node::new(entry.id, entry.parent, entry.title, at) });
+    }
+    Ok(nodes)
+}
+
+fn same_id(place: &str, key: &str, id: &NodeId) -> Result<(), ImportError> {
+    if id.as_str() == key { Ok(()) } else { Err(invalid(format!("{place}.id"), format!("is {id}"))) }
+}
+
+/// The facts by one ruleset.
+fn under(
+    file: &File,
+    nodes: &[Node],
+    ruleset: &RulesetFile,
+    id: SessionId,
+    began: Timestamp,
+) -> Result<Facts, ImportError> {
+    let request = Start { query: file.query.clone(), ..Start::default() };
+    let mut meta = start(request, &ruleset.ruleset, None, id, began)
+        .map_err(|rejection| invalid("query", rejection.errors.first().map_or("", |error| &error.message)))?;
+    // As they are there, also where they could not be chosen here: a check says so.
+    meta.mode = file.mode.clone().unwrap_or(meta.mode);
+    meta.min_rounds = file.min_rounds.unwrap_or(meta.min_rounds);
+    meta.allow_early_terminal = file.allow_early_terminal.unwrap_or(meta.allow_early_terminal);
+    // Later generations keep the number, and no rule of theirs reads it.
+    let min_roots = file.min_roots.filter(|_| ruleset.ruleset.roots.min_is_chosen);
+    meta.min_roots = min_roots.unwrap_or(meta.min_roots);
+    let nodes = confirmed(nodes.to_vec(), &ruleset.ruleset);
+    let place = |node: &Node| {
+        let list = if node.is_pending() { "pendingProposals" } else { "nodes" };
+        format!("{list}.{}", node.id)
+    };
+    Facts::new(meta, ruleset.clone(), nodes, None, place)
+}
+
+/// The nodes, with those promoted that were: one in a closed state that has a child can only have been waiting for it. The
+/// file has the state after.
+fn confirmed(mut nodes: Vec<Node>, ruleset: &Ruleset) -> Vec<Node> {
+    let mut children: HashMap<NodeId, Vec<(Timestamp, NodeId, StateName)>> = HashMap::new();
+    for node in &nodes {
+        if let (Some(parent), Some(result)) = (&node.parent, &node.classification) {
+            let child = (result.committed_at, node.id.clone(), result.state.clone());
+            children.entry(parent.clone()).or_default().push(child);
+        }
+    }
+    for node in &mut nodes {
+        let below = children.get(&node.id).map(Vec::as_slice).unwrap_or_default();
+        let Some(result) = &mut node.classification else { continue };
+        if ruleset.state(&result.state).is_none_or(|state| !state.terminal) {
+            continue;
+        }
+        let promoted = ruleset.confirmations.iter().find_map(|rule| {
+            let outcome = rule.outcomes.iter().find(|outcome| outcome.becomes == result.state)?;
+            let decides = |(_, _, state): &&(Timestamp, NodeId, StateName)| *state == outcome.child;
+            Some((&rule.state, below.iter().filter(decides).min()?))
+        });
+        if let Some((waiting, (at, child, _))) = promoted {
+            let to = std::mem::replace(&mut result.state, waiting.clone());
+            let by = Author::Child(child.clone());
+            result.reclassified.push(Reclassification::new(waiting.clone(), to, *at, by));
+        }
+    }
+    nodes
+}
+
+/// Keeps the names of fields that hold something and are not taken over.
+fn note_others(fields: &Map<String, Value>, left_out: &mut BTreeSet<String>) {
+    let is_empty =
+        |value: &Value| matches!(value, Value::Null) || [json!(""), json!([]), json!({})].contains(value);
+    let names = fields.iter().filter(|(name, value)| !DERIVED.contains(&name.as_str()) && !is_empty(value));
+    left_out.extend(names.map(|(name, _)| name.clone()));
+}
+
+/// What a person should know.
+fn notes(facts: &Facts, left_out: BTreeSet<String>) -> Vec<String> {
+    let mut notes = vec![format!("Taken as an investigation by the ruleset {}.", facts.meta.ruleset)];
+    if facts.nodes.iter().any(|node| !node.is_pending()) {
+        notes.push(
+            "It has no times of its nodes: they follow its beginning, a millisecond for each step."
+                .to_owned(),
+        );
+    }
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.into_iter().collect();
+        notes.push(format!("Left out, since an investigation has no such field: {}.", names.join(", ")));
+    }
+    notes
+}

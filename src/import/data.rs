@@ -1,0 +1,89 @@
+//! `investigation.json`, as reports and `tot export` write it.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{Facts, ImportError, invalid, typed};
+use crate::domain::{Conclusion, Meta, Node, SessionId};
+use crate::format::VERSION;
+use crate::ruleset::{RulesetFile, builtin};
+
+type Fields = Map<String, Value>;
+
+/// What is read of it; the rest follows from that.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    version: u32,
+    meta: Fields,
+    /// Absent in files of earlier versions of this program.
+    #[serde(default)]
+    ruleset_file: Option<String>,
+    #[serde(default)]
+    conclusion: Option<Fields>,
+    #[serde(default)]
+    faults: Vec<String>,
+    nodes: Vec<Fields>,
+}
+
+pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
+    let document: Document = typed(value, "")?;
+    if document.version != VERSION {
+        let reason = format!("{} is not known; this program reads version {VERSION}", document.version);
+        return Err(invalid("version", reason));
+    }
+    let fields = file_fields(document.meta, &["currentRound", "head", "ended"]);
+    let mut meta = typed::<Meta>(fields, "meta")?;
+    meta.id = new.unwrap_or(meta.id);
+    let mut notes: Vec<String> = document
+        .faults
+        .iter()
+        .map(|fault| format!("It was exported without what could not be read then: {fault}."))
+        .collect();
+    let ruleset = match document.ruleset_file {
+        Some(text) => RulesetFile::parse(&text).map_err(ImportError::Ruleset)?,
+        None => {
+            let name = &meta.ruleset;
+            let built_in = builtin::all().iter().find(|file| file.ruleset.name == *name);
+            let missing = || invalid("rulesetFile", format!("is missing, and {name} is not built in"));
+            notes.push(format!("It has no text of its ruleset: the built-in {name} is taken."));
+            built_in.cloned().ok_or_else(missing)?
+        }
+    };
+    let conclusion = document
+        .conclusion
+        .map(|end| typed::<Conclusion>(file_fields(end, &[]), "conclusion"))
+        .transpose()?;
+    let nodes = document.nodes.into_iter().enumerate().map(|(number, fields)| {
+        let fields = file_fields(result_fields(fields), &["children", "round"]);
+        typed::<Node>(fields, &format!("nodes[{number}]"))
+    });
+    let nodes = nodes.collect::<Result<_, _>>()?;
+    let facts = Facts::new(meta, ruleset, nodes, conclusion, |node| format!("nodes ({})", node.id))?;
+    Ok(Facts { notes, ..facts })
+}
+
+/// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.
+fn file_fields(fields: Fields, derived: &[&str]) -> Value {
+    let is_stored = |(name, value): &(String, Value)| !value.is_null() && !derived.contains(&name.as_str());
+    let version = ("version".to_owned(), VERSION.into());
+    Value::Object(std::iter::once(version).chain(fields.into_iter().filter(is_stored)).collect())
+}
+
+/// A node, or another result of it, as files have it: `state` is that of the commit.
+fn result_fields(mut fields: Fields) -> Fields {
+    for derived in ["role", "contested"] {
+        fields.shift_remove(derived);
+    }
+    if let Some(state) = fields.shift_remove("committedAs") {
+        fields.insert("state".to_owned(), state);
+    }
+    if let Some(Value::Array(others)) = fields.get_mut("otherResults") {
+        for other in others {
+            if let Value::Object(result) = other {
+                *result = result_fields(std::mem::take(result));
+            }
+        }
+    }
+    fields
+}

@@ -1,0 +1,151 @@
+//! Investigations out of files: the form of `investigation.json`, and that of the program's ancestor. Pure: text in, facts
+//! and steps out; [`crate::sync::import`] writes them.
+//!
+//! 1. [`read`] tells the forms apart and reads what is stored of the investigation: [`Facts`].
+//!    - `data`: `investigation.json`, which holds all facts, and the text of the ruleset.
+//!    - `ancestor`: `investigations/<id>.json` of the TypeScript server, of any generation of states.
+//! 2. [`steps`] tells how it came to be: one [`Step`] for each call, in the order of the times in the facts.
+//!
+//! Guarantees: nothing but the file decides what comes out, so the same file gives the same commits on every machine; a file
+//! that does not fit is an error with its place, never a part of an investigation; what the rules would not have allowed
+//! is kept, for `tot check` to name.
+//!
+//! Limit: a file tells what stands in the end. Proposals that were withdrawn, and ends that were taken back, are not in it.
+
+mod ancestor;
+mod data;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+pub use story::{Step, steps};
+
+use crate::domain::{Conclusion, Investigation, Meta, Node, SessionId};
+use crate::ruleset::{RulesetError, RulesetFile};
+
+/// All that a file holds of an investigation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// What was fixed at the start.
+    pub meta: Meta,
+    /// The ruleset in force.
+    pub ruleset: RulesetFile,
+    /// The nodes, parents before their children.
+    pub nodes: Vec<Arc<Node>>,
+    /// How it ended.
+    pub conclusion: Option<Conclusion>,
+    /// What a person should know of the import: what was taken as what, and what was left out.
+    pub notes: Vec<String>,
+}
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Not JSON.
+    #[error("it is not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// JSON of another form.
+    #[error(
+        "it is neither an investigation.json, which has `meta` and `nodes`, nor a file of the ancestor, which has \
+             `sessionId` and `nodes`"
+    )]
+    UnknownForm,
+    /// A value that is not what it must be.
+    #[error("{place}: {reason}")]
+    Invalid {
+        /// Where it stands: `nodes.R1.A.state`.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The ruleset in the file can't be used.
+    #[error("rulesetFile: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Ruleset(Vec<RulesetError>),
+    /// None that this program brings along has the states.
+    #[error("no built-in ruleset{} has the states {states}", of(.name))]
+    NoRuleset {
+        /// The one that was asked for.
+        name: Option<String>,
+        /// The states of its nodes.
+        states: String,
+    },
+}
+
+fn of(name: &Option<String>) -> String {
+    name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default()
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// As another investigation, with an id that follows from the whole text.
+    pub as_new: bool,
+    /// The built-in ruleset of a file of the ancestor, which names none; else the one that it breaks least.
+    pub ruleset: Option<&'a str>,
+}
+
+/// What the text of a file holds.
+///
+/// # Errors
+///
+/// [`ImportError`].
+pub fn read(text: &str, options: Options<'_>) -> Result<Facts, ImportError> {
+    let value: Value = serde_json::from_str(text).map_err(ImportError::NotJson)?;
+    let has = |key: &str| value.get(key).is_some();
+    let new = options.as_new.then(|| SessionId::derived(text.as_bytes()));
+    match (has("nodes"), has("meta"), has("sessionId")) {
+        (true, true, _) => data::read(value, new),
+        (true, false, true) => ancestor::read(value, new, options.ruleset),
+        _ => Err(ImportError::UnknownForm),
+    }
+}
+
+impl Facts {
+    /// The facts, if each node has a place in the tree. `place` says where a node stands in the file.
+    fn new(
+        meta: Meta,
+        ruleset: RulesetFile,
+        nodes: Vec<Node>,
+        conclusion: Option<Conclusion>,
+        place: impl Fn(&Node) -> String,
+    ) -> Result<Self, ImportError> {
+        let mut nodes: Vec<Arc<Node>> = nodes.into_iter().map(Arc::new).collect();
+        nodes.sort_by(|one, other| one.id.cmp(&other.id));
+        for pair in nodes.windows(2) {
+            if pair[0].id == pair[1].id {
+                return Err(invalid(place(&pair[0]), "the id stands twice"));
+            }
+        }
+        let (_, faults) = Investigation::from_facts(meta.clone(), nodes.iter().cloned(), None);
+        if let Some(fault) = faults.into_iter().next() {
+            let node = nodes.iter().find(|node| node.id == fault.node);
+            return Err(invalid(node.map_or_else(String::new, |node| place(node)), fault.reason));
+        }
+        Ok(Facts { meta, ruleset, nodes, conclusion, notes: Vec::new() })
+    }
+
+    /// The investigation that they are.
+    pub fn investigation(&self) -> Investigation {
+        let nodes = self.nodes.iter().cloned();
+        Investigation::from_facts(self.meta.clone(), nodes, self.conclusion.clone()).0
+    }
+}
+
+/// A value as a type of ours. `place` is where it stands in the file.
+fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, ImportError> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let parts = [place, path.as_str()].into_iter().filter(|part| !part.is_empty() && *part != ".");
+        invalid(parts.collect::<Vec<_>>().join("."), error.into_inner())
+    })
+}
+
+fn invalid(place: impl Into<String>, reason: impl fmt::Display) -> ImportError {
+    ImportError::Invalid { place: place.into(), reason: reason.to_string() }
+}

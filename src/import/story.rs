@@ -1,0 +1,265 @@
+//! How an investigation came to be, as far as what is stored of it tells.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Facts;
+use crate::domain::{
+    Amendment, Author, Caller, Classification, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
+    Timestamp, Transition, Warning,
+};
+use crate::format::message;
+use crate::ruleset::EffectiveRules;
+
+/// One call that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When.
+    pub at: Timestamp,
+    /// What it did.
+    pub event: Event,
+    /// The message of its commit.
+    pub message: String,
+}
+
+/// Something that happened to one node, or the end.
+enum Act {
+    Proposed(Arc<Node>),
+    Claimed(Arc<Node>),
+    Committed(Arc<Node>),
+    Changed(Transition),
+    Amended(Arc<Node>),
+    Ended(Arc<Conclusion>),
+}
+
+/// When something happened; at one time, which comes first.
+type Key = (Timestamp, u8);
+
+impl Act {
+    /// Its place among what has one time: a call that stores results and proposes the next nodes does it in that order.
+    fn order(&self) -> u8 {
+        match self {
+            Act::Committed(_) => 0,
+            Act::Amended(_) | Act::Changed(Transition { by: None, .. }) => 1,
+            // What a child brings about belongs to the call that gave the child its state.
+            Act::Changed(_) => 2,
+            Act::Proposed(_) => 3,
+            Act::Claimed(_) => 4,
+            Act::Ended(_) => 5,
+        }
+    }
+}
+
+/// The calls after the start, in the order of their times: what has one time is one call, as far as one can be. Each node
+/// comes after its parent, whatever its times say.
+pub fn steps(facts: &Facts) -> Vec<Step> {
+    let mut acts: Vec<(Key, Act)> = Vec::new();
+    let mut committed: HashMap<&NodeId, Key> = HashMap::new();
+    for node in &facts.nodes {
+        let parent = node.parent.as_ref().and_then(|parent| committed.get(parent)).copied();
+        let mut key = parent.unwrap_or((facts.meta.started_at, 0));
+        for (number, (at, act)) in acts_of(node).into_iter().enumerate() {
+            key = key.max((at, act.order()));
+            if number < 2 {
+                // The commit, or the proposal of one that is pending.
+                committed.insert(&node.id, key);
+            }
+            acts.push((key, act));
+        }
+    }
+    if let Some(end) = &facts.conclusion {
+        let mut key = (facts.meta.started_at, 0);
+        for (at, end) in stages_of_end(end) {
+            let act = Act::Ended(Arc::new(end));
+            key = key.max((at, act.order()));
+            acts.push((key, act));
+        }
+    }
+    // A stable sort: what happened to one node at one time keeps its order.
+    acts.sort_by_key(|(key, _)| *key);
+    let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
+    let mut events: Vec<(Timestamp, Event)> = Vec::new();
+    for ((at, _), act) in acts {
+        let last = events.last_mut().filter(|(last, _)| *last == at).map(|(_, event)| event);
+        let event = match (act, last) {
+            (Act::Proposed(node), Some(Event::Proposed { nodes, .. })) if nodes.len() < limit => {
+                nodes.push(node);
+                continue;
+            }
+            (Act::Committed(node), Some(Event::Committed { nodes, .. })) => {
+                nodes.push(node);
+                continue;
+            }
+            (
+                Act::Changed(transition),
+                Some(Event::Committed { transitions, .. } | Event::Reclassified { transitions, .. }),
+            ) if transition.by.is_some() => {
+                transitions.push(transition);
+                continue;
+            }
+            (Act::Claimed(node), Some(Event::Claimed { nodes }))
+                if nodes.iter().all(|it| is_by_same(it, &node)) =>
+            {
+                nodes.push(node);
+                continue;
+            }
+            (Act::Claimed(node), _) => Event::Claimed { nodes: vec![node] },
+            (Act::Proposed(node), _) => Event::Proposed { nodes: vec![node], withdrawn: Vec::new() },
+            (Act::Committed(node), _) => Event::Committed { nodes: vec![node], transitions: Vec::new() },
+            (Act::Changed(transition), _) => {
+                Event::Reclassified { transition, transitions: Vec::new(), reopened: false }
+            }
+            (Act::Amended(node), _) => Event::Amended { node },
+            (Act::Ended(conclusion), _) => Event::Ended { conclusion },
+        };
+        events.push((at, event));
+    }
+    told(facts, events)
+}
+
+/// The events with the messages of their commits.
+fn told(facts: &Facts, events: Vec<(Timestamp, Event)>) -> Vec<Step> {
+    let rules = EffectiveRules::new(&facts.ruleset.ruleset, &facts.meta);
+    let mut investigation = Investigation::new(facts.meta.clone());
+    let mut steps = Vec::with_capacity(events.len());
+    for (at, event) in events {
+        let (caller, warnings) = known_of(&event);
+        let message = message::message(&investigation, &rules, &event, &warnings, &caller);
+        investigation = investigation.with(&event.changes());
+        steps.push(Step { at, event, message });
+    }
+    steps
+}
+
+/// Through which client a call came, and what it was warned of, as its results keep it.
+fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
+    let noted = |node: &Node, warnings: &[Warning]| -> Vec<Diagnostic> {
+        let note = |it: &Warning| Diagnostic::new(it.code.clone(), it.message.clone()).about(&node.id);
+        warnings.iter().map(note).collect()
+    };
+    match event {
+        Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } => {
+            (Caller::default(), Vec::new())
+        }
+        Event::Committed { nodes, .. } => {
+            let results =
+                || nodes.iter().filter_map(|node| Some((node, node.classification.as_ref()?.newest())));
+            let caller = results().next().map(|(_, result)| result.caller.clone());
+            let warnings = results().flat_map(|(node, result)| noted(node, &result.warnings)).collect();
+            (caller.unwrap_or_default(), warnings)
+        }
+        Event::Reclassified { transition: Transition { node, .. }, .. } => {
+            let last = node.classification.as_ref().and_then(|result| result.reclassified.last());
+            last.map(|last| (last.caller.clone(), noted(node, &last.warnings))).unwrap_or_default()
+        }
+        Event::Amended { node } => {
+            let last = node.classification.as_ref().and_then(|result| result.amended.last());
+            (last.map(|last| last.caller.clone()).unwrap_or_default(), Vec::new())
+        }
+        Event::Ended { conclusion } => {
+            let caller = conclusion.amended.last().map_or(&conclusion.caller, |last| &last.caller);
+            (caller.clone(), Vec::new())
+        }
+    }
+}
+
+fn is_by_same(one: &Node, other: &Node) -> bool {
+    let agent = |node: &Node| node.claim.as_ref().map(|claim| claim.agent_id.clone());
+    agent(one) == agent(other)
+}
+
+/// What happened to a node, in its order, with the node as it was after each.
+fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
+    let mut acts = Vec::new();
+    let mut stage = Node::clone(node);
+    if let Some(end) = &node.classification {
+        // As it was before the first change. What an amendment holds then is what it has put there.
+        let mut amendments = end.amended.clone();
+        amendments.iter_mut().rev().for_each(|amendment| amendment.exchange(&mut stage));
+        if let Some(result) = &mut stage.classification {
+            *result = Classification {
+                reclassified: Vec::new(),
+                amended: Vec::new(),
+                other_results: Vec::new(),
+                ..result.clone()
+            };
+        }
+        acts.push((
+            node.proposed_at,
+            Act::Proposed(Arc::new(Node { classification: None, ..stage.clone() })),
+        ));
+        acts.push((end.committed_at, Act::Committed(Arc::new(stage.clone()))));
+        acts.extend(changes_of(stage, end, amendments));
+    } else {
+        acts.push((node.proposed_at, Act::Proposed(Arc::new(Node { claim: None, ..stage.clone() }))));
+        let claim = node.claim.iter().map(|claim| (claim.at, Act::Claimed(Arc::clone(node))));
+        acts.extend(claim);
+    }
+    // An amendment by hand may hold what it did not change. What is stored in the end is what the file says.
+    if let Some((_, last)) = acts.last_mut() {
+        match last {
+            Act::Proposed(last) | Act::Claimed(last) | Act::Committed(last) | Act::Amended(last) => {
+                last.clone_from(node);
+            }
+            Act::Changed(transition) => transition.node.clone_from(node),
+            Act::Ended(_) => {}
+        }
+    }
+    acts
+}
+
+/// What happened to a committed node, each list in its order, the lists by their times.
+fn changes_of(
+    mut stage: Node,
+    end: &Classification,
+    amendments: Vec<Amendment>,
+) -> impl Iterator<Item = (Timestamp, Act)> {
+    let mut others = end.other_results.iter().peekable();
+    let mut changes = end.reclassified.iter().peekable();
+    let mut amendments = amendments.into_iter().peekable();
+    std::iter::from_fn(move || {
+        let times = [
+            others.peek().map(|other| other.committed_at),
+            changes.peek().map(|change| change.at),
+            amendments.peek().map(|amendment| amendment.at),
+        ];
+        let first = times.iter().flatten().min().copied();
+        if let Some(other) = others.next_if(|other| Some(other.committed_at) == first) {
+            stage.classification.iter_mut().for_each(|result| result.other_results.push(other.clone()));
+            return Some((other.committed_at, Act::Committed(Arc::new(stage.clone()))));
+        }
+        if let Some(change) = changes.next_if(|change| Some(change.at) == first) {
+            stage.classification.iter_mut().for_each(|result| result.reclassified.push(change.clone()));
+            let by = match &change.by {
+                Author::Child(child) => Some(child.clone()),
+                Author::Agent(_) | Author::Unknown => None,
+            };
+            let (from, to, node) = (change.from.clone(), change.to.clone(), Arc::new(stage.clone()));
+            return Some((change.at, Act::Changed(Transition { node, from, to, by })));
+        }
+        let mut amendment = amendments.next()?;
+        amendment.exchange(&mut stage);
+        stage.classification.iter_mut().for_each(|result| result.amended.push(amendment.clone()));
+        Some((amendment.at, Act::Amended(Arc::new(stage.clone()))))
+    })
+}
+
+/// The end as it was after each call that wrote it.
+fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
+    let mut stages = Vec::new();
+    let mut stage = Conclusion { amended: Vec::new(), conclusion: None, concluded_at: None, ..end.clone() };
+    let given = end.amended.first().map(|first| first.conclusion.clone()).or_else(|| end.conclusion.clone());
+    if let Some(at) = end.concluded_at {
+        stages.push((end.ended_at, stage.clone()));
+        stage.concluded_at = Some(at);
+    }
+    stage.conclusion = given;
+    stages.push((end.concluded_at.unwrap_or(end.ended_at), stage.clone()));
+    for (number, amended) in end.amended.iter().enumerate() {
+        let next = end.amended.get(number + 1).map(|next| next.conclusion.clone());
+        stage.conclusion = next.or_else(|| end.conclusion.clone());
+        stage.amended.push(amended.clone());
+        stages.push((amended.at, stage.clone()));
+    }
+    stages
+}

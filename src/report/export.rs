@@ -1,0 +1,43 @@
+//! One investigation as one file, in the forms that other programs and people read.
+
+use super::model::Report;
+use super::site::{document, ruleset_of};
+use super::{ReportError, ReportInput, SiteOptions, Templates, json};
+use crate::graph::{self, Pages, SvgOptions};
+use crate::ruleset::EffectiveRules;
+
+/// The facts and what follows from them, as the site's `investigation.json`.
+///
+/// # Errors
+///
+/// None in practice; see [`ReportError::Json`].
+pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
+    json::file(input, &Report::of(input).cited, "investigation.json")
+}
+
+/// The whole report as one page, which opens without any other file.
+///
+/// # Errors
+///
+/// A template that fails.
+pub fn html(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
+    document(input, &Templates::load(&SiteOptions::default())?)
+}
+
+/// The tree for Graphviz.
+pub fn dot(input: &ReportInput) -> String {
+    graph::dot(&input.snapshot.investigation, &ruleset_of(input))
+}
+
+/// The tree for READMEs.
+pub fn mermaid(input: &ReportInput) -> String {
+    graph::mermaid(&input.snapshot.investigation, &ruleset_of(input))
+}
+
+/// The tree as a picture that stands alone.
+pub fn svg(input: &ReportInput) -> String {
+    let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
+    let rules = EffectiveRules::new(&ruleset, investigation.meta());
+    let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };
+    graph::svg(&Pages::new(investigation, &rules, None), 0, &options).markup
+}

@@ -1,0 +1,153 @@
+//! Takes investigations out of files: facts that [`crate::import`] has read, and git bundles.
+//!
+//! Each is built aside, in `.tmp-…` of the root, checked, and renamed into place: it is there whole or not at all. Commits of
+//! facts have a fixed name and the times of the facts, so that two imports of one file are one history, which can be
+//! merged.
+
+use std::path::{Path, PathBuf};
+use std::{fs, process};
+
+use super::SyncError;
+use super::clone::{build, chosen, io_error, present};
+use crate::check::{self, Finding, Objects, Severity};
+use crate::domain::SessionId;
+use crate::format::{self, message};
+use crate::import::{Facts, steps};
+use crate::remote::GitProgram;
+use crate::store::{CommitId, Draft, Relation, Store, StoreError};
+
+/// What came out of a file.
+#[derive(Debug)]
+pub struct Imported {
+    /// Its folder; of a dry run, the one that it would have.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: SessionId,
+    /// Its title.
+    pub title: String,
+    /// Its newest commit.
+    pub head: CommitId,
+    /// How many nodes it has, proposals among them.
+    pub nodes: usize,
+    /// How many commits it has.
+    pub commits: usize,
+    /// Whether it was there before, with the same history.
+    pub is_present: bool,
+    /// What the rules would not have allowed, and what is doubtful.
+    pub findings: Vec<Finding>,
+}
+
+/// What became of one investigation in a bundle.
+#[derive(Debug)]
+pub struct Unbundled {
+    /// Its branch there.
+    pub branch: String,
+    /// What came out, or why nothing did.
+    pub outcome: Result<Imported, SyncError>,
+}
+
+/// Writes facts as an investigation of the root. With `dry_run`, only says what it would be.
+///
+/// # Errors
+///
+/// An id that another history has, facts that are larger than what is read, and whatever the file system says. Nothing is
+/// left then.
+pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, SyncError> {
+    store.prepare()?;
+    let aside = Aside::new(store, &facts.meta.id.to_string());
+    let writing = Store::new(&aside.0).reproducible();
+    let begun = writing.create(facts.meta.clone(), &facts.ruleset, &message::started(&facts.meta))?;
+    for step in steps(facts) {
+        writing.transact(&begun.path, |_| {
+            let files = format::files(&step.event).map_err(StoreError::from)?;
+            let (changes, message) = (step.event.changes(), step.message.clone());
+            Ok::<_, StoreError>((vec![Draft { files, changes, message, at: step.at }], ()))
+        })?;
+    }
+    settle(store, &begun.path, dry_run)
+}
+
+/// Takes the investigations out of a bundle: one, or those of a hub.
+///
+/// # Errors
+///
+/// A file that is no bundle, or one without an investigation. What fails for one stands in its outcome.
+pub fn bundle(
+    store: &Store,
+    git: &GitProgram,
+    file: &Path,
+    dry_run: bool,
+) -> Result<Vec<Unbundled>, SyncError> {
+    store.prepare()?;
+    // As an address that is no host and no option, wherever git runs.
+    let whole = file.canonicalize().map_err(|source| io_error("read", file, source))?;
+    let address = whole.to_string_lossy();
+    let patterns = ["refs/heads/*".to_owned(), "refs/tags/*".to_owned()];
+    let advertised = git.ls_remote(store.root(), &address, &patterns)?;
+    let places = chosen(&advertised, &[])
+        .map_err(|id| SyncError::NotThere { address: address.clone().into_owned(), id })?;
+    let one = |place| {
+        let aside = Aside::new(store, &file_name(&whole));
+        fs::create_dir_all(&aside.0).map_err(|source| io_error("create", &aside.0, source))?;
+        let within = Store::new(&aside.0);
+        build(&within, git, &address, place, &advertised, "bundle", false)?;
+        settle(store, &aside.0.join("bundle"), dry_run)
+    };
+    Ok(places.iter().map(|place| Unbundled { branch: place.branch.clone(), outcome: one(place) }).collect())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// A folder of the root in which something is built, until it is dropped.
+struct Aside(PathBuf);
+
+impl Aside {
+    fn new(store: &Store, name: &str) -> Self {
+        Aside(store.root().join(format!(".tmp-import-{name}-{}", process::id())))
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // What remains is a hidden folder that is swept away later.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Checks what was built, and puts it into its place, unless it is there.
+fn settle(store: &Store, built: &Path, dry_run: bool) -> Result<Imported, SyncError> {
+    let reading = Store::new(built);
+    let subject = check::read(&reading, built, Objects::default())?;
+    let (investigation, head) = (&subject.snapshot.investigation, subject.snapshot.head);
+    let id = investigation.meta().id;
+    let there = present(store, id);
+    if let Some(path) = there.clone().filter(|path| !has(store, path, head)) {
+        return Err(SyncError::AlreadyHere { path, id });
+    }
+    let path = there.clone().unwrap_or_else(|| store.root().join(id.to_string()));
+    if there.is_none() && !dry_run {
+        fs::rename(built, &path).map_err(|source| io_error("rename the import to", &path, source))?;
+    }
+    let findings = check::check(&subject).into_iter().filter(|finding| finding.severity != Severity::Note);
+    Ok(Imported {
+        path,
+        id,
+        title: investigation.meta().title.clone(),
+        head,
+        nodes: investigation.nodes().count(),
+        commits: subject.history.len(),
+        is_present: there.is_some(),
+        findings: findings.collect(),
+    })
+}
+
+/// Whether an investigation has the commit in its history.
+fn has(store: &Store, path: &Path, commit: CommitId) -> bool {
+    let relation = || {
+        let now = store.load(path)?;
+        store.relation(&store.load_at(path, &commit.to_string())?, &now)
+    };
+    matches!(relation(), Ok(Relation::Same | Relation::Forward))
+}
