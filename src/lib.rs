@@ -38,8 +38,8 @@
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
 //! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided), `remote`, `secrets`, `store`,
 //!   `text`, `world`.
-//! - `check`: `decide`, `domain`, `format`, `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
+//! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,

@@ -5,6 +5,7 @@ use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
 use crate::format::{conclusion_file, meta_file, node_file};
+use crate::merge::markers;
 use crate::ruleset::builtin;
 use crate::secrets::suspects;
 use crate::store::Fault;
@@ -46,6 +47,12 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
             .suggest("Keep files of your own outside of nodes/.");
+    }
+    if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
+        let reason = "It has conflict markers of git in it, and is left out until they are resolved.";
+        return Finding::new(Error, Code::UnreadableFile, reason)
+            .at(&fault.path, fault.line)
+            .suggest("`tot merge --resolve` merges both sides by node.");
     }
     // A file that can be read, but has no place in the tree: its parent is what is wrong.
     let text = subject.text(&fault.path);

@@ -1,6 +1,7 @@
 //! Whether a commit took back what a call had stored: a call only adds. Whoever edits by hand can rewrite findings or
 //! remove a committed node; git keeps the text that was there, and this names where.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,16 +14,47 @@ use crate::view::{Field, NodeView};
 
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = Stored::default();
-    let mut findings = Vec::new();
+    let mut findings: Vec<Option<Finding>> = Vec::new();
     for entry in history.iter().rev() {
         if !entry.gaps.is_empty() {
             // What stands after it is not known.
             stored = Stored::default();
         }
-        let own = entry.happenings.iter().filter_map(|happening| stored.take(happening, entry));
-        findings.extend(own.map(|finding| finding.in_commit(entry.commit)));
+        let written = Written { entry, fields: OnceCell::new() };
+        for happening in &entry.happenings {
+            if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
+                // It was put back: after a conflict was resolved, say.
+                findings[number] = findings[number].take().filter(|_| !written.holds(&before));
+            }
+            if let Happening::Removed(node) = happening {
+                stored.gone.insert(node.id.clone(), (Arc::clone(node), findings.len()));
+            }
+            let finding = stored.take(happening, &written);
+            findings.push(finding.map(|finding| finding.in_commit(entry.commit)));
+        }
     }
-    findings
+    findings.into_iter().flatten().collect()
+}
+
+/// A commit, and the fields of the nodes that it has written.
+struct Written<'a> {
+    entry: &'a HistoryEntry,
+    fields: OnceCell<Vec<Field<'a>>>,
+}
+
+impl<'a> Written<'a> {
+    /// Whether every text of the node stands in a node that was written.
+    fn holds(&self, node: &Node) -> bool {
+        NodeView::fields(node).filter(|field| field.is_text).all(|field| self.has(&field.value))
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let is_gone = |it: &&Happening| matches!(it, Happening::Withdrawn(_) | Happening::Removed(_));
+        let nodes =
+            || self.entry.happenings.iter().filter(move |it| !is_gone(it)).filter_map(Happening::node);
+        let fields = self.fields.get_or_init(|| nodes().flat_map(|node| NodeView::fields(node)).collect());
+        fields.iter().any(|field| field.value.contains(text))
+    }
 }
 
 /// What stands after a commit, as far as it was seen.
@@ -30,11 +62,14 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
 struct Stored {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
+    /// Nodes that can't be read any more, each with the number of the finding that says so.
+    gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
 
 impl Stored {
     /// Notes what happened, and says what was lost by it.
-    fn take(&mut self, happening: &Happening, entry: &HistoryEntry) -> Option<Finding> {
+    fn take(&mut self, happening: &Happening, written: &Written<'_>) -> Option<Finding> {
+        let entry = written.entry;
         match happening {
             Happening::Started => None,
             Happening::Proposed(node)
@@ -58,7 +93,7 @@ impl Stored {
             }
             Happening::Edited(after) => {
                 let before = self.nodes.insert(after.id.clone(), Arc::clone(after));
-                edited(before.as_deref(), after, entry)
+                edited(before.as_deref(), after, written)
             }
             Happening::Ended(after) => {
                 let before = self.conclusion.replace(Arc::clone(after))?;
@@ -80,7 +115,8 @@ impl Stored {
 }
 
 /// A committed node that was changed otherwise than by a change of state.
-fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<Finding> {
+fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<Finding> {
+    let entry = written.entry;
     let before = before?;
     if after.is_pending() {
         let message = format!("It made {} a proposal again, without its findings.", after.id);
@@ -93,9 +129,8 @@ fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<F
     let is_lost = match is_merge {
         // It may have moved a node, and put a result beside another.
         true => {
-            let texts = changed.iter().map(|(before, _)| before).filter(|before| before.is_text);
-            let held: Vec<Field<'_>> = nodes(entry).flat_map(NodeView::fields).collect();
-            texts.into_iter().any(|text| !held.iter().any(|held| held.value.contains(&*text.value)))
+            let mut texts = changed.iter().map(|(before, _)| before).filter(|before| before.is_text);
+            texts.any(|text| !written.has(&text.value))
         }
         false => changed.iter().any(|(before, after)| !after.value.contains(&*before.value)),
     };
@@ -106,12 +141,6 @@ fn edited(before: Option<&Node>, after: &Node, entry: &HistoryEntry) -> Option<F
     let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));
     let path = layout::node(&after.id);
     Some(if is_lost { lost(message, entry, &path) } else { Finding::new(Note, Code::CommitByHand, message) })
-}
-
-/// The nodes that a commit has written.
-fn nodes(entry: &HistoryEntry) -> impl Iterator<Item = &Node> {
-    let is_gone = |it: &&Happening| matches!(it, Happening::Withdrawn(_) | Happening::Removed(_));
-    entry.happenings.iter().filter(move |it| !is_gone(it)).filter_map(|it| it.node().map(AsRef::as_ref))
 }
 
 fn lost(message: String, entry: &HistoryEntry, path: &str) -> Finding {

@@ -6,6 +6,7 @@ mod claim;
 mod clone;
 mod export;
 mod import;
+mod merge;
 mod place;
 mod remote;
 mod report;
@@ -61,6 +62,8 @@ enum Command {
     Export(export::ExportArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
+    /// Joins by node what git could not merge by lines
+    Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
     /// Makes pending proposals free again
@@ -159,6 +162,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
+        Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),

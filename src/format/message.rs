@@ -10,6 +10,7 @@ use crate::domain::{
     Amendment, Author, Caller, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition,
     Warning,
 };
+use crate::format::layout::{self, Place};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line, shorten, visible};
@@ -48,6 +49,20 @@ pub fn started_with(meta: &Meta, warnings: &[Diagnostic], caller: &Caller) -> St
 /// The message of a merge of two commits, of which it is given the short ids, with what was decided: a line each.
 pub fn merged(parents: &[String; 2], decisions: &[String]) -> String {
     let mut message = format!("Merge {} and {}\n", parents[0], parents[1]);
+    if !decisions.is_empty() {
+        message.push('\n');
+        decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));
+    }
+    message
+}
+
+/// The message of a commit that merges by node what stood in these files between conflict markers, with what was decided.
+pub fn resolved(files: &[String], decisions: &[String]) -> String {
+    let name = |path: &String| match layout::place(path) {
+        Place::Node(id) => id.to_string(),
+        _ => path.clone(),
+    };
+    let mut message = listed("Resolve the conflict in", files.iter().map(name).collect()) + "\n";
     if !decisions.is_empty() {
         message.push('\n');
         decisions.iter().for_each(|decision| trailer(&mut message, "Merged", decision));

@@ -11,6 +11,7 @@
 //! merged tree owes or breaks is found by whoever looks at it, as after any commit.
 
 mod end;
+pub mod markers;
 mod node;
 mod places;
 #[cfg(test)]

@@ -203,6 +203,40 @@ impl GitProgram {
         Ok(ran.succeeded("git bundle")?.output)
     }
 
+    /// What HEAD and another commit have each changed in these files since what they have in common, as git shows it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn both_changes(&self, repository: &Path, theirs: CommitId, files: &[&str]) -> Result<[String; 2]> {
+        let theirs = theirs.to_string();
+        let changes = |from: &str, to: &str| -> Result<String> {
+            let arguments =
+                [&["diff", "--no-color", "--no-ext-diff", "--merge-base", from, to, "--"], files].concat();
+            Ok(self.here(repository, &arguments)?.succeeded("git diff")?.text())
+        };
+        Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
+    }
+
+    /// The commit that a merge in progress brings in.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn merge_head(&self, repository: &Path) -> Result<Option<CommitId>> {
+        let ran = self.here(repository, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"])?;
+        Ok(ran.text().trim().parse().ok())
+    }
+
+    /// Gives a merge in progress up: index and work tree are as before it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn abort_merge(&self, repository: &Path) -> Result<()> {
+        self.here(repository, &["merge", "--abort"])?.succeeded("git merge --abort").map(drop)
+    }
+
     /// Makes an empty repository on branch `main`.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
 use super::{Snapshot, Store, StoreError, TRIES, limits, read};
 use crate::format::layout::{self, Place};
 use crate::format::message;
-use crate::merge::{self, Conflict, Decision, Files, Reason, Trees};
+use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
 /// How often what is in common is several commits, again and again, before one of them is taken.
 const MAX_DEPTH: usize = 16;
@@ -74,6 +74,14 @@ pub enum JoinError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Committed files with conflict markers that only a person can put right.
+    #[error("{path} has conflict markers that can't be resolved: {}", list(.conflicts))]
+    Unresolved {
+        /// The repository.
+        path: PathBuf,
+        /// The files.
+        conflicts: Vec<Conflict>,
+    },
     /// Files that both sides have changed, and that only a person can merge.
     #[error("{path} and the commit {theirs} can't be merged: {}", list(.conflicts))]
     Conflicts {
@@ -99,6 +107,7 @@ impl JoinError {
             JoinError::Refused { commit, .. } => {
                 format!("Look at it with `git show {commit}`, and ask who made it to take it out")
             }
+            JoinError::Unresolved { .. } => "Put the file right by hand, and commit it".to_owned(),
             JoinError::Conflicts { path, theirs, .. } => {
                 format!("Merge it by hand: `git -C {} merge {theirs}`", path.display())
             }
@@ -111,7 +120,7 @@ fn list(conflicts: &[Conflict]) -> String {
 }
 
 /// The files of a tree by path: what they hold, and what they are.
-type Flat = BTreeMap<String, (BlobId, FileKind)>;
+pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
 impl Store {
     /// The state at a commit of a new clone, which has none of its own yet, if all that it came from can be taken in.
@@ -203,12 +212,12 @@ fn ids(ours: CommitId, theirs: CommitId) -> [String; 2] {
     ids.map(|id| id.chars().take(10).collect())
 }
 
-fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
+pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
 /// The tree that these commits have in common, as their merge; of files that can't be merged, the older common ones.
-fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Flat, StoreError> {
+pub(super) fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Flat, StoreError> {
     let [first, rest @ ..] = commits else { return Ok(Flat::new()) };
     let mut tree = flat(git, *first)?;
     if depth == MAX_DEPTH {
@@ -231,9 +240,9 @@ fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Flat, StoreEr
 }
 
 /// A merged tree, the contents that are in none of the three, and what was decided.
-type MergedFlat = (Flat, HashMap<BlobId, Vec<u8>>, Vec<Decision>);
+pub(super) type MergedFlat = (Flat, HashMap<BlobId, Vec<u8>>, Vec<Decision>);
 
-fn merge_flat(
+pub(super) fn merge_flat(
     git: &Git,
     base: &Flat,
     ours: &Flat,
@@ -280,7 +289,7 @@ fn merge_flat(
     };
     let kinds: HashMap<String, [Option<FileKind>; 3]> = touched.into_iter().collect();
     let mut contents = HashMap::new();
-    for (path, content) in merged.files as Files {
+    for (path, content) in merged.files {
         let [base, ours, theirs] = kinds.get(&path).copied().unwrap_or_default();
         let is_executable = match (ours == base, theirs == base) {
             (true, _) => theirs == Some(FileKind::Executable),

@@ -23,6 +23,7 @@ mod limits;
 pub mod list;
 mod moved;
 mod read;
+mod resolve;
 pub mod snapshot;
 mod sweep;
 
@@ -37,6 +38,7 @@ pub use join::{JoinError, Joined};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
+pub use resolve::Resolved;
 pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};

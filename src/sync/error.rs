@@ -80,6 +80,16 @@ pub enum SyncError {
     /// What git or the network says.
     #[error("{0}")]
     Remote(Arc<RemoteError>),
+    /// Both sides have changed a file that only a person can merge.
+    #[error("{}\n  what was changed here:\n{here}\n  what was changed there:\n{there}", crate::text::causes(&**.error))]
+    BothChanged {
+        /// Which files.
+        error: Arc<StoreError>,
+        /// The difference from what both came from to ours, as git shows it.
+        here: String,
+        /// The same to theirs.
+        there: String,
+    },
     /// What came can't be taken in, or the investigation can't be read.
     #[error("{}", crate::text::causes(&**.0))]
     Store(Arc<StoreError>),
@@ -115,7 +125,7 @@ impl SyncError {
             SyncError::Unreadable { .. } => "UNREADABLE",
             SyncError::AlreadyHere { .. } => "ALREADY_HERE",
             SyncError::Remote(_) => "REMOTE_FAILED",
-            SyncError::Store(_) => "NOT_JOINED",
+            SyncError::BothChanged { .. } | SyncError::Store(_) => "NOT_JOINED",
         }
     }
 
@@ -145,7 +155,7 @@ impl SyncError {
                     .to_owned()
             }
             SyncError::Remote(error) => return error.hint(),
-            SyncError::Store(error) => return error.hint(),
+            SyncError::BothChanged { error, .. } | SyncError::Store(error) => return error.hint(),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! One investigation.
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use super::{Done, Subject, SyncError, Syncing};
 use crate::check::{self, Objects, Severity};
 use crate::domain::SessionId;
 use crate::remote::{Advertised, Fetched, Here, ObjectName, Pushed};
-use crate::store::{CommitId, Joined};
+use crate::store::{CommitId, JoinError, Joined, StoreError};
 use crate::text::{causes, counted};
 
 /// How often it is tried when others push in between.
@@ -149,7 +150,15 @@ impl Syncing<'_> {
     fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let path = &subject.path;
         let before = self.store.head(path)?;
-        let joined = self.store.join(path, theirs)?;
+        let joined = match self.store.join(path, theirs) {
+            Err(StoreError::Join(JoinError::Conflicts { conflicts, path, theirs })) => {
+                let files: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
+                let [here, there] = self.git.both_changes(&path, theirs, &files)?;
+                let error = StoreError::Join(JoinError::Conflicts { conflicts, path, theirs });
+                return Err(SyncError::BothChanged { error: Arc::new(error), here, there });
+            }
+            joined => joined?,
+        };
         if matches!(joined, Joined::Unchanged) {
             return Ok(());
         }

@@ -10,7 +10,8 @@ const IN_PROGRESS: [(&str, &str, &str); 6] = [
     (
         "MERGE_HEAD",
         "a merge",
-        "Finish it with `git merge --continue`, or give it up with `git merge --abort`",
+        "Have it joined by node with `tot merge --resolve`, or finish it with `git merge --continue`, or give it up with \
+         `git merge --abort`",
     ),
     (
         "rebase-merge",

@@ -11,6 +11,8 @@ mod many;
 #[cfg(unix)]
 mod peers;
 #[cfg(unix)]
+mod resolve;
+#[cfg(unix)]
 mod sync;
 #[cfg(unix)]
 mod team;
@@ -155,7 +157,7 @@ impl<'a> Machine<'a> {
         assert_eq!(check.status, 0, "{check:#?}");
     }
 
-    fn tot_check(&self, id: &str) -> Ran {
+    pub fn tot_check(&self, id: &str) -> Ran {
         self.sandbox.command(TOT).arg("check").arg(self.repository(id)).output().unwrap().into()
     }
 }

@@ -1,0 +1,114 @@
+//! Files into which git has put conflict markers, since it merges by lines.
+
+/// What both sides say in such a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// What they came from; `None` where git was not asked for it (`merge.conflictStyle`).
+    pub base: Option<String>,
+    /// Above `=======`.
+    pub ours: String,
+    /// Below it.
+    pub theirs: String,
+}
+
+/// Where a line stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Both,
+    Ours,
+    Base,
+    Theirs,
+}
+
+/// Both sides of a text with conflict markers, each at the beginning of a line; `None` of any other text.
+pub fn sides(text: &str) -> Option<Sides> {
+    let (mut sides, mut base, mut has_base) = (Sides::default(), String::new(), false);
+    let (mut part, mut is_marked) = (Part::Both, false);
+    for line in text.split_inclusive('\n') {
+        part = match (marker(line), part) {
+            (Some('<'), Part::Both) => Part::Ours,
+            (Some('|'), Part::Ours) => {
+                has_base = true;
+                Part::Base
+            }
+            (Some('='), Part::Ours | Part::Base) => Part::Theirs,
+            (Some('>'), Part::Theirs) => {
+                is_marked = true;
+                Part::Both
+            }
+            // A line of equal signs may be anybody's.
+            (None | Some('='), part) => {
+                for (of, side) in [
+                    (Part::Ours, &mut sides.ours),
+                    (Part::Base, &mut base),
+                    (Part::Theirs, &mut sides.theirs),
+                ] {
+                    if part == Part::Both || part == of {
+                        side.push_str(line);
+                    }
+                }
+                part
+            }
+            (Some(_), _) => return None,
+        };
+    }
+    sides.base = has_base.then_some(base);
+    (is_marked && part == Part::Both).then_some(sides)
+}
+
+/// The character of the marker that a line is: seven of it, and then nothing or a space.
+fn marker(line: &str) -> Option<char> {
+    let line = line.trim_end_matches(['\n', '\r']);
+    let first = line.chars().next().filter(|first| "<|=>".contains(*first))?;
+    let rest = line.trim_start_matches(first);
+    (line.len() - rest.len() == 7 && (rest.is_empty() || rest.starts_with(' '))).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn both_sides_are_read_with_and_without_what_they_came_from() {
+        let text = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\nd\n";
+        let expected = Sides { base: None, ours: "a\nb\nd\n".into(), theirs: "a\nc\nd\n".into() };
+        assert_eq!(sides(text), Some(expected.clone()));
+        let text = "a\r\n<<<<<<< HEAD\r\nb\r\n||||||| 1234\r\n=======\r\nc\r\n>>>>>>> other\r\nd\r\n";
+        let read = sides(text).unwrap();
+        assert_eq!(read.base.as_deref(), Some("a\r\nd\r\n"));
+        assert_eq!(read.ours, expected.ours.replace('\n', "\r\n"));
+    }
+
+    #[test]
+    fn what_is_no_conflict_is_none() {
+        for text in [
+            "",
+            "a: |\n  <<<<<<< HEAD\n  =======\n  >>>>>>> x\n",
+            "<<<<<<< HEAD\na\n",
+            "=======\n",
+            ">>>>>>> x\n",
+            "<<<<<<< a\n<<<<<<< b\n=======\n>>>>>>> b\n",
+            "<<<<<<<< a\nb\n========\nc\n>>>>>>>> d\n",
+        ] {
+            assert_eq!(sides(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_lines_are_read_without_a_panic_and_lose_nothing(
+            lines in prop::collection::vec(
+                prop::sample::select(vec!["a", "b", "<<<<<<< x", "||||||| y", "=======", ">>>>>>> z", ""]), 0..12),
+        ) {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            if let Some(Sides { base, ours, theirs }) = sides(&text) {
+                for line in lines.iter().filter(|line| ["a", "b"].contains(line)) {
+                    let held = [Some(&ours), Some(&theirs), base.as_ref()];
+                    prop_assert!(held.into_iter().flatten().any(|side| side.contains(line)));
+                }
+            }
+        }
+    }
+}
