@@ -1,6 +1,7 @@
 //! Which commits came from which, as far as that can be read: a shallow or damaged clone ends somewhere.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _};
 
@@ -40,6 +41,55 @@ impl Git {
             false => walk.end.map_or(Descent::No, Descent::Unknown),
         })
     }
+}
+
+/// How far two commits are apart.
+impl Git {
+    /// How many commits `one` came from that `other` did not, and the other way round, as far as the history can be read.
+    /// Looks at little more than these, since no commit is older than what it came from; where clocks were wrong, it may be
+    /// some more. (gix 0.90 miscounts where commits are of one second, as a merge and its parent are.)
+    pub fn apart(&self, one: CommitId, other: CommitId) -> Result<(usize, usize)> {
+        let mut walk = Walk::new(self)?;
+        let mut seen: HashMap<ObjectId, Reached> = HashMap::new();
+        let mut queue = BinaryHeap::new();
+        let mut reached = vec![(one.0, true, false), (other.0, false, true)];
+        loop {
+            for (id, by_one, by_other) in reached.drain(..) {
+                let commit = match seen.entry(id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        let seconds = self.commit_info(CommitId(id))?.seconds;
+                        new.insert(Reached { seconds, by_one: false, by_other: false })
+                    }
+                };
+                if (by_one && !commit.by_one) || (by_other && !commit.by_other) {
+                    commit.by_one |= by_one;
+                    commit.by_other |= by_other;
+                    queue.push((commit.seconds, id));
+                }
+            }
+            let Some((newest, id)) = queue.pop() else { break };
+            let Reached { by_one, by_other, .. } = seen[&id];
+            // What both came from matters only while it may lead to what only one seems to have come from.
+            let of_one = || seen.values().filter(|commit| commit.by_one != commit.by_other);
+            if by_one && by_other && of_one().all(|commit| newest < commit.seconds) {
+                break;
+            }
+            reached.extend(walk.parents(id).into_iter().map(|parent| (parent, by_one, by_other)));
+        }
+        let count = |by_one| {
+            let is_it = |commit: &&Reached| (commit.by_one, commit.by_other) == (by_one, !by_one);
+            seen.values().filter(is_it).count()
+        };
+        Ok((count(true), count(false)))
+    }
+}
+
+/// A commit that one of two came from, or both.
+struct Reached {
+    seconds: i64,
+    by_one: bool,
+    by_other: bool,
 }
 
 /// What became of a commit that HEAD was at, while HEAD is now at one that did not come from it.

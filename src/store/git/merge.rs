@@ -15,7 +15,7 @@ use super::error::Result;
 use super::paths::check_changes;
 use super::read::Differences;
 use super::tree::Leaf;
-use super::{BlobId, CommitId, FileChange, Git, Writer};
+use super::{BlobId, CommitId, Descent, FileChange, Git, Writer};
 
 /// Reading.
 impl Git {
@@ -27,7 +27,16 @@ impl Git {
         let mut bases: Vec<CommitId> = bases.into_iter().map(|base| CommitId(base.detach())).collect();
         bases.sort();
         bases.dedup();
-        Ok(bases)
+        // gix 0.90 leaves some in that others came from: it follows only the first parent of a merge there.
+        let mut best = Vec::new();
+        for base in &bases {
+            let mut is_best = true;
+            for later in bases.iter().filter(|later| *later != base) {
+                is_best = is_best && self.descent(*base, *later)? != Descent::Yes;
+            }
+            best.extend(is_best.then_some(*base));
+        }
+        Ok(best)
     }
 
     /// The commits that `theirs` came from and `ours` did not; without ours, all of them.

@@ -29,18 +29,8 @@ impl Git {
         let remote = config.string(format!("branch.{branch}.remote").as_str())?;
         let address = config.string(format!("remote.{remote}.url").as_str())?;
         let seen = self.resolve(&format!("refs/remotes/{remote}/{branch}")).ok().flatten();
-        let apart = seen.and_then(|seen| Some((self.without(commit, seen)?, self.without(seen, commit)?)));
+        let apart = seen.and_then(|seen| self.apart(commit, seen).ok());
         Some(Upstream { address: address.to_string(), apart })
-    }
-
-    /// How many commits `tip` has that `other` has not. Looks at little more than these.
-    fn without(&self, tip: CommitId, other: CommitId) -> Option<usize> {
-        let mut number = 0;
-        for commit in self.repository.rev_walk([tip.0]).with_hidden([other.0]).all().ok()? {
-            commit.ok()?;
-            number += 1;
-        }
-        Some(number)
     }
 
     /// Whether git's own maintenance would find something to do, by git's own estimate, and the user has not switched it off.

@@ -1449,3 +1449,54 @@ fn ids_are_read_and_shown() {
         assert!(BlobId::from_str(bad).is_err());
     }
 }
+
+/// Histories of merges that are all of one second, as those of a busy team may be.
+#[test]
+fn what_two_histories_have_in_common_and_how_far_they_are_apart_is_what_git_says() {
+    let bench = Bench::new();
+    let at = format!("{AT} +0000");
+    let commit = |parents: &[&String], message: &str| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(bench.dir()).args(["commit-tree", "HEAD^{tree}", "-m", message]);
+        parents.iter().for_each(|parent| _ = command.args(["-p", parent]));
+        for name in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{name}_DATE"), &at).env(format!("GIT_{name}_NAME"), "Tester");
+            command.env(format!("GIT_{name}_EMAIL"), "tester@localhost");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    // SplitMix64.
+    let mut state = 7_u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % most as u64).unwrap()
+    };
+    let mut commits = vec![bench.first.to_string()];
+    for number in 0..60 {
+        let recent = &commits[commits.len().saturating_sub(9)..];
+        let (one, other) = (&recent[below(recent.len())], &recent[below(recent.len())]);
+        let parents = if one == other { vec![one] } else { vec![one, other] };
+        commits.push(commit(&parents, &number.to_string()));
+    }
+    bench.run(&["config", "remote.origin.url", "https://example.org/x.git"]);
+    bench.run(&["config", "branch.main.remote", "origin"]);
+    for _ in 0..80 {
+        let (one, other) = (&commits[below(commits.len())], &commits[below(commits.len())]);
+        let output = command(&bench.dir(), &["merge-base", "--all", one, other]);
+        let mut said: Vec<CommitId> =
+            String::from_utf8(output.stdout).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+        said.sort();
+        let (ours, theirs) = (one.parse().unwrap(), other.parse().unwrap());
+        let git = open(&bench.dir()).unwrap();
+        assert_eq!(git.merge_bases(ours, &[theirs]).unwrap(), said, "{one} {other}");
+        let said = bench.run(&["rev-list", "--left-right", "--count", &format!("{one}...{other}")]);
+        let said: Vec<usize> = said.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        bench.run(&["update-ref", "refs/remotes/origin/main", other]);
+        let upstream = open(&bench.dir()).unwrap().upstream("refs/heads/main", ours).unwrap();
+        assert_eq!(upstream.apart, Some((said[0], said[1])), "{one} {other}");
+    }
+}
