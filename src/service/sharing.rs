@@ -2,6 +2,8 @@
 //! syncs that it was used.
 //!
 //! Guarantees: a start that was answered has its remote, or its reply says why not; nothing else here keeps a call waiting.
+//! Limit: a call that commits while git's maintenance collects waits for its end, as the store does beside any `git gc`: it
+//! can't tell one that spares what is new from one that does not.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
