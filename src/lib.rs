@@ -28,7 +28,7 @@
 //! - `world`: `domain`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
-//! - `format`: `domain`, `ruleset`, `text`, `yaml`.
+//! - `format`: `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.

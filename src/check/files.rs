@@ -4,15 +4,16 @@ use super::Severity::{Error, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
-use crate::format::{conclusion_file, meta_file, node_file};
+use crate::format::{conclusion_file, meta_file, node_file, readme};
 use crate::merge::markers;
-use crate::ruleset::builtin;
+use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::Fault;
 
-pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
+pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         subject.snapshot.faults.iter().map(|fault| of_fault(subject, fault)).collect();
+    findings.extend(page(subject, rules));
     ruleset(subject, &mut findings);
     case_collisions(subject, &mut findings);
     for (path, text) in &subject.files {
@@ -38,6 +39,17 @@ pub(super) fn findings(subject: &Subject) -> Vec<Finding> {
         ),
     }
     findings
+}
+
+/// Whether the page for forges says what follows from the facts; it is left alone where somebody has written another.
+fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
+    let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
+    let expected = readme::readme(&subject.snapshot.investigation, rules?);
+    (text != expected).then(|| {
+        Finding::new(Warning, Code::ReadmeDiffers, "It does not say what follows from the facts.")
+            .at(layout::README, None)
+            .suggest("The next call that ends the investigation, or changes an ended one, writes it anew.")
+    })
 }
 
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {

@@ -99,14 +99,13 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
 
 /// All findings about an investigation: by file and line, then by commit, oldest first.
 pub fn check(subject: &Subject) -> Vec<Finding> {
-    let mut findings = files::findings(subject);
-    if let Ok(ruleset) = &subject.snapshot.ruleset {
-        let rules = EffectiveRules::new(&ruleset.ruleset, subject.snapshot.investigation.meta());
-        findings.extend(tree::findings(subject, &rules));
-        findings.extend(story::findings(subject, Some(&rules)));
-    } else {
-        findings.extend(story::findings(subject, None));
+    let ruleset = subject.snapshot.ruleset.as_ref().ok();
+    let rules = ruleset.map(|file| EffectiveRules::new(&file.ruleset, subject.snapshot.investigation.meta()));
+    let mut findings = files::findings(subject, rules.as_ref());
+    if let Some(rules) = &rules {
+        findings.extend(tree::findings(subject, rules));
     }
+    findings.extend(story::findings(subject, rules.as_ref()));
     findings.extend(stored::findings(&subject.history));
     findings.extend(repository(subject));
     // A stable sort: findings about commits keep the order of the history, after those about files.

@@ -99,7 +99,7 @@ fn one_commit(
     let strange = entry.paths.iter().find(|path| match layout::place(path) {
         Place::Node(_) | Place::Conclusion => first,
         Place::Meta | Place::Ruleset => !first,
-        Place::Other => !first || *path != layout::ATTRIBUTES,
+        Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
         Place::Stray => true,
     });
     if let Some(path) = strange {

@@ -144,6 +144,7 @@ codes! {
     RulesetDiffers "RULESET_DIFFERS" "not the built-in ruleset of that name"
     RulesetChanged "RULESET_CHANGED" "the rules were changed after the start"
     TermsChanged "TERMS_CHANGED" "what tot_start fixed was changed"
+    ReadmeDiffers "README_DIFFERS" "the page for forges does not fit the facts"
     FolderName "FOLDER_NAME" "the folder is named by another id"
     UnknownMode "UNKNOWN_MODE" "not a mode of the ruleset"
     MinRoundsLowered "MIN_ROUNDS_LOWERED" "fewer minimum rounds than the ruleset allows"

@@ -48,6 +48,8 @@ pub const CONCLUSION: &str = "conclusion.yaml";
 pub const ATTRIBUTES: &str = ".gitattributes";
 /// The text of [`ATTRIBUTES`].
 pub const ATTRIBUTES_TEXT: &str = "* -text\n";
+/// What a forge shows; see [`super::readme`].
+pub const README: &str = "README.md";
 /// The folder of the nodes.
 pub const NODES: &str = "nodes/";
 
@@ -92,7 +94,7 @@ pub enum Place {
     Node(NodeId),
     /// Below [`NODES`], but not where a node's file can be.
     Stray,
-    /// A file of the user's own: a README, notes, a script.
+    /// A file of the user's own, such as notes or a script; or [`README`] or [`ATTRIBUTES`].
     Other,
 }
 

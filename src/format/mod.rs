@@ -14,12 +14,14 @@
 //! - [`layout`]: which path holds what.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`]: the files.
 //! - [`message`]: the commit message of an event.
+//! - [`readme`]: the page that a forge shows.
 
 pub mod conclusion_file;
 pub mod layout;
 pub mod message;
 pub mod meta_file;
 pub mod node_file;
+pub mod readme;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serializer};

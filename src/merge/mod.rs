@@ -22,9 +22,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{Node, NodeId, StateName};
+use crate::domain::{Conclusion, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
-use crate::format::{conclusion_file, node_file};
+use crate::format::{conclusion_file, node_file, readme};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
@@ -208,6 +208,19 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             Place::Meta | Place::Ruleset | Place::Stray | Place::Other => None,
         };
         let [base, ours, theirs] = texts;
+        if let (layout::README, Some(ours), Some(theirs)) = (path.as_str(), ours, theirs)
+            && three_way(&base, &Some(ours), &Some(theirs)).is_none()
+            && [ours, theirs].iter().all(|text| std::str::from_utf8(text).is_ok_and(readme::is_ours))
+        {
+            // It follows from the facts, and the next call that changes it writes it anew: that of the earlier end.
+            let key = |side: &Files| {
+                let end = end_of(side).map(|end| end.ended_at);
+                (end.is_none(), end)
+            };
+            let [ours, theirs] = [(key(&trees.ours), ours), (key(&trees.theirs), theirs)];
+            files.insert(path.clone(), ours.min(theirs).1.clone());
+            continue;
+        }
         match (three_way(&base, &ours, &theirs), read) {
             (Some(text), _) => files.extend(text.map(|text| (path.clone(), text.clone()))),
             (None, fault) => conflicts.push(Conflict {
@@ -272,6 +285,11 @@ fn read<T>(
         .transpose()
     });
     Ok([base?, ours?, theirs?])
+}
+
+/// The end in a tree, where it can be read.
+fn end_of(side: &Files) -> Option<Conclusion> {
+    conclusion_file::read(std::str::from_utf8(side.get(layout::CONCLUSION)?).ok()?).ok()
 }
 
 /// The node in a file, which must be the one that its path names.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
 use crate::format::layout::{self, Place};
+use crate::format::readme::readme;
 use crate::format::{self, FileChange, message, node_file};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
@@ -378,10 +379,18 @@ fn draft(
     caller: &Caller,
     at: Timestamp,
 ) -> Result<Draft, Refusal> {
-    let files = format::files(event).map_err(StoreError::from)?;
+    let mut files = format::files(event).map_err(StoreError::from)?;
+    let changes = event.changes();
+    let after = investigation.with(&changes);
+    if investigation.conclusion().is_some() || after.conclusion().is_some() {
+        let page = readme(&after, rules);
+        if page != readme(investigation, rules) {
+            files.push(FileChange { path: layout::README.to_owned(), content: Some(page) });
+        }
+    }
     check_sizes(&files)?;
     let message = message::message(investigation, rules, event, warnings, caller);
-    Ok(Draft { files, changes: event.changes(), message, at })
+    Ok(Draft { files, changes, message, at })
 }
 
 /// The snapshot with its rules, or with what is wrong with them.

@@ -43,7 +43,7 @@ pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFi
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
-use crate::ruleset::RulesetFile;
+use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
 
 /// How many investigations are held in memory. One more, and the one that was not used for longest is dropped: it is
@@ -246,9 +246,13 @@ impl Store {
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.prepare()?;
         let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
+        let investigation = Investigation::new(meta);
+        let (meta, rules) =
+            (investigation.meta(), EffectiveRules::new(&ruleset.ruleset, investigation.meta()));
         let files = [
             file(layout::ATTRIBUTES, layout::ATTRIBUTES_TEXT),
-            file(layout::META, &format::meta_file::write(&meta)?),
+            file(layout::README, &format::readme::readme(&investigation, &rules)),
+            file(layout::META, &format::meta_file::write(meta)?),
             file(layout::RULESET, &ruleset.text),
         ];
         let id = meta.id.to_string();
@@ -259,7 +263,7 @@ impl Store {
             path: path.clone(),
             head,
             branch: git.head()?.branch,
-            investigation: Arc::new(Investigation::new(meta)),
+            investigation: Arc::new(investigation),
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
             size,

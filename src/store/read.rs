@@ -115,7 +115,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     for file in git.files(commit)? {
         let ours = match layout::place(&file.path) {
             Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) => true,
-            Place::Other => file.path == layout::ATTRIBUTES,
+            Place::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
             Place::Stray => false,
         };
         let first = sources.last().is_none_or(|last| last.path != file.path);

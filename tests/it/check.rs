@@ -312,6 +312,8 @@ fn each_tampering_is_named_with_file_and_line() {
         sandbox.git(&sandbox.path("home"), &["clone", "-q", from, to]);
         edit(&sandbox, &copy, path, change);
         let mut found = found(&sandbox, &copy);
+        // What was changed may change what the page says; it has tests of its own.
+        found.retain(|line| line != "warning README_DIFFERS README.md");
         for (found, expected) in found.iter_mut().zip(expected) {
             // Lines of the ruleset may move.
             if expected.ends_with(':') && found.starts_with(expected) {

@@ -8,5 +8,6 @@ mod history;
 mod join;
 mod list;
 mod moved;
+mod readme;
 mod strangers;
 mod transact;
