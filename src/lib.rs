@@ -36,8 +36,8 @@
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
-//! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided), `remote`, `secrets`, `store`,
-//!   `text`, `world`.
+//! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided),
+//!   `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::place::{Place, RootArgument};
+use super::place::RootArgument;
 use super::{Outcome, finish};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
@@ -62,12 +62,6 @@ enum Format {
 /// Why nothing was exported.
 #[derive(Debug, thiserror::Error)]
 enum Error {
-    #[error(
-        "there are {0} investigations here: say which, by its id or a part of it; `tot check` lists them"
-    )]
-    Which(usize),
-    #[error("there is no investigation in {}", .0.display())]
-    NoneHere(PathBuf),
     #[error("a bundle is no text for a terminal: name a file with -o, or send it into one with >")]
     Terminal,
 }
@@ -81,7 +75,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
         return Err(Error::Terminal.into());
     }
     let place = arguments.root.place();
-    let folder = the_one(&place, arguments.id.as_ref())?;
+    let folder = place.one(arguments.id.as_deref())?;
     let bytes = match arguments.format {
         Format::Bundle => bundle(&folder)?,
         format => {
@@ -98,15 +92,6 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             stdout.write_all(&bytes)?;
             Ok(stdout.flush()?)
         }
-    }
-}
-
-fn the_one(place: &Place, id: Option<&String>) -> Result<PathBuf, Box<dyn std::error::Error>> {
-    let (folders, _) = place.folders(id.map(std::slice::from_ref).unwrap_or_default())?;
-    match folders.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(Error::NoneHere(place.store.root().to_owned()).into()),
-        several => Err(Error::Which(several.len()).into()),
     }
 }
 

@@ -4,6 +4,7 @@
 mod check;
 mod claim;
 mod clone;
+mod diff;
 mod export;
 mod import;
 mod merge;
@@ -62,6 +63,8 @@ enum Command {
     Export(export::ExportArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
+    /// Says what came between two commits, in Markdown
+    Diff(diff::DiffArguments),
     /// Joins by node what git could not merge by lines
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
@@ -162,6 +165,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
+        Ok(Command::Diff(arguments)) => diff::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Release(arguments)) => claim::release(&arguments),

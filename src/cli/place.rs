@@ -41,8 +41,7 @@ impl Place {
             [folder] => Ok(folder.clone()),
             [] => Err(format!("there is no investigation in {}", self.store.root().display()).into()),
             several => Err(format!(
-                "{} holds {} investigations: say which, by its id or a part of it",
-                self.store.root().display(),
+                "there are {} investigations here: say which, by its id or a part of it",
                 several.len()
             )
             .into()),

@@ -55,15 +55,15 @@ pub(super) struct ReportArguments {
 
 /// Two commits: `ended/1..HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Range {
-    from: String,
-    to: String,
+pub(super) struct Range {
+    pub from: String,
+    pub to: String,
 }
 
 /// An invalid range.
 #[derive(Debug, thiserror::Error)]
 #[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since")]
-struct NoRange;
+pub(super) struct NoRange;
 
 impl FromStr for Range {
     type Err = NoRange;

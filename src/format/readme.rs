@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::layout;
+use super::{FileChange, layout};
 use crate::domain::{Conclusion, Investigation, Node, NodeId};
 use crate::graph;
 use crate::ruleset::rules::verification::Grade;
@@ -30,6 +30,16 @@ const ANSWER: usize = 40_000;
 /// Whether a text is the page that [`readme`] makes, of these facts or others.
 pub fn is_ours(text: &str) -> bool {
     text.trim_end().ends_with(MARK)
+}
+
+/// The page as a file to be written, where this change of the facts changes it.
+pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRules) -> Option<FileChange> {
+    if before.conclusion().is_none() && after.conclusion().is_none() {
+        return None;
+    }
+    let page = readme(after, rules);
+    let is_new = page != readme(before, rules);
+    is_new.then(|| FileChange { path: layout::README.to_owned(), content: Some(page) })
 }
 
 /// The page.
@@ -190,7 +200,7 @@ fn link(id: &NodeId) -> String {
 }
 
 /// A text of others on one line, in which nothing is Markdown.
-fn inline(text: &str, most: usize) -> String {
+pub fn inline(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for c in shorten(&one_line(text), most).chars() {
         if "\\`*_{}[]<>#|~$&!".contains(c) {

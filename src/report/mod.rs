@@ -34,6 +34,7 @@
 //! 7. `src/report/tests.rs`: what it shows. The tests in a browser find a page by themselves.
 
 mod address;
+pub mod changes;
 mod compare;
 mod difference;
 pub mod export;

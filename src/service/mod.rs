@@ -17,8 +17,7 @@ use std::sync::Arc;
 use crate::decide::{Decision, Rejection};
 use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
 use crate::format::layout::{self, Place};
-use crate::format::readme::readme;
-use crate::format::{self, FileChange, message, node_file};
+use crate::format::{self, FileChange, message, node_file, readme};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
@@ -381,13 +380,7 @@ fn draft(
 ) -> Result<Draft, Refusal> {
     let mut files = format::files(event).map_err(StoreError::from)?;
     let changes = event.changes();
-    let after = investigation.with(&changes);
-    if investigation.conclusion().is_some() || after.conclusion().is_some() {
-        let page = readme(&after, rules);
-        if page != readme(investigation, rules) {
-            files.push(FileChange { path: layout::README.to_owned(), content: Some(page) });
-        }
-    }
+    files.extend(readme::change(investigation, &investigation.with(&changes), rules));
     check_sizes(&files)?;
     let message = message::message(investigation, rules, event, warnings, caller);
     Ok(Draft { files, changes, message, at })

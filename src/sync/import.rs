@@ -11,9 +11,10 @@ use super::SyncError;
 use super::clone::{build, chosen, io_error, present};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::SessionId;
-use crate::format::{self, message};
+use crate::format::{self, message, readme};
 use crate::import::{Facts, steps};
 use crate::remote::GitProgram;
+use crate::ruleset::EffectiveRules;
 use crate::store::{CommitId, Draft, Relation, Store, StoreError};
 
 /// What came out of a file.
@@ -58,9 +59,12 @@ pub fn facts(store: &Store, facts: &Facts, dry_run: bool) -> Result<Imported, Sy
     let writing = Store::new(&aside.0).reproducible();
     let begun = writing.create(facts.meta.clone(), &facts.ruleset, &message::started(&facts.meta))?;
     for step in steps(facts) {
-        writing.transact(&begun.path, |_| {
-            let files = format::files(&step.event).map_err(StoreError::from)?;
+        writing.transact(&begun.path, |before| {
+            let mut files = format::files(&step.event).map_err(StoreError::from)?;
             let (changes, message) = (step.event.changes(), step.message.clone());
+            let before = &before.investigation;
+            let rules = EffectiveRules::new(&facts.ruleset.ruleset, before.meta());
+            files.extend(readme::change(before, &before.with(&changes), &rules));
             Ok::<_, StoreError>((vec![Draft { files, changes, message, at: step.at }], ()))
         })?;
     }

@@ -71,7 +71,10 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// That two folders hold the same investigation: the same files, and the same state.
 fn assert_same(one: &Path, other: &Path) {
-    assert_eq!(files(one), files(other));
+    let (ours, mut theirs) = (files(one), files(other));
+    // An investigation of an earlier version has no page for forges; its import has one.
+    theirs.retain(|path, _| path != Path::new("README.md") || ours.contains_key(path));
+    assert_eq!(ours, theirs);
     let [one, other] = [one, other].map(|folder| {
         let snapshot = Store::new(folder).load(folder).unwrap();
         assert_eq!(snapshot.faults, []);
@@ -136,7 +139,7 @@ fn what_is_printed_of_an_import() {
     assert_eq!(ran.status, 1);
     let root = machine.root.to_str().unwrap();
     insta::assert_snapshot!(format!("{}{}", ran.out, ran.err).replace(root, "ROOT"), @r"
-    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 1d220a6692
+    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at bf66116248
       Where do the missing invoices go?
       Taken as an investigation by the ruleset exhaust.
       It has no times of its nodes: they follow its beginning, a millisecond for each step.

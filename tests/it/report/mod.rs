@@ -6,3 +6,4 @@ mod judge;
 mod publishing;
 mod serve;
 mod site;
+mod summary;

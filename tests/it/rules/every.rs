@@ -301,7 +301,7 @@ fn not_proposed() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A")]);
     assert_snapshot!(table.commit(&[("R2.A1", "EXPLORE"), ("R2.A9", "EXPLORE"), ("x", "EXPLORE")]), @"
-    NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. To change its state, use tot_reclassify. Pending: R2.A2.
+    NOT_PROPOSED R2.A1: R2.A1 is already committed as EXPLORE. If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use tot_reclassify. Pending: R2.A2.
     NOT_PROPOSED R2.A9: `R2.A9` was not proposed. Pending: R2.A2.
     NOT_PROPOSED x: `x` was not proposed. Pending: R2.A2.
     ");

@@ -1,0 +1,123 @@
+//! What happened between two states of an investigation, in Markdown: for a pull request, a mail, a chat.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::history::verb_of;
+use crate::domain::event::what_happened;
+use crate::domain::{Author, Happening, Investigation, NodeId};
+use crate::format::readme::inline;
+use crate::ruleset::{EffectiveRules, Role};
+use crate::store::Snapshot;
+use crate::text::counted;
+
+/// How many lines there are under each heading: a comment of a forge has room for some 65,000 characters.
+const LISTED: usize = 60;
+/// How many characters of a title or a reason.
+const LENGTH: usize = 200;
+
+/// The headings, in their order, each with the verbs below it.
+const HEADINGS: [(&str, &[&str]); 5] = [
+    ("Found", &["committed"]),
+    ("Changed", &["reclassified", "amended"]),
+    ("Changed by hand", &["edited", "removed"]),
+    ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
+    ("The end", &["ended", "reopened"]),
+];
+
+/// A summary of what came between these two states, which are called by these names.
+pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String {
+    let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
+    let title = inline(&new.meta().title, LENGTH);
+    let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
+    let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
+    let happenings: Vec<Happening> =
+        ids.into_iter().flat_map(|id| what_happened(old.node(id), new.node(id))).collect();
+    let count = happenings.len();
+    for (heading, verbs) in HEADINGS {
+        let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
+        let mut lines: Vec<String> = happenings.iter().filter(of_it).map(line).collect();
+        if heading == "The end" {
+            lines.extend(end(old, new));
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        let _ = write!(page, "**{heading}**\n\n");
+        lines.iter().take(LISTED).for_each(|line| page.push_str(line));
+        if let Some(more @ 1..) = lines.len().checked_sub(LISTED) {
+            let _ = writeln!(page, "- and {more} more");
+        }
+        page.push('\n');
+    }
+    let answers = answers(before, after);
+    if !answers.is_empty() {
+        page.push_str("**Answers now**\n\n");
+        answers.iter().take(LISTED).for_each(|line| page.push_str(line));
+        page.push('\n');
+    }
+    if count == 0 && end(old, new).is_none() {
+        page.push_str("Nothing of the investigation changed.\n");
+    }
+    page
+}
+
+fn line(happening: &Happening) -> String {
+    let Some(node) = happening.node() else { return String::new() };
+    let mut line = format!("- `{}`", node.id);
+    match happening {
+        Happening::Reclassified(_, change) => {
+            let by = match &change.by {
+                Author::Child(child) => format!(", by `{child}`"),
+                Author::Agent(_) | Author::Unknown => String::new(),
+            };
+            let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, LENGTH)));
+            let _ = write!(line, " {} → {}{by}{}", change.from, change.to, reason.unwrap_or_default());
+        }
+        Happening::Amended(_, amendment) => {
+            let parts: Vec<&str> = amendment.parts().collect();
+            let _ = write!(line, " {} amended: {}", parts.join(", "), inline(&amendment.reason, LENGTH));
+        }
+        Happening::Committed(_) => {
+            let state = node.classification.as_ref().map(|result| result.state.to_string());
+            let _ = write!(line, " {}: {}", state.unwrap_or_default(), inline(node.name(), LENGTH));
+        }
+        other => {
+            let _ = write!(line, " {}: {}", verb_of(other).0.to_lowercase(), inline(node.name(), LENGTH));
+        }
+    }
+    line + "\n"
+}
+
+/// What became of the end.
+fn end(old: &Investigation, new: &Investigation) -> Option<String> {
+    match (old.conclusion(), new.conclusion()) {
+        (Some(_), None) => Some("- It was opened again.\n".to_owned()),
+        (old, Some(end)) if old != Some(end) => {
+            let text = end.conclusion.as_deref().unwrap_or("No answer was given.");
+            Some(format!("- {}\n", inline(text, 1_000)))
+        }
+        _ => None,
+    }
+}
+
+/// The answers whose standing has changed.
+fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
+    let stands = |snapshot: &Snapshot, id: &NodeId| -> Option<String> {
+        let investigation = &snapshot.investigation;
+        let rules = EffectiveRules::new(&snapshot.ruleset.as_ref().ok()?.ruleset, investigation.meta());
+        let node = investigation.node(id)?;
+        let is_answer = rules.role(node.state()?) == Role::Solution;
+        let refuted = rules.refuted_by(investigation, node).len();
+        is_answer.then(|| match refuted {
+            0 => rules.grade(investigation, node).label().to_owned(),
+            number => format!("refuted by {}", counted(number, "node")),
+        })
+    };
+    let changed = after.investigation.nodes().filter_map(|node| {
+        let now = stands(after, &node.id)?;
+        let is_new = stands(before, &node.id).as_ref() != Some(&now);
+        is_new.then(|| format!("- `{}` {now}: {}\n", node.id, inline(node.name(), LENGTH)))
+    });
+    changed.collect()
+}
