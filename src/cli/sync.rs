@@ -10,6 +10,7 @@ use super::place::RootArgument;
 use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
+use crate::sync::index::Index;
 use crate::sync::{Options, Outcome, SyncError, Syncing};
 use crate::text::{counted, one_line};
 use crate::world::World;
@@ -35,6 +36,9 @@ pub(super) struct SyncArguments {
     /// Join with a remote that was rewritten: nothing is lost on either side
     #[arg(long)]
     rejoin: bool,
+    /// Also list all investigations of a repository of many on its branch tot-index, for its front page
+    #[arg(long, conflicts_with = "dry_run")]
+    index: bool,
     /// Push what looks like a credential
     #[arg(long)]
     allow_secrets: bool,
@@ -44,6 +48,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot sync                 all investigations here that have a remote
   tot sync 0196 --dry-run  what would come and go for one of them
+  tot sync --index         the same, and the list of all that a forge shows in front
   tot sync --rejoin        after somebody has rewritten what is there, and you know why";
 
 /// All that was done.
@@ -52,7 +57,20 @@ Examples:
 struct Document<'a> {
     dry_run: bool,
     investigations: Vec<Entry<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    indexes: Vec<IndexEntry>,
     failed: usize,
+}
+
+/// The list of a repository of many.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IndexEntry {
+    url: String,
+    listed: usize,
+    written: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
 }
 
 /// One investigation.
@@ -118,10 +136,17 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         // Where it can't be started, they only stay larger than they need be.
         let _ = git.maintain(&grown);
     }
-    let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
+    let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
+    let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count()
+        + indexes.iter().filter(|index| index.error.is_some()).count();
     if arguments.json {
         let investigations = outcomes.iter().map(entry).collect();
-        say(&(serde_json::to_string_pretty(&Document { dry_run, investigations, failed })? + "\n"))?;
+        say(&(serde_json::to_string_pretty(&Document {
+            dry_run,
+            investigations,
+            indexes: indexes.iter().map(index_entry).collect(),
+            failed,
+        })? + "\n"))?;
         return Ok(failed);
     }
     if outcomes.is_empty() {
@@ -134,7 +159,33 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
             eprintln!("tot sync: {}: {}", outcome.path.display(), shown(error));
         }
     }
+    for index in &indexes {
+        let url = shown_address(&index.address);
+        match &index.error {
+            Some(error) => eprintln!("tot sync: the list of {url}: {}", shown(error)),
+            None => {
+                let written = if index.is_new { "written" } else { "up to date" };
+                say(&format!(
+                    "{url}: the list of {} is {written}\n",
+                    counted(index.listed, "investigation")
+                ))?;
+            }
+        }
+    }
     Ok(failed)
+}
+
+fn index_entry(index: &Index) -> IndexEntry {
+    IndexEntry {
+        url: shown_address(&index.address),
+        listed: index.listed,
+        written: index.is_new,
+        error: index.error.as_ref().map(failure),
+    }
+}
+
+fn failure(error: &SyncError) -> Failure {
+    Failure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
 }
 
 fn lines(outcomes: &[Outcome], failed: usize, dry_run: bool) -> String {
@@ -200,10 +251,6 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         merge: done.joined.as_ref().map(|(commit, _)| commit.to_string()),
         decisions: done.joined.as_ref().map_or(&[], |(_, decisions)| decisions.as_slice()),
         notes: &done.notes,
-        error: outcome.error.as_ref().map(|error| Failure {
-            code: error.code(),
-            message: error.to_string(),
-            suggestion: error.hint(),
-        }),
+        error: outcome.error.as_ref().map(failure),
     }
 }

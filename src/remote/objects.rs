@@ -203,6 +203,47 @@ impl GitProgram {
         Ok(ran.succeeded("git bundle")?.output)
     }
 
+    /// The text of a file in a commit that is here; `None` where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn file(&self, repository: &Path, commit: CommitId, path: &str) -> Result<Option<String>> {
+        let ran = self.here(repository, &["cat-file", "blob", &format!("{commit}:{path}")])?;
+        Ok((ran.status == Some(0)).then(|| ran.text()))
+    }
+
+    /// A commit of one file alone, on no branch.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn commit_file(
+        &self,
+        repository: &Path,
+        parent: Option<CommitId>,
+        path: &str,
+        text: &str,
+        message: &str,
+    ) -> Result<ObjectName> {
+        let made = |what: &str, arguments: &[&str], input: String| -> Result<String> {
+            let call = Call { what, input: Some(input.into_bytes()), ..Call::default() };
+            Ok(self.run(repository, arguments, call)?.succeeded(what)?.text().trim().to_owned())
+        };
+        let blob = made("git hash-object", &["hash-object", "-w", "--stdin"], text.to_owned())?;
+        let tree = made("git mktree", &["mktree"], format!("100644 blob {blob}\t{path}\n"))?;
+        // It is nobody's work, and git need not know a name.
+        let mut arguments =
+            vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", &tree];
+        let parent = parent.map(|parent| parent.to_string());
+        if let Some(parent) = &parent {
+            arguments.extend(["-p", parent]);
+        }
+        let commit = made("git commit-tree", &arguments, format!("{message}\n"))?;
+        let answer = shorten(&commit, 80);
+        commit.parse().map_err(|_| RemoteError::Unreadable { what: "git commit-tree".into(), answer })
+    }
+
     /// What HEAD and another commit have each changed in these files since what they have in common, as git shows it.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ pub mod clone;
 mod error;
 mod guard;
 pub mod import;
+pub mod index;
 mod one;
 
 use std::collections::BTreeMap;

@@ -5,6 +5,8 @@ mod clone;
 #[cfg(unix)]
 mod http;
 #[cfg(unix)]
+mod index;
+#[cfg(unix)]
 mod live;
 #[cfg(unix)]
 mod many;

@@ -1,0 +1,142 @@
+//! `tot sync --index`: the branch `tot-index` of a repository of many investigations, whose README.md lists them, for the
+//! front page that a forge shows.
+//!
+//! Those that are here are told by their facts; a line about one that is not here stays as whoever has it wrote it. It goes
+//! forward by an ordinary push, and is made anew where somebody was faster.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::{Outcome, SyncError, Syncing};
+use crate::domain::SessionId;
+use crate::format::readme::inline;
+use crate::remote::{ObjectName, Place, Pushed, Upstream};
+use crate::text::counted;
+
+/// The branch.
+const BRANCH: &str = "tot-index";
+/// The file in it.
+const PAGE: &str = "README.md";
+/// How often it is made anew where others are faster.
+const TRIES: usize = 5;
+/// How many characters of a question and of an answer a line has.
+const LENGTH: usize = 160;
+
+/// What became of the list of one repository.
+#[derive(Debug)]
+pub struct Index {
+    /// Its address.
+    pub address: String,
+    /// How many investigations it lists.
+    pub listed: usize,
+    /// Whether it was written: the one that was there said something else.
+    pub is_new: bool,
+    /// Why it could not be.
+    pub error: Option<SyncError>,
+}
+
+impl Syncing<'_> {
+    /// Writes the list of each repository of many that these were synced with.
+    pub fn index(&self, outcomes: &[Outcome]) -> Vec<Index> {
+        let mut hubs: BTreeMap<&str, (&Path, &Upstream)> = BTreeMap::new();
+        for outcome in outcomes {
+            if let Some(upstream) = outcome.upstream.as_ref().filter(|upstream| upstream.place.id().is_some())
+            {
+                hubs.entry(&upstream.address).or_insert((&outcome.path, upstream));
+            }
+        }
+        let one = |(address, (path, upstream)): (&str, (&Path, &Upstream))| {
+            let mut index = Index { address: address.to_owned(), listed: 0, is_new: false, error: None };
+            index.error = self.write_index(path, upstream, &mut index).err();
+            index
+        };
+        hubs.into_iter().map(one).collect()
+    }
+
+    /// `path` is one of its investigations, whose repository lends its objects.
+    fn write_index(&self, path: &Path, upstream: &Upstream, index: &mut Index) -> Result<(), SyncError> {
+        let (git, remote) = (self.git, upstream.remote.as_str());
+        let (there, here) = (format!("refs/heads/{BRANCH}"), format!("refs/remotes/{remote}/{BRANCH}"));
+        for _ in 0..TRIES {
+            let advertised = git.ls_remote(path, remote, &["refs/heads/*".to_owned()])?;
+            let parent = advertised.refs.get(&there).and_then(ObjectName::commit);
+            let mut before = String::new();
+            if let Some(parent) = parent {
+                git.fetch(path, remote, &[(there.clone(), here.clone())])?;
+                before = git.file(path, parent, PAGE)?.unwrap_or_default();
+            }
+            let heads = advertised.refs.keys().filter_map(|name| name.strip_prefix("refs/heads/"));
+            let mut places: Vec<(SessionId, Place)> =
+                heads.map(Place::of_branch).filter_map(|place| Some((place.id()?, place))).collect();
+            // The newest first.
+            places.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+            let lines: Vec<String> = places
+                .iter()
+                .map(|(id, place)| self.line(*id, place).unwrap_or_else(|| line_before(&before, place)))
+                .collect();
+            let after = page(&lines);
+            index.listed = lines.len();
+            if after == before {
+                return Ok(());
+            }
+            let message = format!("List {}", counted(lines.len(), "investigation"));
+            let commit = git.commit_file(path, parent, PAGE, &after, &message)?;
+            match git.push(path, remote, &[(there.clone(), commit)])? {
+                Pushed::Accepted => {
+                    index.is_new = true;
+                    return Ok(());
+                }
+                Pushed::Refused { said } => {
+                    let now = git.ls_remote(path, remote, std::slice::from_ref(&there))?;
+                    if now.refs.get(&there).and_then(ObjectName::commit) == parent {
+                        return Err(SyncError::Refused { remote: remote.to_owned(), said });
+                    }
+                }
+            }
+        }
+        Err(SyncError::LostRaces { remote: remote.to_owned(), tries: TRIES as u32 })
+    }
+
+    /// The line about an investigation that is here and can be read.
+    fn line(&self, id: SessionId, place: &Place) -> Option<String> {
+        let path = self.store.find(&id.to_string()).ok()?;
+        let investigation = self.store.load(&path).ok()?.investigation;
+        let end = investigation.conclusion();
+        let stands = match (investigation.end_in_force(), end) {
+            (Some(end), _) if end.stopped.is_some() => "stopped early".to_owned(),
+            (Some(_), _) => "ended".to_owned(),
+            (None, Some(_)) => "ended, then continued".to_owned(),
+            (None, None) => format!("open, {}", counted(investigation.len(), "node")),
+        };
+        let answer = end.and_then(|end| end.conclusion.as_deref()).unwrap_or_default();
+        let meta = investigation.meta();
+        let begun = meta.started_at.to_string();
+        let (title, answer) = (inline(&meta.title, LENGTH), inline(answer, LENGTH));
+        Some(line(&title, place, &stands, &answer, begun.get(..10).unwrap_or_default()))
+    }
+}
+
+fn line(title: &str, place: &Place, stands: &str, answer: &str, begun: &str) -> String {
+    let branch = &place.branch;
+    format!("| [{title}](<../../tree/{branch}>) | {stands} | {answer} | {begun} | `{branch}` |\n")
+}
+
+/// The line that was there about one that is not here.
+fn line_before(page: &str, place: &Place) -> String {
+    let ending = format!("| `{}` |", place.branch);
+    let found = page.lines().find(|line| line.ends_with(&ending)).map(|line| format!("{line}\n"));
+    found.unwrap_or_else(|| line(&inline(&place.branch, LENGTH), place, "", "", ""))
+}
+
+fn page(lines: &[String]) -> String {
+    let mut page = format!(
+        "# {}\n\nEach is a branch of this repository, and reads by its README. `tot clone` takes them all, or some by id; \
+         `tot sync --index` writes this page.\n\n| question | | answer | begun | branch |\n|---|---|---|---|---|\n",
+        counted(lines.len(), "investigation")
+    );
+    for line in lines {
+        let _ = write!(page, "{line}");
+    }
+    page
+}

@@ -1,0 +1,67 @@
+//! The list of a hub's investigations, for its front page.
+
+use std::path::Path;
+use std::thread;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::{Machine, hub};
+use crate::support::Sandbox;
+
+fn page(sandbox: &Sandbox, hub: &Path) -> String {
+    sandbox.git(hub, &["show", "tot-index:README.md"])
+}
+
+#[test]
+fn a_hub_lists_the_investigations_of_all_machines() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let address = hub.to_str().unwrap();
+    let (one, other) = (Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other"));
+    let (first, second) = (one.start(), other.start());
+    let end = json!({"sessionId": first, "conclusion": "Air | scatters.\n\nMore.", "stopped": {"reason": "enough"}});
+    one.server().ok("tot_end", end);
+    for machine in [&one, &other] {
+        machine.ok(&["remote", "add", "origin", address]);
+        let said = machine.ok(&["sync", "--index"]);
+        assert!(said.contains("is written"), "{said}");
+    }
+    let said = one.ok(&["sync", "--index"]);
+    assert!(said.ends_with(&format!("{address}: the list of 2 investigations is up to date\n")), "{said}");
+    assert_snapshot!(page(&sandbox, &hub).replace(&first, "FIRST").replace(&second, "SECOND"));
+    assert_eq!(
+        sandbox.git(&hub, &["log", "--format=%s", "tot-index"]),
+        "List 2 investigations\nList 1 investigation\n"
+    );
+    // It is no investigation to whoever clones all of them.
+    let third = Machine::new(&sandbox, "third");
+    third.ok(&["clone", address]);
+    assert_eq!(
+        std::fs::read_dir(&third.root)
+            .unwrap()
+            .filter(|entry| { !entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.') })
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn two_who_write_the_list_at_once_both_get_through() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let machines = [Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other")];
+    let ids: Vec<String> = machines.iter().map(Machine::start).collect();
+    for machine in &machines {
+        machine.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    }
+    thread::scope(|scope| {
+        for machine in &machines {
+            scope.spawn(|| machine.ok(&["sync", "--index"]));
+        }
+    });
+    machines[0].ok(&["sync", "--index"]);
+    let page = page(&sandbox, &hub);
+    assert!(ids.iter().all(|id| page.contains(id)), "{page}");
+    assert!(page.starts_with("# 2 investigations\n"), "{page}");
+}
