@@ -59,12 +59,12 @@ enum Command {
     Clone(clone::CloneArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
+    /// Says what came between two commits, in Markdown
+    Diff(diff::DiffArguments),
     /// Gives an investigation as one file: JSON, Markdown, CSV, DOT, SVG, Mermaid, a git bundle, one HTML page
     Export(export::ExportArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
-    /// Says what came between two commits, in Markdown
-    Diff(diff::DiffArguments),
     /// Joins by node what git could not merge by lines
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
@@ -163,9 +163,9 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
+        Ok(Command::Diff(arguments)) => diff::run(&arguments),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
-        Ok(Command::Diff(arguments)) => diff::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Release(arguments)) => claim::release(&arguments),

@@ -212,7 +212,7 @@ pub fn inline(text: &str, most: usize) -> String {
 }
 
 /// A text of others as it is, in Markdown, in a quotation: what it opens ends with that.
-fn quoted(text: &str, most: usize) -> String {
+pub fn quoted(text: &str, most: usize) -> String {
     let mut quoted = String::new();
     let cut: String = text.trim().chars().take(most).collect();
     for line in cut.lines() {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::history::verb_of;
 use crate::domain::event::what_happened;
 use crate::domain::{Author, Happening, Investigation, NodeId};
-use crate::format::readme::inline;
+use crate::format::readme::{inline, quoted};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::store::Snapshot;
 use crate::text::counted;
@@ -95,7 +95,7 @@ fn end(old: &Investigation, new: &Investigation) -> Option<String> {
         (Some(_), None) => Some("- It was opened again.\n".to_owned()),
         (old, Some(end)) if old != Some(end) => {
             let text = end.conclusion.as_deref().unwrap_or("No answer was given.");
-            Some(format!("- {}\n", inline(text, 1_000)))
+            Some(quoted(text, 4_000))
         }
         _ => None,
     }
