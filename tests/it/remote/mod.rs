@@ -13,6 +13,8 @@ mod many;
 #[cfg(unix)]
 mod peers;
 #[cfg(unix)]
+mod printed;
+#[cfg(unix)]
 mod resolve;
 #[cfg(unix)]
 mod sync;
