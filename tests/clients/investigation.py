@@ -97,10 +97,10 @@ CALLS = [
 ]
 
 # The tools that write nothing when they are OK.
-READERS = {"tot_status", "tot_read", "tot_list", "tot_next"}
+READERS = {"tot_status", "tot_read", "tot_list"}
 
 # Calls of other tools that commit nothing: the report is no part of the repository, and two of the calls ask for nothing.
-WITHOUT_COMMIT = READERS | {"tot_report", "tot_step", "tot_reclassify"}
+WITHOUT_COMMIT = READERS | {"tot_next", "tot_report", "tot_step", "tot_reclassify"}
 
 # The tools that are about no single investigation.
 WITHOUT_SESSION = {"tot_start", "tot_list"}
