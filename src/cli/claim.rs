@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::RootArgument;
 use super::{Outcome, finish, refused, say};
 use crate::decide::claim::Claimant;
-use crate::domain::{Caller, Claim, Event, Node, NodeId};
+use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
 use crate::world::World;
@@ -135,14 +135,13 @@ impl Subject {
 fn tell(written: &Written, nodes: &[NodeId], json: bool) -> Outcome {
     let investigation = written.standing.investigation();
     let nodes: Vec<&Arc<Node>> = nodes.iter().filter_map(|id| investigation.node(id)).collect();
-    let is_written = matches!(&written.decision.event, Some(Event::Claimed { .. } | Event::Released { .. }));
     if json {
         let entry = |node: &&Arc<Node>| Entry {
             node_id: node.id.to_string(),
             agent_id: node.claim.as_ref().map(|claim| claim.agent_id.clone()),
             until: node.claim.as_ref().map(|claim| claim.until.to_string()),
         };
-        let commit = is_written.then(|| written.standing.snapshot.head.to_string());
+        let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
         let document = Document { commit, nodes: nodes.iter().map(entry).collect() };
         return say(&(serde_json::to_string_pretty(&document)? + "\n"));
     }

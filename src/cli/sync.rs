@@ -137,8 +137,8 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         let _ = git.maintain(&grown);
     }
     let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
-    let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count()
-        + indexes.iter().filter(|index| index.error.is_some()).count();
+    let unsynced = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
+    let failed = unsynced + indexes.iter().filter(|index| index.error.is_some()).count();
     if arguments.json {
         let investigations = outcomes.iter().map(entry).collect();
         say(&(serde_json::to_string_pretty(&Document {
@@ -153,7 +153,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         say("No investigation here has a remote: `tot remote add origin URL` adds one.\n")?;
         return Ok(0);
     }
-    say(&lines(&outcomes, failed, dry_run))?;
+    say(&lines(&outcomes, unsynced, dry_run))?;
     for outcome in &outcomes {
         if let Some(error) = &outcome.error {
             eprintln!("tot sync: {}: {}", outcome.path.display(), shown(error));

@@ -338,8 +338,10 @@ impl Service {
             for decision in [Some(&mut first), second.as_mut()].into_iter().flatten() {
                 let Some(event) = decision.event.take() else { continue };
                 let event = decision.event.insert(event.called_by(caller));
-                drafts.push(draft(&investigation, &standing.rules(), event, &decision.warnings, caller, at)?);
-                investigation = Arc::new(investigation.with(&event.changes()));
+                let after = Arc::new(investigation.with(&event.changes()));
+                let states = [investigation.as_ref(), after.as_ref()];
+                drafts.push(draft(states, &standing.rules(), event, &decision.warnings, caller, at)?);
+                investigation = after;
             }
             Ok((drafts, Decided { first, second, ruleset: standing.ruleset }))
         })?;
@@ -369,9 +371,9 @@ struct Decided {
     ruleset: Arc<RulesetFile>,
 }
 
-/// What an event writes.
+/// What an event writes that makes the one state the other.
 fn draft(
-    investigation: &Investigation,
+    [before, after]: [&Investigation; 2],
     rules: &EffectiveRules,
     event: &Event,
     warnings: &[Diagnostic],
@@ -379,11 +381,10 @@ fn draft(
     at: Timestamp,
 ) -> Result<Draft, Refusal> {
     let mut files = format::files(event).map_err(StoreError::from)?;
-    let changes = event.changes();
-    files.extend(readme::change(investigation, &investigation.with(&changes), rules));
+    files.extend(readme::change(before, after, rules));
     check_sizes(&files)?;
-    let message = message::message(investigation, rules, event, warnings, caller);
-    Ok(Draft { files, changes, message, at })
+    let message = message::message(before, rules, event, warnings, caller);
+    Ok(Draft { files, changes: event.changes(), message, at })
 }
 
 /// The snapshot with its rules, or with what is wrong with them.

@@ -68,8 +68,8 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     let paths: Vec<String> = marked.iter().map(|(path, _)| path.clone()).collect();
     let unresolved =
         |conflicts| StoreError::from(JoinError::Unresolved { path: snapshot.path.clone(), conflicts });
-    if let Some(parents) = parents(git, snapshot.head, &paths)?
-        && let Some(changed) = again(git, &tree, snapshot.head, parents, &paths)?
+    if let Some(merge) = merge_of(git, snapshot.head, &paths)?
+        && let Some(changed) = again(git, &tree, snapshot.head, &merge, &paths)?
     {
         return Ok(Some((paths, changed)));
     }
@@ -77,28 +77,31 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     Ok(Some((paths, changed)))
 }
 
-/// The parents of the merge that brought all of these files as they are.
-fn parents(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<[CommitId; 2]>, StoreError> {
+/// A merge, and its parents.
+type Merge = (CommitId, [CommitId; 2]);
+
+/// The merge that brought all of these files as they are.
+fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>, StoreError> {
     let mut commits = BTreeSet::new();
     for path in paths {
         commits.extend(history::last_change(git, head, path)?);
     }
     let Some(commit) = commits.pop_first().filter(|_| commits.is_empty()) else { return Ok(None) };
     let info = git.log(commit)?.next().transpose()?;
-    Ok(info.and_then(|info| <[CommitId; 2]>::try_from(info.parents).ok()))
+    Ok(info.and_then(|info| Some((commit, info.parents.try_into().ok()?))))
 }
 
-/// What a merge of these two says of these files, and of nodes that it gives another id. `None` where that has been changed
+/// What that merge, made anew, says of these files, and of nodes that it gives another id. `None` where that has been changed
 /// since, or can't be merged.
 fn again(
     git: &Git,
     tree: &Flat,
     head: CommitId,
-    [one, other]: [CommitId; 2],
+    (merge, [one, other]): &Merge,
     marked: &[String],
 ) -> Result<Option<Changed>, StoreError> {
-    let base = common(git, &git.merge_bases(one, &[other])?, 0)?;
-    let Ok((after, contents, decisions)) = merge_flat(git, &base, &flat(git, one)?, &flat(git, other)?)?
+    let base = common(git, &git.merge_bases(*one, &[*other])?, 0)?;
+    let Ok((after, contents, decisions)) = merge_flat(git, &base, &flat(git, *one)?, &flat(git, *other)?)?
     else {
         return Ok(None);
     };
@@ -116,7 +119,7 @@ fn again(
         }
         // A file that is moved must stand as the merge brought it.
         let is_as_it_came = marked.contains(&path)
-            || history::last_change(git, head, &path)? == history::last_change(git, head, &marked[0])?
+            || history::last_change(git, head, &path)? == Some(*merge)
             || tree.get(&path).is_none();
         if !is_as_it_came {
             return Ok(None);

@@ -1,5 +1,6 @@
 //! The list of a hub's investigations, for its front page.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::thread;
 
@@ -44,6 +45,24 @@ fn a_hub_lists_the_investigations_of_all_machines() {
             .count(),
         2
     );
+}
+
+#[test]
+fn a_list_that_the_hub_refuses_is_told_and_the_investigations_are_synced_all_the_same() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let one = Machine::new(&sandbox, "one");
+    one.start();
+    one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    one.ok(&["sync"]);
+    let hook = hub.join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\necho no lists here; exit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = one.tot(&["sync", "--index"]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert_eq!(ran.out, "1 investigation: 0 synced, 1 up to date, 0 failed\n");
+    assert!(ran.err.contains("the list of") && ran.err.contains("no lists here"), "{ran:?}");
 }
 
 #[test]
