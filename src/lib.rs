@@ -15,7 +15,8 @@
 //! [`background`] do so beside its calls.
 //!
 //! Reading: [`store`] loads state and history, [`report`] makes a typed model of them, renders it through the
-//! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does.
+//! templates to a map of path to bytes, and writes that last. [`check`] judges the same, as an fsck does,
+//! and [`signoff`] what people have signed.
 //!
 //! # Who may know whom
 //!
@@ -40,10 +41,11 @@
 //!   `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
+//! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `ruleset`, `store`, `text`, `view` (what is stored of a node).
-//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `store`,
-//!   `text`, `view`, `world`.
+//!   `markdown`, `ruleset`, `signoff`, `store`, `text`, `view` (what is stored of a node).
+//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
+//!   and none is made), `store`, `text`, `view`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -81,8 +83,8 @@
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`, `text`, `view`,
-//!   `yaml`: pure. No file, no clock, no git, no protocol.
+//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
+//!   `signoff::judge`, `signoff::statement`, `text`, `view`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
@@ -112,6 +114,7 @@ pub mod ruleset;
 pub mod secrets;
 pub mod service;
 pub mod setup;
+pub mod signoff;
 pub mod store;
 pub mod sync;
 pub mod text;

@@ -65,9 +65,14 @@ impl World {
 
     /// Some time, at most that long: so that those who met once do not meet again.
     pub fn jitter(&self, most: Duration) -> Duration {
+        most * u32::from(self.number()) / u32::from(u16::MAX)
+    }
+
+    /// Some number: so that two names that were made apart are not one.
+    pub fn number(&self) -> u16 {
         let seed = self.now().map_or(0, |now| u64::try_from(now.milliseconds()).unwrap_or_default());
         let [high, low, ..] = self.random(seed);
-        most * u32::from(u16::from_be_bytes([high, low])) / u32::from(u16::MAX)
+        u16::from_be_bytes([high, low])
     }
 
     fn random(&self, seed: u64) -> [u8; 10] {

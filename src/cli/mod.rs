@@ -1,6 +1,7 @@
 //! The command lines of the three binaries: arguments in, an exit status out. The only part of the library that
 //! prints to stdout.
 
+mod approve;
 mod check;
 mod claim;
 mod clone;
@@ -16,6 +17,7 @@ mod serve;
 mod serving;
 mod setup;
 mod sync;
+mod verify;
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -51,6 +53,8 @@ struct Tot {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Signs off what an investigation is now, or rejects it: a tag with your signature
+    Approve(approve::ApproveArguments),
     /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
     Check(check::CheckArguments),
     /// Takes pending proposals on, so that nobody else does the same
@@ -81,6 +85,8 @@ enum Command {
     Setup(setup::SetupArguments),
     /// Gets what others did and gives what was done here
     Sync(sync::SyncArguments),
+    /// Says which sign-offs hold, by whom, and what has changed since. Exit status 1 where it is not approved
+    Verify(verify::VerifyArguments),
 }
 
 #[derive(Args)]
@@ -159,6 +165,7 @@ enum DurabilityArgument {
 /// The command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
+        Ok(Command::Approve(arguments)) => approve::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
@@ -174,6 +181,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),
+        Ok(Command::Verify(arguments)) => verify::run(&arguments),
         Err(status) => status,
     }
 }

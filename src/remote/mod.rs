@@ -1,9 +1,9 @@
-//! The wall behind which the `git` program lives: fetch, push, clone, and the configuration of remotes, and maintenance.
+//! The wall behind which the `git` program lives: fetch, push, clone, the configuration of remotes, signatures, and maintenance.
 //!
 //! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So whatever
 //! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
 //! run), `place` (what an investigation is called on a remote), `settings` (git's own configuration of remotes), `transfer`
-//! (what is there, fetch, push), `objects` (what is here).
+//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags).
 //!
 //! # Guarantees
 //!
@@ -12,6 +12,7 @@
 //! - A push is believed when the remote says so, reference by reference.
 //! - Nobody is asked for a password where nobody is there, and no child outlives its time: it ends with all that it started.
 //! - What came from a remote starts nothing: no hook runs when something is fetched, and no address runs a command.
+//! - What signs and checks signatures, and whose keys are allowed, no repository decides.
 //! - Errors have the remote's own words, without control characters and without git's advice to force.
 //!
 //! # Limits
@@ -25,6 +26,7 @@ mod objects;
 mod place;
 mod process;
 mod settings;
+mod signature;
 mod transfer;
 
 use std::fmt;
@@ -35,6 +37,7 @@ pub use objects::{Here, Text};
 pub use place::{Place, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
+pub use signature::{NewTag, Signature};
 pub use transfer::{Advertised, Fetched, Pushed};
 
 use crate::store::CommitId;

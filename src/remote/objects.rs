@@ -269,6 +269,19 @@ impl GitProgram {
         Ok(ran.text().trim().parse().ok())
     }
 
+    /// The files of the work tree that are not as they are committed, among those that git knows.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn changed_files(&self, repository: &Path) -> Result<Vec<String>> {
+        let arguments = ["diff-index", "-z", "--name-only", "HEAD", "--"];
+        // Else a file that was only touched is taken for a changed one.
+        self.here(repository, &["update-index", "-q", "--refresh"])?;
+        let text = self.here(repository, &arguments)?.succeeded("git diff-index")?.text();
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
     /// Gives a merge in progress up: index and work tree are as before it.
     ///
     /// # Errors

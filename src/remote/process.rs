@@ -106,6 +106,8 @@ pub(super) struct Call<'a> {
     pub input: Option<Vec<u8>>,
     /// Whether it speaks with a remote.
     pub exchange: bool,
+    /// Whether it may ask for the passphrase of a key.
+    pub asks: bool,
     /// Whether the user's hooks are run.
     pub hooks: bool,
     /// Whether it may tidy the repository up.
@@ -117,8 +119,10 @@ pub(super) struct Ran {
     /// The exit status; absent where a signal ended it.
     pub status: Option<i32>,
     pub output: Vec<u8>,
-    /// What it said besides.
+    /// What it said besides, fit to be shown.
     pub said: String,
+    /// The same as it came.
+    pub errors: String,
 }
 
 impl Ran {
@@ -204,13 +208,14 @@ impl GitProgram {
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
         command.args(arguments);
-        let limit = match (call.exchange, self.person) {
-            (true, true) => None,
-            (true, false) => Some(self.exchange),
-            (false, _) => Some(LOCAL),
+        let asks = self.person && (call.exchange || call.asks);
+        let limit = match (asks, call.exchange) {
+            (true, _) => None,
+            (false, true) => Some(self.exchange),
+            (false, false) => Some(LOCAL),
         };
         // On a terminal it stays in the group that the terminal belongs to: else it could not ask for a password.
-        let is_group = !(call.exchange && self.person);
+        let is_group = !asks;
         run(command, call.what, call.input, &Limit { time: limit, deadline: &self.deadline }, is_group)
     }
 
@@ -310,7 +315,8 @@ fn run(
     if output.len() > MAX_OUTPUT {
         return Err(RemoteError::TooMuch { what: what.to_owned() });
     }
-    Ok(Ran { status: status.code(), output, said: clean(&String::from_utf8_lossy(&errors)) })
+    let errors = String::from_utf8_lossy(&errors).into_owned();
+    Ok(Ran { status: status.code(), output, said: clean(&errors), errors })
 }
 
 /// Begins to write what the child reads, and to read what it writes. It fails where the machine has no thread left.

@@ -24,6 +24,7 @@ pub mod list;
 mod moved;
 mod read;
 mod resolve;
+mod sign_off;
 pub mod snapshot;
 mod sweep;
 
@@ -39,6 +40,7 @@ pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
 pub use resolve::Resolved;
+pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
 pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};

@@ -37,7 +37,8 @@ const IN_PROGRESS: [(&str, &str, &str); 6] = [
 ];
 
 impl Git {
-    pub(super) fn refuse_in_progress(&self) -> Result<()> {
+    /// Refuses while git is in the middle of something.
+    pub fn refuse_in_progress(&self) -> Result<()> {
         let found = IN_PROGRESS.iter().find(|(name, ..)| self.git_dir.join(name).symlink_metadata().is_ok());
         match found {
             None => Ok(()),

@@ -76,6 +76,7 @@ mod platform;
 mod read;
 mod refuse;
 mod shared;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -97,6 +98,7 @@ pub use error::{GitError, Shown};
 use identity::Identity;
 pub use read::{MAX_CHANGES, head_at_a_glance};
 pub use shared::Upstream;
+pub use tag::{Annotated, TagContent};
 pub use tree::{MAX_ENTRIES, MAX_TREE_BYTES};
 
 /// A git repository, opened for one piece of work: so its settings, such as the name of its user, are those of now.

@@ -17,6 +17,8 @@ mod printed;
 #[cfg(unix)]
 mod resolve;
 #[cfg(unix)]
+mod signoff;
+#[cfg(unix)]
 mod sync;
 #[cfg(unix)]
 mod team;

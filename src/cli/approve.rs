@@ -1,0 +1,114 @@
+//! `tot approve`: a person signs a commit off.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Outcome, finish, say};
+use crate::remote::{GitProgram, NewTag};
+use crate::signoff::{self, Decision};
+use crate::text::one_line;
+use crate::world::World;
+
+/// Signs off what an investigation is now: a tag on its newest commit, signed with your own setup of git.
+///
+/// It covers that commit; later ones make it stale. Any git checks it with `git verify-tag`, and `tot verify` says what it is
+/// worth. Whoever may use your key can sign in your name, an agent in your shell too, unless the key asks you first.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ApproveArguments {
+    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
+    /// only one
+    id: Option<String>,
+    /// What you have to say to it
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+    /// Reject it instead
+    #[arg(long)]
+    reject: bool,
+    /// Without a signature: shown as such, since anybody can make one
+    #[arg(long)]
+    unsigned: bool,
+    /// What was done, as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootArgument,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot approve 0196 -m \"Tried R3.A1a myself\"
+  tot approve --reject -m \"R2.B rests on one blog post\"
+  tot sync                                  gives it to the others
+
+To sign with a key of ssh:
+  git config --global gpg.format ssh
+  git config --global user.signingkey ~/.ssh/id_ed25519.pub";
+
+/// What was done, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    tag: String,
+    decision: Decision,
+    commit: String,
+    signed: bool,
+    open: Vec<String>,
+}
+
+pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
+    finish("tot approve", try_run(arguments))
+}
+
+fn try_run(arguments: &ApproveArguments) -> Outcome {
+    let place = arguments.root.place();
+    let path = place.one(arguments.id.as_deref())?;
+    let git = GitProgram::find(super::is_person())?;
+    refuse_changed(&git, &path)?;
+    let snapshot = place.store.load(&path)?;
+    let files = place.store.files_to_sign(&snapshot)?;
+    let person = place.store.author(&path)?;
+    let person = person.ok_or("git does not know your name: tell it with `git config --global user.name`")?;
+    let decision = if arguments.reject { Decision::Rejected } else { Decision::Approved };
+    let open = signoff::open(&snapshot);
+    let text = arguments.message.as_deref().unwrap_or_default();
+    let message = signoff::statement(decision, &snapshot, &files, &open, text);
+    let name = signoff::name(decision, &person, snapshot.head, World::Machine.number());
+    let is_signed = !arguments.unsigned;
+    let tag = NewTag { name: &name, commit: snapshot.head, message: &message, is_signed };
+    if let Err(error) = git.tag(&path, &tag) {
+        return Err(match error.without_key() {
+            Some(hint) => format!("{error}. {hint}").into(),
+            None => error.into(),
+        });
+    }
+    let commit = snapshot.head.to_string();
+    if arguments.json {
+        let document = Document { tag: name, decision, commit, signed: is_signed, open };
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let unsigned = if is_signed { "" } else { ", unsigned" };
+    let title = one_line(&snapshot.investigation.meta().title);
+    let mut said = format!("{title}: {decision} as of {}{unsigned}\n{name}\n", &commit[..10]);
+    let open = open.iter().map(|line| format!("  open: {}\n", one_line(line)));
+    said.extend(open);
+    say(&said)
+}
+
+/// What a person has looked at may be what is in the work tree, and what is signed is what is committed.
+fn refuse_changed(git: &GitProgram, path: &Path) -> Outcome {
+    // A bare one has no work tree.
+    let changed = if path.join(".git").exists() { git.changed_files(path)? } else { Vec::new() };
+    match changed.first() {
+        None => Ok(()),
+        Some(file) => Err(format!(
+            "{} is not as it is committed, and a sign-off covers what is: commit it, or put it back with `git restore`",
+            one_line(file)
+        )
+        .into()),
+    }
+}

@@ -1,0 +1,128 @@
+//! `tot verify`: what the sign-offs of an investigation are worth.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{finish, say};
+use crate::domain::Timestamp;
+use crate::remote::GitProgram;
+use crate::signoff::{self, Checking, SignOff, SignOffView, SignOffs};
+use crate::text::{counted, one_line, shorten};
+
+/// Says which sign-offs of an investigation hold, by whom, and what has changed since.
+///
+/// Exit status 0 where what is committed now is approved: by a valid sign-off, with no valid rejection, and no invalid one.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct VerifyArguments {
+    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
+    /// only one
+    id: Option<String>,
+    /// Whose keys of ssh are allowed, one a line as `name@example.org ssh-ed25519 AAAA…` (see ssh-keygen, ALLOWED SIGNERS);
+    /// without it gpg.ssh.allowedSignersFile of your git. Keys of OpenPGP and X.509 are those that your keyring trusts
+    #[arg(long, value_name = "FILE")]
+    allowed_signers: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootArgument,
+}
+
+const EXAMPLES: &str = "\
+Each sign-off is
+  valid      its signature is good, and it covers what is committed now
+  stale      its signature is good, and there are later commits
+  unsigned   anybody can have made it
+  unchecked  there is nothing to check its signature with
+  invalid    it does not hold: a bad signature, a key that is not allowed, another commit, a moved tag
+
+Examples:
+  tot verify 0196 --allowed-signers team/allowed_signers
+  tot verify --json | jq '.signOffs[] | select(.state == \"valid\") | .signer'";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    id: String,
+    title: &'a str,
+    head: String,
+    approved: bool,
+    sign_offs: Vec<SignOffView<'a>>,
+    left_out: usize,
+}
+
+pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
+    match try_run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => finish("tot verify", Err(error)),
+    }
+}
+
+/// Gives whether it is approved.
+fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
+    let allowed_signers = arguments.allowed_signers.as_deref();
+    if let Some(file) = allowed_signers {
+        // Else all would be called unchecked, for another reason than this one.
+        std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
+    }
+    let place = arguments.root.place();
+    let path = place.one(arguments.id.as_deref())?;
+    let git = GitProgram::find(false)?;
+    let snapshot = place.store.load(&path)?;
+    let checking = Checking { git: &git, allowed_signers };
+    let found = signoff::read(&place.store, &snapshot, Some(&checking))?;
+    let meta = snapshot.investigation.meta();
+    let approved = found.are_an_approval();
+    if arguments.json {
+        let document = Document {
+            id: meta.id.to_string(),
+            title: &meta.title,
+            head: snapshot.head.to_string(),
+            approved,
+            sign_offs: found.all.iter().map(SignOffView::from).collect(),
+            left_out: found.left_out,
+        };
+        say(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+    } else {
+        say(&lines(&found))?;
+    }
+    Ok(approved)
+}
+
+fn lines(found: &SignOffs) -> String {
+    if found.all.is_empty() {
+        return "There is no sign-off.\n".to_owned();
+    }
+    let mut text: String = found.all.iter().map(block).collect();
+    if found.left_out > 0 {
+        text.push_str(&format!("{} not looked at\n", counted(found.left_out, "more sign-off")));
+    }
+    text
+}
+
+/// A line for the sign-off, and one for each thing there is to say of it. Texts of others stay on their line.
+fn block(it: &SignOff) -> String {
+    let commit = it.commit.to_string();
+    let at = it.at.map(Timestamp::to_minute).map(|at| format!(", {at}")).unwrap_or_default();
+    let head = format!("{:<9}  {} {} by {}{at}", it.state, it.decision, &commit[..10], it.by());
+    let said = it.statement.as_ref().map(|it| it.text.as_str()).filter(|text| !text.is_empty());
+    let rest = [
+        Some(it.tag.clone()),
+        it.reason.clone(),
+        said.map(|text| format!("“{text}”")),
+        it.changed_since(),
+        it.open_then(),
+    ];
+    let rest = rest.into_iter().flatten().map(|line| format!("           {}\n", shown(&line)));
+    format!("{}\n{}", shown(&head), rest.collect::<String>())
+}
+
+fn shown(text: &str) -> String {
+    shorten(&one_line(text), 500)
+}

@@ -1,0 +1,213 @@
+//! Signed tags: made with the user's own setup of git, and checked by git.
+//!
+//! Which programs sign and check, and whose keys are allowed, is said by the user's own configuration, never by that of
+//! the repository: who is sent a folder must not find a program in it that calls every signature good, or be made to run
+//! one. Which key signs, and in which form, the repository may say.
+
+use std::path::Path;
+
+use super::process::Call;
+use super::{GitProgram, RemoteError, Result};
+use crate::store::CommitId;
+use crate::text::{one_line, shorten};
+
+/// What a repository does not decide, each with git's own default; and that a key of OpenPGP must be trusted: else any
+/// that ever came into the keyring would do.
+const USERS_OWN: [(&str, &str); 8] = [
+    ("gpg.program", "gpg"),
+    ("gpg.openpgp.program", "gpg"),
+    ("gpg.x509.program", "gpgsm"),
+    ("gpg.ssh.program", "ssh-keygen"),
+    // A command that gives no key.
+    ("gpg.ssh.defaultkeycommand", "false"),
+    ("gpg.ssh.allowedsignersfile", ""),
+    ("gpg.ssh.revocationfile", ""),
+    ("gpg.mintrustlevel", "marginal"),
+];
+
+/// A tag to be made.
+pub struct NewTag<'a> {
+    /// Its name, without `refs/tags/`.
+    pub name: &'a str,
+    /// The commit that it leads to.
+    pub commit: CommitId,
+    /// The message.
+    pub message: &'a str,
+    /// Whether it is signed.
+    pub is_signed: bool,
+}
+
+/// What git says of the signature of a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signature {
+    /// It is good, by a key that is allowed.
+    Good {
+        /// Whose it is, by the file of allowed signers or by the keyring.
+        signer: String,
+    },
+    /// There is nothing to check it with.
+    Unchecked {
+        /// What is missing.
+        why: String,
+    },
+    /// It is not good, or by somebody whose key is not allowed.
+    Bad {
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl GitProgram {
+    /// Makes an annotated tag. A signature may ask the user for a passphrase.
+    ///
+    /// # Errors
+    ///
+    /// No key to sign with, a name that is taken, and whatever git says.
+    pub fn tag(&self, repository: &Path, tag: &NewTag<'_>) -> Result<()> {
+        let commit = tag.commit.to_string();
+        let mut arguments = self.users_own(repository, None)?;
+        let sign = if tag.is_signed { "--sign" } else { "--no-sign" };
+        let tagging = ["tag", "--annotate", sign, "--cleanup=verbatim", "--file=-", "--", tag.name, &commit];
+        arguments.extend(tagging.map(str::to_owned));
+        let what = if tag.is_signed { "signing" } else { "git tag" };
+        let input = Some(tag.message.as_bytes().to_vec());
+        let call = Call { what, input, asks: tag.is_signed, ..Call::default() };
+        self.run(repository, &arguments, call)?.succeeded(what)?;
+        Ok(())
+    }
+
+    /// What git says of the signature of a tag's object, which has one. `allowed` is a file of allowed signers in the place
+    /// of the user's own.
+    ///
+    /// # Errors
+    ///
+    /// A git that can't be started.
+    pub fn signature(&self, repository: &Path, object: &str, allowed: Option<&Path>) -> Result<Signature> {
+        let mut arguments = self.users_own(repository, allowed)?;
+        arguments.extend(["verify-tag", "--raw", object].map(str::to_owned));
+        let ran = self.run(repository, &arguments, Call { what: "git verify-tag", ..Call::default() })?;
+        Ok(read(ran.status == Some(0), &ran.errors))
+    }
+
+    /// The settings that the repository does not decide, as arguments.
+    fn users_own(&self, repository: &Path, allowed: Option<&Path>) -> Result<Vec<String>> {
+        let what = "git config";
+        let arguments = ["config", "--null", "--show-scope", "--get-regexp", r"^gpg\."];
+        let ran = self.run(repository, &arguments, Call { what, ..Call::default() })?;
+        let text = if ran.status == Some(1) { String::new() } else { ran.succeeded(what)?.text() };
+        let mut settings: Vec<String> =
+            USERS_OWN.iter().map(|(key, default)| format!("{key}={default}")).collect();
+        let mut parts = text.split_terminator('\0');
+        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
+            // A key without a value is none of these.
+            let Some((key, value)) = entry.split_once('\n') else { continue };
+            let is_theirs = ["local", "worktree"].contains(&scope);
+            if !is_theirs && USERS_OWN.iter().any(|(own, _)| *own == key) {
+                settings.push(format!("{key}={value}"));
+            }
+        }
+        if let Some(allowed) = allowed {
+            let path = std::path::absolute(allowed).unwrap_or_else(|_| allowed.to_owned());
+            settings.push(format!("gpg.ssh.allowedsignersfile={}", path.display()));
+        }
+        // The last one counts, and after those of any file.
+        Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
+    }
+}
+
+impl RemoteError {
+    /// The same, for who wanted to sign.
+    pub fn without_key(&self) -> Option<&'static str> {
+        matches!(self, RemoteError::Failed { what, .. } if what == "signing").then_some(
+            "Tell git your key: `git config --global user.signingkey` KEY, for a key of ssh with `gpg.format ssh`; or give \
+             --unsigned, which is shown as such",
+        )
+    }
+}
+
+/// What git and the program that it asked have said. What is not known to be otherwise is bad.
+fn read(succeeded: bool, said: &str) -> Signature {
+    let status = |word: &str| {
+        let is = |line: &&str| line.split(' ').next() == Some(word);
+        said.lines().filter_map(|line| line.strip_prefix("[GNUPG:] ")).find(is)
+    };
+    // `GOODSIG <key> <name>`
+    let good = status("GOODSIG").and_then(|line| line.splitn(3, ' ').nth(2)).map(one_line);
+    let ssh = |line: &str| {
+        let rest = line.strip_prefix("Good \"git\" signature for ")?;
+        rest.rsplit_once(" with ").map(|(signer, _)| one_line(signer))
+    };
+    let unchecked = |why: &str| Signature::Unchecked { why: why.to_owned() };
+    let bad = |why: &str| Signature::Bad { why: why.to_owned() };
+    if succeeded {
+        return match good.or_else(|| said.lines().find_map(ssh)) {
+            Some(signer) => Signature::Good { signer },
+            None => bad("git calls it good and does not say by whom"),
+        };
+    }
+    const BAD: [(&str, &str); 5] = [
+        ("BADSIG", "the signature does not fit what is signed"),
+        ("EXPSIG", "the signature has expired"),
+        ("EXPKEYSIG", "the key has expired"),
+        ("REVKEYSIG", "the key was revoked"),
+        ("TRUST_NEVER", "your keyring says that the key is not to be trusted"),
+    ];
+    const SSH: [(&str, bool, &str); 5] = [
+        ("allowedSignersFile needs to be configured", false, "no file says whose keys are allowed"),
+        ("Unable to open allowed keys file", false, "no file says whose keys are allowed"),
+        ("cannot run ", false, "the program that checks such signatures can't be started"),
+        (
+            "Signature verification failed: incorrect signature",
+            true,
+            "the signature does not fit what is signed",
+        ),
+        ("No principal matched", true, "its key is none of the allowed signers'"),
+    ];
+    if let Some((_, why)) = BAD.iter().find(|(word, _)| status(word).is_some()) {
+        bad(why)
+    } else if let Some(signer) = good {
+        unchecked(&format!("your keyring does not say that the key of {signer} is to be trusted"))
+    } else if status("NO_PUBKEY").is_some() {
+        unchecked("the public key is not in your keyring")
+    } else if let Some((_, is_bad, why)) = SSH.iter().find(|(words, ..)| said.contains(words)) {
+        if *is_bad { bad(why) } else { unchecked(why) }
+    } else {
+        bad(&format!("git says: {}", shorten(&one_line(said), 200)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_git_calls_good_and_says_by_whom_is_good() {
+        let good = |said: &str| matches!(read(true, said), Signature::Good { .. });
+        let ssh = "Good \"git\" signature for anna@example.org with ED25519 key SHA256:x";
+        assert_eq!(read(true, ssh), Signature::Good { signer: "anna@example.org".into() });
+        let gpg = "[GNUPG:] NEWSIG\n[GNUPG:] GOODSIG AB12 Greta G <g@x>\n[GNUPG:] TRUST_ULTIMATE 0 pgp\n";
+        assert_eq!(read(true, gpg), Signature::Good { signer: "Greta G <g@x>".into() });
+        assert!(
+            !good("") && !good("Good \"git\" signature with ED25519 key SHA256:x") && !good("GOODSIG 1 x")
+        );
+        let state = |said: &str| match read(false, said) {
+            Signature::Good { .. } => "good",
+            Signature::Unchecked { .. } => "unchecked",
+            Signature::Bad { .. } => "bad",
+        };
+        for (said, expected) in [
+            (ssh, "bad"),
+            (gpg, "unchecked"),
+            ("[GNUPG:] GOODSIG AB g\n[GNUPG:] TRUST_NEVER", "bad"),
+            ("[GNUPG:] GOODSIG AB g\n[GNUPG:] BADSIG AB g", "bad"),
+            ("[GNUPG:] EXPKEYSIG AB g", "bad"),
+            ("[GNUPG:] REVKEYSIG AB g", "bad"),
+            ("[GNUPG:] ERRSIG AB\n[GNUPG:] NO_PUBKEY AB", "unchecked"),
+            ("error: cannot run gpgsm: No such file or directory", "unchecked"),
+            ("Couldn't parse signature: invalid format", "bad"),
+            ("", "bad"),
+        ] {
+            assert_eq!(state(said), expected, "{said}");
+        }
+    }
+}

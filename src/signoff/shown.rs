@@ -1,0 +1,99 @@
+//! Sign-offs in words, and as JSON.
+
+use serde::Serialize;
+
+use super::{Decision, SignOff, State};
+use crate::ruleset::rules::shortened;
+use crate::store::Since;
+use crate::text::counted;
+
+/// How many nodes and files are named.
+const NAMED: usize = 12;
+
+/// A sign-off in JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignOffView<'a> {
+    tag: &'a str,
+    decision: Decision,
+    state: State,
+    reason: Option<&'a str>,
+    commit: String,
+    /// Whose key it was; only where it was checked.
+    signer: Option<&'a str>,
+    /// What the tag says of who made it and when, which is to be believed as far as the signature.
+    tagger: Option<&'a str>,
+    at: Option<String>,
+    text: Option<&'a str>,
+    conclusion: Option<&'a str>,
+    ruleset: Option<&'a str>,
+    open: Option<&'a [String]>,
+    /// What lies between its commit and the state; absent where nothing does, or where that is not known.
+    since: Option<Later<'a>>,
+}
+
+#[derive(Serialize)]
+struct Later<'a> {
+    commits: usize,
+    nodes: Vec<String>,
+    files: &'a [String],
+}
+
+impl<'a> From<&'a SignOff> for SignOffView<'a> {
+    fn from(it: &'a SignOff) -> Self {
+        let statement = it.statement.as_ref();
+        SignOffView {
+            tag: &it.tag,
+            decision: it.decision,
+            state: it.state,
+            reason: it.reason.as_deref(),
+            commit: it.commit.to_string(),
+            signer: it.signer.as_deref(),
+            tagger: it.tagger.as_deref(),
+            at: it.at.map(|at| at.to_string()),
+            text: statement.map(|it| it.text.as_str()),
+            conclusion: statement.and_then(|it| it.files.conclusion.as_deref()),
+            ruleset: statement.and_then(|it| it.files.ruleset.as_deref()),
+            open: statement.map(|it| it.open.as_slice()),
+            since: match &it.since {
+                Since::Later { commits, nodes, files } => Some(Later {
+                    commits: *commits,
+                    nodes: nodes.iter().map(ToString::to_string).collect(),
+                    files,
+                }),
+                Since::Nothing | Since::Elsewhere => None,
+            },
+        }
+    }
+}
+
+impl SignOff {
+    /// What has changed since, in a sentence.
+    pub fn changed_since(&self) -> Option<String> {
+        let Since::Later { commits, nodes, files } = &self.since else { return None };
+        let names: Vec<String> = nodes.iter().map(ToString::to_string).chain(files.iter().cloned()).collect();
+        let changed = match names.as_slice() {
+            [] => "nothing is changed".to_owned(),
+            names => format!("changed: {}", shortened(names, NAMED)),
+        };
+        Some(format!("Since then {}; {changed}.", counted(*commits, "commit")))
+    }
+
+    /// What was open then, in a sentence.
+    pub fn open_then(&self) -> Option<String> {
+        let open = &self.statement.as_ref()?.open;
+        Some(match open.as_slice() {
+            [] => "Nothing was open.".to_owned(),
+            open => format!("Open then: {}.", shortened(open, NAMED)),
+        })
+    }
+
+    /// Who signed it; where that was not checked, who the tag says that it is by.
+    pub fn by(&self) -> String {
+        match (&self.signer, &self.tagger) {
+            (Some(signer), _) => signer.clone(),
+            (None, Some(tagger)) => format!("somebody who gives the name {tagger}"),
+            (None, None) => "somebody".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What is signed: the message of the tag, and its name.
+//!
+//! The signature covers the commit and with it every file. What the message says besides is for people who read the tag
+//! alone, and to be held against the commit.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::decide::standing;
+use crate::domain::Node;
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::verification::Grade;
+use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
+use crate::text::{one_line, shorten, visible};
+
+/// How many lines tell what was open.
+const MOST_OPEN: usize = 100;
+/// Digits of a commit's id in a tag's name and in a subject.
+const SHORT: usize = 10;
+/// Characters of a person's name in a tag's name.
+const MOST_NAME: usize = 40;
+/// The trailers.
+const CONCLUSION: &str = "Conclusion";
+const RULESET: &str = "Ruleset";
+const OPEN: &str = "Open";
+/// What a trailer says where there is nothing.
+const NONE: &str = "none";
+
+/// What a person decided of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It is good.
+    Approved,
+    /// It is not.
+    Rejected,
+}
+
+impl Decision {
+    const ALL: [Decision; 2] = [Decision::Approved, Decision::Rejected];
+
+    fn prefix(self) -> &'static str {
+        SIGN_OFFS[self as usize]
+    }
+
+    /// What a tag of that name decides.
+    pub(super) fn of(tag: &str) -> Option<Decision> {
+        Decision::ALL.into_iter().find(|decision| tag.starts_with(decision.prefix()))
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.prefix().trim_end_matches('/'))
+    }
+}
+
+/// What the message of a sign-off says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// What the person says to it.
+    pub text: String,
+    /// The blob of the conclusion, and of the ruleset.
+    pub files: SignedFiles,
+    /// What was open.
+    pub open: Vec<String>,
+}
+
+/// The name of a tag: `approved/anna-1a2b3c4d5e-07f3`. With the commit and the random number in it two clones that sign
+/// apart never give one name to two tags, of which a sync could keep only one.
+pub fn name(decision: Decision, person: &str, commit: CommitId, random: u16) -> String {
+    let mut plain = String::new();
+    for c in person.chars() {
+        match c.is_ascii_alphanumeric() {
+            true => plain.push(c.to_ascii_lowercase()),
+            false if !plain.is_empty() && !plain.ends_with('-') => plain.push('-'),
+            false => {}
+        }
+    }
+    plain.truncate(MOST_NAME);
+    let plain = Some(plain.trim_end_matches('-')).filter(|plain| !plain.is_empty()).unwrap_or("somebody");
+    format!("{}{plain}-{}-{random:04x}", decision.prefix(), short(commit))
+}
+
+fn short(commit: CommitId) -> String {
+    commit.to_string().chars().take(SHORT).collect()
+}
+
+/// What is open in a state: what blocks its end or should have, what was warned of, and what is less sure than a reader
+/// may think.
+pub fn open(snapshot: &Snapshot) -> Vec<String> {
+    let investigation = snapshot.investigation.as_ref();
+    let mut open = Vec::new();
+    if investigation.end_in_force().is_none() {
+        open.push("not ended".to_owned());
+    }
+    if !snapshot.faults.is_empty() || snapshot.ruleset.is_err() {
+        open.push("faults in its files".to_owned());
+    }
+    let Ok(file) = &snapshot.ruleset else { return open };
+    let rules = EffectiveRules::new(&file.ruleset, investigation.meta());
+    let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
+    // Contested nodes are among them.
+    for owed in standing::owed(investigation, &rules).iter().chain(&standing::faults(investigation, &rules)) {
+        open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
+    }
+    let is_self_checked = |node: &Node| rules.grade(investigation, node) == Grade::SelfChecked;
+    for (node, _) in investigation.committed().filter(|(node, _)| is_self_checked(node)) {
+        open.push(format!("self-checked {}", node.id));
+    }
+    for (node, _) in investigation.committed() {
+        let classification = node.classification.iter();
+        let changes = classification.clone().flat_map(|it| &it.reclassified);
+        let warnings = classification.flat_map(|it| &it.warnings).chain(changes.flat_map(|it| &it.warnings));
+        open.extend(warnings.map(|warning| format!("warning {} {}", warning.code, node.id)));
+    }
+    open
+}
+
+/// The message of a sign-off: a subject, what the person says, and trailers in git's form.
+pub fn statement(
+    decision: Decision,
+    snapshot: &Snapshot,
+    files: &SignedFiles,
+    open: &[String],
+    text: &str,
+) -> String {
+    let meta = snapshot.investigation.meta();
+    let verb = match decision {
+        Decision::Approved => "Approve",
+        Decision::Rejected => "Reject",
+    };
+    let title = shorten(&one_line(&meta.title), 80);
+    let mut message = format!("{verb} {}: {title}\n\n", short(snapshot.head));
+    let text: String = text.trim().chars().map(visible).collect();
+    if !text.is_empty() {
+        message.push_str(&format!("{text}\n\n"));
+    }
+    let mut trailer = |key: &str, value: &str| message.push_str(&format!("{key}: {}\n", one_line(value)));
+    trailer(CONCLUSION, files.conclusion.as_deref().unwrap_or(NONE));
+    trailer(RULESET, files.ruleset.as_deref().unwrap_or(NONE));
+    open.iter().take(MOST_OPEN).for_each(|line| trailer(OPEN, line));
+    match open.len() {
+        0 => trailer(OPEN, NONE),
+        all if all > MOST_OPEN => trailer(OPEN, &format!("{} more", all - MOST_OPEN)),
+        _ => {}
+    }
+    message
+}
+
+impl Statement {
+    /// What a message says; `None` where it says neither conclusion nor ruleset, as that of a tag made by hand.
+    pub(super) fn read(message: &str) -> Option<Statement> {
+        let (before, last) = message.trim_end().rsplit_once("\n\n")?;
+        let trailers: Option<Vec<(&str, &str)>> = last.lines().map(|line| line.split_once(": ")).collect();
+        let trailers = trailers?;
+        let values = |key: &'static str| {
+            trailers.iter().filter(move |(known, _)| *known == key).map(|(_, value)| *value)
+        };
+        let file = |key| -> Option<Option<String>> {
+            let value = values(key).next()?;
+            Some((value != NONE).then(|| value.to_owned()))
+        };
+        let files = SignedFiles { conclusion: file(CONCLUSION)?, ruleset: file(RULESET)? };
+        let open = values(OPEN).filter(|line| *line != NONE).map(str::to_owned).collect();
+        let text = before.split_once("\n\n").map_or("", |(_, text)| text).trim().to_owned();
+        Some(Statement { text, files, open })
+    }
+}

@@ -1,0 +1,127 @@
+use super::*;
+use crate::domain::{Investigation, Meta, Timestamp};
+use crate::ruleset::builtin;
+use crate::store::{Annotation, CommitId, SignOffTag, SignOffTags, SignedFiles, Since};
+
+fn commit() -> CommitId {
+    "1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d".parse().unwrap()
+}
+
+/// A signed tag of the state that is shown, as `tot approve` makes it.
+fn tag() -> SignOffTag {
+    let files = SignedFiles { conclusion: None, ruleset: Some("aa".into()) };
+    let name = "approved/anna-1".to_owned();
+    let message = "Approve x: y\n\nGood.\n\nConclusion: none\nRuleset: aa\nOpen: none\n".to_owned();
+    let tagger = "Anna <anna@x>".to_owned();
+    let at = Timestamp::from_milliseconds(0).unwrap();
+    let annotation = Ok(Annotation { name: name.clone(), tagger, at, message, is_signed: true });
+    SignOffTag { name, object: "bb".into(), commit: commit(), annotation, files, since: Since::Nothing }
+}
+
+fn good() -> Signature {
+    Signature::Good { signer: "anna@example.org".into() }
+}
+
+fn judged(change: impl FnOnce(&mut SignOffTag), signature: Signature) -> SignOff {
+    let mut tag = tag();
+    change(&mut tag);
+    judge(&SignOffTags { tags: vec![tag], left_out: 0 }, &[signature]).all.remove(0)
+}
+
+fn message(tag: &mut SignOffTag, from: &str, to: &str) {
+    let annotation = tag.annotation.as_mut().unwrap();
+    annotation.message = annotation.message.replace(from, to);
+}
+
+#[test]
+fn only_a_good_signature_of_what_is_shown_is_valid() {
+    let later = || Since::Later { commits: 1, nodes: Vec::new(), files: Vec::new() };
+    let bad = || Signature::Bad { why: "x".into() };
+    let unchecked = || Signature::Unchecked { why: "x".into() };
+    let unsigned = |tag: &mut SignOffTag| tag.annotation.as_mut().unwrap().is_signed = false;
+    for (found, state) in [
+        (judged(|_| {}, good()), State::Valid),
+        (judged(|tag| tag.since = later(), good()), State::Stale),
+        (judged(unsigned, unchecked()), State::Unsigned),
+        // What git may have said of another tag makes nothing of one without a signature.
+        (judged(unsigned, good()), State::Unsigned),
+        (judged(|_| {}, unchecked()), State::Unchecked),
+        (judged(|_| {}, bad()), State::Invalid),
+        (judged(|tag| tag.since = Since::Elsewhere, good()), State::Invalid),
+        (judged(|tag| tag.name.push('2'), good()), State::Invalid),
+        (judged(|tag| tag.annotation = Err("x".into()), good()), State::Invalid),
+        (judged(|tag| message(tag, "Ruleset: aa", "Ruleset: ab"), good()), State::Invalid),
+        (judged(|tag| message(tag, "Conclusion: none", "Conclusion: aa"), good()), State::Invalid),
+        (judged(|tag| message(tag, "Conclusion: none\n", ""), good()), State::Valid),
+    ] {
+        assert_eq!(found.state, state, "{found:?}");
+        assert_eq!(found.signer.is_some(), matches!(state, State::Valid | State::Stale), "{found:?}");
+        assert_eq!(found.reason.is_some(), matches!(state, State::Invalid | State::Unchecked), "{found:?}");
+    }
+}
+
+#[test]
+fn a_state_is_approved_by_a_valid_sign_off_beside_which_none_speaks_against_it() {
+    let all = |tags: Vec<(SignOffTag, Signature)>| {
+        let (tags, signatures): (Vec<_>, Vec<_>) = tags.into_iter().unzip();
+        judge(&SignOffTags { tags, left_out: 0 }, &signatures)
+    };
+    let rejected = || {
+        let mut tag = tag();
+        tag.name = "rejected/anna-1".into();
+        tag.annotation.as_mut().unwrap().name = tag.name.clone();
+        tag
+    };
+    let bad = Signature::Bad { why: "x".into() };
+    let unchecked = Signature::Unchecked { why: "x".into() };
+    assert!(all(vec![(tag(), good())]).are_an_approval());
+    assert!(all(vec![(tag(), good()), (tag(), unchecked.clone())]).are_an_approval());
+    assert!(all(vec![(tag(), good()), (rejected(), unchecked.clone())]).are_an_approval());
+    assert!(!all(vec![(tag(), good()), (rejected(), good())]).are_an_approval());
+    assert!(!all(vec![(tag(), good()), (rejected(), bad)]).are_an_approval());
+    assert!(!all(vec![(tag(), unchecked)]).are_an_approval());
+    assert!(!all(vec![(rejected(), good())]).are_an_approval());
+    assert!(!all(Vec::new()).are_an_approval());
+    let unread = SignOffs { left_out: 1, ..all(vec![(tag(), good())]) };
+    assert!(!unread.are_an_approval());
+}
+
+#[test]
+fn a_name_is_one_that_git_and_every_file_system_take() {
+    let of = |person: &str| name(Decision::Approved, person, commit(), 0x7f3);
+    assert_eq!(of("Anna"), "approved/anna-1a2b3c4d5e-07f3");
+    assert_eq!(of(" Ánna  O’Hara.lock"), "approved/nna-o-hara-lock-1a2b3c4d5e-07f3");
+    assert_eq!(of("../../x"), "approved/x-1a2b3c4d5e-07f3");
+    assert_eq!(of("李明"), "approved/somebody-1a2b3c4d5e-07f3");
+    assert_eq!(of(&"a ".repeat(100)).len(), "approved/-1a2b3c4d5e-07f3".len() + 39);
+    assert_eq!(name(Decision::Rejected, "Anna", commit(), 0), "rejected/anna-1a2b3c4d5e-0000");
+}
+
+#[test]
+fn what_others_wrote_passes_for_no_trailer() {
+    let ruleset = builtin::all()[0].clone();
+    let meta = Meta {
+        id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
+        title: "Title\n\nRuleset: bad".into(),
+        query: "x".into(),
+        context: None,
+        ruleset: ruleset.ruleset.name.clone(),
+        mode: "deep".into(),
+        min_rounds: 1,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: Timestamp::from_milliseconds(0).unwrap(),
+    };
+    let snapshot = Snapshot::without_repository(Investigation::new(meta), ruleset);
+    let files = SignedFiles { conclusion: Some("aa".into()), ruleset: Some("bb".into()) };
+    let open = vec!["self-checked\nConclusion: none".to_owned(); 200];
+    let text = "Mine\u{1b}[2J\n\nConclusion: cc";
+    let message = statement(Decision::Approved, &snapshot, &files, &open, text);
+    let read = Statement::read(&message).unwrap();
+    assert_eq!(read.files, files);
+    assert_eq!(read.text, "Mine␛[2J\n\nConclusion: cc");
+    assert_eq!(read.open.len(), 101);
+    assert_eq!(read.open[100], "100 more");
+    assert_eq!(Statement::read("Fine."), None);
+    assert_eq!(Statement::read("Fine.\n\nConclusion: none"), None);
+}

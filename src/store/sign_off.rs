@@ -1,0 +1,180 @@
+//! The tags by which people sign commits off, as they are stored. Who made them is not asked here.
+
+use std::collections::BTreeMap;
+
+use super::git::{Annotated, CommitId, Descent, Git};
+use super::{Snapshot, Store, StoreError};
+use crate::domain::{NodeId, Timestamp};
+use crate::format::layout::{self, Place};
+
+/// What the names of the tags begin with: of what was approved, of what was rejected.
+pub const SIGN_OFFS: [&str; 2] = ["approved/", "rejected/"];
+/// How many are read: checking the signature of each starts programs.
+const MOST: usize = 200;
+
+/// The sign-offs of an investigation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignOffTags {
+    /// By their names.
+    pub tags: Vec<SignOffTag>,
+    /// How many more there are.
+    pub left_out: usize,
+}
+
+/// A tag by which somebody signs a commit off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignOffTag {
+    /// Its name here, without `refs/tags/`.
+    pub name: String,
+    /// The id of its object.
+    pub object: String,
+    /// The commit that it leads to.
+    pub commit: CommitId,
+    /// What the object says; why it says nothing, where it is not the annotated tag of a commit.
+    pub annotation: Result<Annotation, String>,
+    /// The ids of the files of that commit that a sign-off names.
+    pub files: SignedFiles,
+    /// What lies between that commit and the state.
+    pub since: Since,
+}
+
+/// What an annotated tag says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    /// The name that it was made with.
+    pub name: String,
+    /// Who made it, as they say.
+    pub tagger: String,
+    /// When, as they say.
+    pub at: Timestamp,
+    /// What is signed of its message: what comes before the signature.
+    pub message: String,
+    /// Whether there is a signature.
+    pub is_signed: bool,
+}
+
+/// The ids of the files that a sign-off names: those of git's blobs, so that any git can check them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SignedFiles {
+    /// Of the conclusion; absent where there is none.
+    pub conclusion: Option<String>,
+    /// Of the ruleset.
+    pub ruleset: Option<String>,
+}
+
+/// What lies between the commit of a sign-off and a state of the investigation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// It is that state.
+    Nothing,
+    /// Later commits.
+    Later {
+        /// How many, of all parents.
+        commits: usize,
+        /// The nodes that are not as they were.
+        nodes: Vec<NodeId>,
+        /// The other files that are not as they were.
+        files: Vec<String>,
+    },
+    /// The state did not come from that commit, as far as the history can be read.
+    Elsewhere,
+}
+
+impl Store {
+    /// The tags by which people signed commits off, as they stand to that state.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says of the references. What can't be read of one tag is told by that one.
+    pub fn sign_offs(&self, snapshot: &Snapshot) -> Result<SignOffTags, StoreError> {
+        let git = self.open(&snapshot.path)?;
+        let mut found = git.annotated(&SIGN_OFFS)?;
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        let left_out = found.len().saturating_sub(MOST);
+        found.truncate(MOST);
+        let mut known: BTreeMap<CommitId, Result<Signed, StoreError>> = BTreeMap::new();
+        let tags = found.into_iter().map(|tag| {
+            let signed = known.entry(tag.commit).or_insert_with(|| signed(&git, tag.commit, snapshot));
+            read(tag, signed)
+        });
+        Ok(SignOffTags { tags: tags.collect(), left_out })
+    }
+
+    /// The ids of the files of a snapshot that a sign-off names.
+    ///
+    /// # Errors
+    ///
+    /// While a merge or its like is in progress, since it may leave the commit behind; and whatever git says.
+    pub fn files_to_sign(&self, snapshot: &Snapshot) -> Result<SignedFiles, StoreError> {
+        let git = self.open(&snapshot.path)?;
+        git.refuse_in_progress()?;
+        signed_files(&git, snapshot.head)
+    }
+}
+
+/// What there is to know of a commit that was signed off.
+type Signed = (SignedFiles, Since);
+
+fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Signed, StoreError> {
+    Ok((signed_files(git, commit)?, between(git, commit, snapshot)?))
+}
+
+fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> {
+    let mut signed = SignedFiles::default();
+    for file in git.files(commit)? {
+        match layout::place(&file.path) {
+            Place::Conclusion => signed.conclusion = Some(file.blob.to_string()),
+            Place::Ruleset => signed.ruleset = Some(file.blob.to_string()),
+            _ => {}
+        }
+    }
+    Ok(signed)
+}
+
+fn read(tag: Annotated, signed: &Result<Signed, StoreError>) -> SignOffTag {
+    let annotation = tag.content.map(|content| Annotation {
+        name: content.name,
+        tagger: content.tagger,
+        at: Timestamp::from_milliseconds(content.seconds.saturating_mul(1_000)).unwrap_or_default(),
+        message: content.message,
+        is_signed: content.is_signed,
+    });
+    let Annotated { name, object, commit, .. } = tag;
+    match signed {
+        Ok((files, since)) => {
+            SignOffTag { name, object, commit, annotation, files: files.clone(), since: since.clone() }
+        }
+        // A stranger's tag must not hide the others.
+        Err(_) => SignOffTag {
+            name,
+            object,
+            commit,
+            annotation: Err("its commit can't be read".to_owned()),
+            files: SignedFiles::default(),
+            since: Since::Elsewhere,
+        },
+    }
+}
+
+fn between(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Since, StoreError> {
+    if commit == snapshot.head {
+        return Ok(Since::Nothing);
+    }
+    if git.descent(commit, snapshot.head)? != Descent::Yes {
+        return Ok(Since::Elsewhere);
+    }
+    let (commits, _) = git.apart(snapshot.head, commit)?;
+    let (mut nodes, mut files) = (Vec::new(), Vec::new());
+    // The difference of the two states, not what happened on the way: what a merge brought along is in it, and what was
+    // undone is not.
+    for change in git.diff(Some(commit), snapshot.head)? {
+        match layout::place(&change.path) {
+            Place::Node(id) => nodes.push(id),
+            // It follows from the others.
+            Place::Other if change.path == layout::README => {}
+            _ => files.push(change.path),
+        }
+    }
+    nodes.sort();
+    Ok(Since::Later { commits, nodes, files })
+}

@@ -1,0 +1,472 @@
+//! Sign-offs, with real git and real keys.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{Machine, Ran, hub, refs, two};
+use crate::support::Sandbox;
+
+/// One machine with an investigation, and a person with a key of ssh.
+fn one(sandbox: &Sandbox) -> (Machine<'_>, String) {
+    let machine = Machine::new(sandbox, "one");
+    let id = machine.start();
+    sign_with(sandbox, &key(sandbox, "anna"));
+    (machine, id)
+}
+
+/// A new key of ssh: its public half.
+fn key(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let path = sandbox.path(&format!("key-{name}"));
+    let made = sandbox
+        .command("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(made.success());
+    path.with_extension("pub")
+}
+
+/// Has the user's git sign with that key.
+fn sign_with(sandbox: &Sandbox, key: &Path) {
+    global(sandbox, "gpg.format", "ssh");
+    global(sandbox, "user.signingkey", key.to_str().unwrap());
+}
+
+fn global(sandbox: &Sandbox, key: &str, value: &str) {
+    sandbox.git(&sandbox.path("home"), &["config", "--global", key, value]);
+}
+
+/// A file of allowed signers with the keys of these people, each `NAME@example.org`.
+fn allowed(sandbox: &Sandbox, people: &[&str]) -> String {
+    let line = |name: &&str| {
+        let key = std::fs::read_to_string(sandbox.path(&format!("key-{name}.pub"))).unwrap();
+        format!("{name}@example.org {key}")
+    };
+    let path = sandbox.path(&format!("allowed-{}", people.join("-")));
+    std::fs::write(&path, people.iter().map(line).collect::<String>()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Signs off, and gives the tag.
+fn approve(machine: &Machine<'_>, more: &[&str]) -> String {
+    let said = machine.ok(&[&["approve", "--json"], more].concat());
+    serde_json::from_str::<Value>(&said).unwrap()["tag"].as_str().unwrap().to_owned()
+}
+
+/// What `tot verify --json` says, with its exit status.
+fn verify(machine: &Machine<'_>, more: &[&str]) -> (Value, i32) {
+    let ran = machine.tot(&[&["verify", "--json"], more].concat());
+    let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:#?}"));
+    assert_eq!(document["approved"], ran.status == 0, "{ran:#?}");
+    (document, ran.status)
+}
+
+/// Each sign-off as `STATE TAG`.
+fn states(document: &Value) -> Vec<String> {
+    let mut states: Vec<String> = document["signOffs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| format!("{} {}", it["state"].as_str().unwrap(), it["tag"].as_str().unwrap()))
+        .collect();
+    states.sort();
+    states
+}
+
+/// The sign-off by that tag.
+fn of<'a>(document: &'a Value, tag: &str) -> &'a Value {
+    let all = document["signOffs"].as_array().unwrap();
+    all.iter().find(|it| it["tag"] == tag).unwrap_or_else(|| panic!("{tag}: {document:#}"))
+}
+
+/// Writes a tag's object by hand and points that tag to it.
+fn write_tag(sandbox: &Sandbox, repository: &Path, tag: &str, object: &[u8]) {
+    let file = sandbox.path("object");
+    std::fs::write(&file, object).unwrap();
+    let id =
+        sandbox.git(repository, &["hash-object", "-t", "tag", "-w", "--literally", file.to_str().unwrap()]);
+    let path = repository.join(".git/refs/tags").join(tag);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, id).unwrap();
+}
+
+#[test]
+fn an_approval_names_what_it_covers_and_any_git_checks_it() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let said = machine.ok(&["approve", "-m", "Tried it.\n\nConclusion: mine"]);
+    let head = machine.head(&id);
+    assert!(said.contains(&format!("approved as of {}", &head[..10])), "{said}");
+    assert!(said.contains("open: not ended"), "{said}");
+    let repository = machine.repository(&id);
+    let tags = refs(&sandbox, &repository);
+    let tag = tags.iter().find_map(|name| name.strip_prefix("refs/tags/")).unwrap();
+    assert!(tag.starts_with(&format!("approved/tester-{}-", &head[..10])), "{tag}");
+    let allowed = allowed(&sandbox, &["anna"]);
+    let setting = format!("gpg.ssh.allowedSignersFile={allowed}");
+    sandbox.git(&repository, &["-c", &setting, "verify-tag", tag]);
+    let (document, status) = verify(&machine, &["--allowed-signers", &allowed]);
+    assert_eq!(status, 0);
+    let it = of(&document, tag);
+    let ruleset = sandbox.git(&repository, &["rev-parse", "HEAD:ruleset.yaml"]);
+    assert_eq!(it["state"], "valid");
+    assert_eq!(it["signer"], "anna@example.org");
+    assert_eq!(it["tagger"], "Tester <tester@localhost>");
+    assert_eq!(it["commit"], head);
+    assert_eq!(it["ruleset"], ruleset.trim());
+    assert_eq!(it["conclusion"], Value::Null);
+    assert_eq!(it["text"], "Tried it.\n\nConclusion: mine");
+    let open: Vec<&str> = it["open"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(open.contains(&"not ended") && open.contains(&"INSUFFICIENT_CHILDREN R1.A"), "{open:?}");
+    // The ids are those of git, and the trailers are in its form.
+    let format = "--format=%(contents:trailers:key=Ruleset,valueonly)";
+    assert_eq!(sandbox.git(&repository, &["tag", "--list", format]).trim(), ruleset.trim());
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn each_kind_of_sign_off_is_told_apart() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let repository = machine.repository(&id);
+    let git = |arguments: &[&str]| sandbox.git(&repository, arguments);
+    assert_eq!(verify(&machine, &[]).1, 1, "there is none");
+    let early = approve(&machine, &[]);
+    machine.grow(&id, &["R2.A1"]);
+    let anna = approve(&machine, &[]);
+    let rejected = approve(&machine, &["--reject", "-m", "No."]);
+    let unsigned = approve(&machine, &["--unsigned"]);
+    sign_with(&sandbox, &key(&sandbox, "eve"));
+    let eve = approve(&machine, &[]);
+    let allowed = allowed(&sandbox, &["anna"]);
+    let verify = |more: &[&str]| verify(&machine, more);
+    let checked = ["--allowed-signers", &allowed];
+
+    let (document, status) = verify(&checked);
+    let mut expected = vec![
+        format!("stale {early}"),
+        format!("valid {anna}"),
+        format!("valid {rejected}"),
+        format!("unsigned {unsigned}"),
+        format!("invalid {eve}"),
+    ];
+    expected.sort();
+    assert_eq!((states(&document), status), (expected, 1));
+    let since = &of(&document, &early)["since"];
+    assert_eq!(*since, json!({"commits": 2, "nodes": ["R2.A1"], "files": []}));
+    assert_eq!(of(&document, &rejected)["decision"], "rejected");
+    assert_eq!(of(&document, &eve)["reason"], "its key is none of the allowed signers'");
+    assert_eq!(of(&document, &eve)["signer"], Value::Null);
+
+    // Without anything to check them with.
+    let (document, status) = verify(&[]);
+    assert_eq!(status, 1);
+    assert_eq!(of(&document, &anna)["state"], "unchecked");
+    assert_eq!(of(&document, &unsigned)["state"], "unsigned");
+    // The user's own file does as well.
+    global(&sandbox, "gpg.ssh.allowedSignersFile", &allowed);
+    assert_eq!(of(&verify(&[]).0, &anna)["state"], "valid");
+
+    // What is there without the invalid one and the rejection is an approval.
+    git(&["tag", "-d", &eve, &rejected]);
+    assert_eq!(verify(&[]).1, 0);
+    let invalid = |tag: &str, reason: &str| {
+        let (document, status) = verify(&[]);
+        let it = of(&document, tag);
+        assert_eq!((it["state"].as_str(), status), (Some("invalid"), 1), "{it:#}");
+        assert!(it["reason"].as_str().unwrap().contains(reason), "{it:#}");
+        git(&["tag", "-d", tag]);
+        assert_eq!(verify(&[]).1, 0);
+    };
+
+    // Under another name.
+    git(&["update-ref", "refs/tags/approved/anna-2", &format!("refs/tags/{anna}")]);
+    invalid("approved/anna-2", "it was made with the name");
+    let as_approval = rejected.replace("rejected", "approved");
+    sign_with(&sandbox, &sandbox.path("key-anna.pub"));
+    let again = approve(&machine, &["--reject"]);
+    git(&["update-ref", &format!("refs/tags/{as_approval}"), &format!("refs/tags/{again}")]);
+    git(&["tag", "-d", &again]);
+    invalid(&as_approval, "it was made with the name rejected/");
+    // A light tag.
+    git(&["tag", "approved/light"]);
+    invalid("approved/light", "a light tag");
+    // A tag of a tag.
+    git(&["tag", "-s", "-m", "x", "approved/twice", &anna]);
+    invalid("approved/twice", "of another tag");
+    // A changed byte, each in another place.
+    let object = sandbox.try_git(&repository, &["cat-file", "tag", &anna]).stdout;
+    for place in ["Approve", "Open: ", "<tester@", "-----BEGIN SSH SIGNATURE-----\n"] {
+        let at = object.windows(place.len()).position(|part| part == place.as_bytes()).unwrap();
+        let mut changed = object.clone();
+        changed[at + place.len()] ^= 1;
+        git(&["tag", "-d", &anna]);
+        write_tag(&sandbox, &repository, &anna, &changed);
+        let (document, status) = verify(&[]);
+        assert_eq!((of(&document, &anna)["state"].as_str(), status), (Some("invalid"), 1), "{place}");
+    }
+    write_tag(&sandbox, &repository, &anna, &object);
+    // A commit that this one did not come from.
+    git(&["commit", "-q", "--allow-empty", "-m", "aside"]);
+    git(&["tag", "-s", "-m", "x", "approved/aside"]);
+    git(&["reset", "-q", "--hard", "HEAD~1"]);
+    invalid("approved/aside", "did not come from its commit");
+    // By hand: valid, and it says nothing of what was open.
+    git(&["tag", "-s", "-m", "Fine.", "approved/by-hand"]);
+    let (document, status) = verify(&[]);
+    let it = of(&document, "approved/by-hand");
+    assert_eq!((it["state"].as_str(), status), (Some("valid"), 0));
+    assert_eq!((&it["open"], &it["text"]), (&Value::Null, &Value::Null));
+    // Signed, and it contradicts its commit.
+    let message = "x\n\nConclusion: none\nRuleset: 0000000000000000000000000000000000000000";
+    git(&["tag", "-s", "-m", message, "approved/contradicts"]);
+    invalid("approved/contradicts", "another ruleset");
+}
+
+#[test]
+fn what_is_signed_is_what_a_reviewer_sees() {
+    let sandbox = Sandbox::new();
+    let machine = Machine::new(&sandbox, "one");
+    let id = machine.start();
+    let repository = machine.repository(&id);
+    let refused = |more: &[&str], words: &str| {
+        let ran = machine.tot(&[&["approve"], more].concat());
+        assert_eq!(ran.status, 1, "{ran:#?}");
+        assert!(ran.err.contains(words), "{words}: {ran:#?}");
+        assert!(!refs(&sandbox, &repository).iter().any(|name| name.starts_with("refs/tags/approved")));
+    };
+    // No key at all.
+    refused(&[], "--unsigned");
+    global(&sandbox, "gpg.format", "ssh");
+    refused(&[], "user.signingkey");
+    std::fs::write(repository.join("notes.md"), "mine").unwrap();
+    let node = repository.join("nodes/R1/R1.A.yaml");
+    let before = std::fs::read_to_string(&node).unwrap();
+    std::fs::write(&node, before.replace("Findings", "Finding")).unwrap();
+    refused(&["--unsigned"], "R1.A.yaml is not as it is committed");
+    std::fs::write(&node, before).unwrap();
+    std::fs::write(repository.join(".git/MERGE_HEAD"), machine.head(&id)).unwrap();
+    refused(&["--unsigned"], "a merge");
+    std::fs::remove_file(repository.join(".git/MERGE_HEAD")).unwrap();
+    // Files of the user's own are not in the way.
+    approve(&machine, &["--unsigned"]);
+}
+
+#[test]
+fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let repository = machine.repository(&id);
+    let tag = approve(&machine, &[]);
+    let ran = sandbox.path("ran");
+    let program = sandbox.path("program");
+    let script = format!(
+        "#!/bin/sh\ntouch {}\necho '[GNUPG:] GOODSIG 1 boss'\necho 'Good \"git\" signature for boss with ED25519 key x'\n",
+        ran.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = program.to_str().unwrap();
+    for key in ["gpg.program", "gpg.openpgp.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand"] {
+        sandbox.git(&repository, &["config", key, program]);
+    }
+    let allowed_by_it = allowed(&sandbox, &["anna"]);
+    sandbox.git(&repository, &["config", "gpg.ssh.allowedSignersFile", &allowed_by_it]);
+    // Also by way of another file that it includes.
+    let included = sandbox.path("included");
+    std::fs::write(&included, format!("[gpg \"ssh\"]\n\tprogram = {program}\n")).unwrap();
+    sandbox.git(&repository, &["config", "include.path", included.to_str().unwrap()]);
+    assert_eq!(of(&verify(&machine, &[]).0, &tag)["state"], "unchecked");
+    key(&sandbox, "eve");
+    let others = allowed(&sandbox, &["eve"]);
+    assert_eq!(of(&verify(&machine, &["--allowed-signers", &others]).0, &tag)["state"], "invalid");
+    // Nor what is run to sign.
+    approve(&machine, &[]);
+    sandbox.git(&sandbox.path("home"), &["config", "--global", "--unset", "user.signingkey"]);
+    assert_eq!(machine.tot(&["approve"]).status, 1);
+    assert!(!ran.exists(), "a program of the repository ran");
+    // The same words in the user's own configuration do.
+    global(&sandbox, "gpg.ssh.program", program);
+    verify(&machine, &["--allowed-signers", &others]);
+    assert!(ran.exists());
+}
+
+#[test]
+fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
+    let sandbox = Sandbox::new();
+    if sandbox.command("gpg").arg("--version").output().is_err() {
+        eprintln!("skipped: gpg is missing, which is in Debian's package gnupg");
+        return;
+    }
+    let gpg = |home: &Path, arguments: &[&str]| {
+        let mut command = sandbox.command("gpg");
+        command.env("GNUPGHOME", home).args(["--batch", "--quiet"]).args(arguments).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let folder = |name: &str| {
+        let path = sandbox.path(name);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        path
+    };
+    let (own, other) = (folder("gpg-1"), folder("gpg-2"));
+    let making =
+        ["--passphrase", "", "--quick-gen-key", "Greta <greta@example.org>", "ed25519", "sign", "never"];
+    gpg(&own, &making);
+    global(&sandbox, "user.signingkey", "greta@example.org");
+    let machine = Machine::new(&sandbox, "one");
+    let id = machine.start();
+    let with = |home: &Path, arguments: &[&str]| {
+        machine.tot_with(arguments, &[("GNUPGHOME", home.to_str().unwrap())])
+    };
+    assert_eq!(with(&own, &["approve"]).status, 0);
+    let state = |home: &Path| {
+        let ran = with(home, &["verify", "--json"]);
+        let document: Value = serde_json::from_str(&ran.out).unwrap();
+        let it = &document["signOffs"][0];
+        (it["state"].as_str().unwrap().to_owned(), it["signer"].clone(), it["reason"].to_string())
+    };
+    let (checked, signer, _) = state(&own);
+    assert_eq!((checked.as_str(), signer), ("valid", json!("Greta <greta@example.org>")));
+    let (checked, _, reason) = state(&other);
+    assert_eq!(checked, "unchecked");
+    assert!(reason.contains("not in your keyring"), "{reason}");
+    let key = sandbox.path("greta.asc");
+    std::fs::write(&key, gpg(&own, &["--armor", "--export", "greta@example.org"])).unwrap();
+    gpg(&other, &["--import", key.to_str().unwrap()]);
+    let (checked, _, reason) = state(&other);
+    assert_eq!(checked, "unchecked");
+    assert!(reason.contains("does not say that the key of Greta"), "{reason}");
+    let repository = machine.repository(&id);
+    let tag = sandbox.git(&repository, &["tag"]);
+    let object = sandbox.try_git(&repository, &["cat-file", "tag", tag.trim()]).stdout;
+    let object = String::from_utf8(object).unwrap().replace("Approve", "Improve");
+    write_tag(&sandbox, &repository, tag.trim(), object.as_bytes());
+    let (checked, _, reason) = state(&own);
+    assert_eq!(checked, "invalid");
+    assert!(reason.contains("does not fit"), "{reason}");
+    for home in [own, other] {
+        sandbox.command("gpgconf").env("GNUPGHOME", home).args(["--kill", "all"]).status().unwrap();
+    }
+}
+
+#[test]
+fn two_who_sign_apart_lose_nothing_in_a_hub_of_many_and_in_a_repository_of_its_own() {
+    for place in ["hub", "own"] {
+        let sandbox = Sandbox::new();
+        let hub = hub(&sandbox);
+        let address = hub.to_str().unwrap();
+        let (here, there, id) = match place {
+            "hub" => two(&sandbox, address),
+            _ => {
+                let (here, there) = (Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other"));
+                let id = here.start();
+                here.ok(&["remote", "add", "origin", address, "--own"]);
+                here.synced();
+                there.ok(&["clone", address]);
+                (here, there, id)
+            }
+        };
+        sign_with(&sandbox, &key(&sandbox, "anna"));
+        // The same person, the same commit, twice.
+        let mut tags = vec![approve(&here, &["-m", "Here"]), approve(&there, &["-m", "There"])];
+        there.grow(&id, &["R2.A1"]);
+        tags.push(approve(&there, &["--reject"]));
+        here.grow(&id, &["R2.A2"]);
+        tags.push(approve(&here, &[]));
+        there.synced();
+        here.synced();
+        there.synced();
+        tags.sort();
+        let third = Machine::new(&sandbox, "third");
+        third.ok(&["clone", address]);
+        let bundle = sandbox.path("it.bundle");
+        here.ok(&["export", "--format", "bundle", "-o", bundle.to_str().unwrap()]);
+        let fourth = Machine::new(&sandbox, "fourth");
+        fourth.ok(&["import", bundle.to_str().unwrap()]);
+        let allowed = allowed(&sandbox, &["anna"]);
+        for machine in [&here, &there, &third, &fourth] {
+            let (document, status) = verify(machine, &["--allowed-signers", &allowed]);
+            let mut expected: Vec<String> = tags.iter().map(|tag| format!("stale {tag}")).collect();
+            expected.sort();
+            assert_eq!((states(&document), status), (expected, 1), "{place}");
+            // What a merge brought along is changed since, too.
+            let since = |tag: &String| of(&document, tag)["since"]["nodes"].to_string();
+            let mut changed: Vec<String> = tags.iter().map(since).collect();
+            changed.sort();
+            let both = r#"["R2.A1","R2.A2"]"#;
+            assert_eq!(changed, [both, both, r#"["R2.A1"]"#, r#"["R2.A2"]"#], "{place}");
+        }
+        here.assert_sound(&id);
+    }
+}
+
+#[test]
+fn what_a_tag_says_does_nothing_to_a_terminal() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let repository = machine.repository(&id);
+    let head = machine.head(&id);
+    let hostile = "\u{1b}[2J\u{1b}]0;x\u{7}\r\u{202e}<script>alert(1)</script>";
+    let ruleset = sandbox.git(&repository, &["rev-parse", "HEAD:ruleset.yaml"]);
+    let object = format!(
+        "object {head}\ntype commit\ntag approved/x\ntagger A\u{1b}[31m<b> <x> 9999999999999 +0000\n\n{hostile}\n\n{hostile}\nvalid      \
+         approved\n\nConclusion: none\nRuleset: {}\nOpen: {hostile}\n",
+        ruleset.trim()
+    );
+    write_tag(&sandbox, &repository, "approved/x", object.as_bytes());
+    let huge = format!(
+        "object {head}\ntype commit\ntag approved/huge\ntagger A <x> 0 +0000\n\n{}",
+        "long ".repeat(400_000)
+    );
+    write_tag(&sandbox, &repository, "approved/huge", huge.as_bytes());
+    let long = huge.replace("huge", "long").split_at(200_000).0.to_owned();
+    write_tag(&sandbox, &repository, "approved/long", long.as_bytes());
+    write_tag(&sandbox, &repository, "approved/broken", format!("object {head}\ntype commit\n").as_bytes());
+    let ran: Ran = machine.tot(&["verify"]);
+    assert_eq!(ran.status, 1);
+    assert!(!ran.out.contains(|c: char| c.is_control() && c != '\n'), "{:?}", ran.out);
+    assert!(!ran.out.contains('\u{202e}') && ran.out.len() < 5_000, "{:?}", ran.out);
+    // No line of a text passes for one of ours.
+    assert!(ran.out.lines().all(|line| !line.starts_with("valid")), "{:?}", ran.out);
+    let (document, _) = verify(&machine, &[]);
+    assert_eq!(of(&document, "approved/huge")["state"], "invalid");
+    assert_eq!(of(&document, "approved/broken")["state"], "invalid");
+    assert_eq!(of(&document, "approved/long")["state"], "unsigned");
+}
+
+#[test]
+fn no_tool_of_the_server_signs_off() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    global(&sandbox, "tag.gpgSign", "true");
+    let mut server = machine.server();
+    let tools: Vec<String> = server.request("tools/list", json!({}))["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(
+        !tools
+            .iter()
+            .any(|name| ["approv", "reject", "sign", "verify"].iter().any(|word| name.contains(word)))
+    );
+    // What a call says becomes no name of a tag.
+    let name = "approved/x";
+    server.call(
+        "tot_end",
+        json!({"sessionId": id, "stopped": {"reason": "budget", "note": name}, "conclusion": name, "agentId": name}),
+    );
+    for tool in &tools {
+        server.call(tool, json!({"sessionId": id, "nodeId": name, "tag": name, "approve": true}));
+    }
+    let tags = sandbox.git(&machine.repository(&id), &["tag"]);
+    assert_eq!(tags, "ended/1\n");
+}
