@@ -13,6 +13,7 @@ use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::remote::GitProgram;
 use crate::report::{ReportInput, export};
+use crate::signoff;
 use crate::sync::SyncError;
 use crate::view::NodeView;
 
@@ -81,7 +82,8 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
         format => {
             let snapshot = place.store.load(&folder)?;
             let history = place.store.history(&snapshot)?;
-            text(&ReportInput { snapshot, history, rev: None }, format)?
+            let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
+            text(&ReportInput { snapshot, history, rev: None, sign_offs }, format)?
         }
     };
     match &arguments.output {

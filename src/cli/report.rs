@@ -8,8 +8,10 @@ use clap::{Args, Parser};
 
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
+use crate::remote::GitProgram;
 use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Templates, Unreadable};
-use crate::store::Store;
+use crate::signoff;
+use crate::store::{Since, Store};
 
 /// Renders investigations as a static site: one page set each, and an index over several.
 ///
@@ -45,6 +47,10 @@ pub(super) struct ReportArguments {
     /// Let --serve listen where other machines can reach it: everyone who does can read the investigations
     #[arg(long, requires = "serve", conflicts_with = "out")]
     allow_remote: bool,
+    /// Check the signatures of sign-offs: whose keys of ssh are allowed, as for tot verify. Without it sign-offs are shown as
+    /// unchecked
+    #[arg(long, value_name = "FILE")]
+    allowed_signers: Option<PathBuf>,
     /// A folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
@@ -96,6 +102,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         stores: arguments.investigations.iter().map(Store::new).collect(),
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
+        signers: arguments.allowed_signers.as_deref().map(Signers::of).transpose()?,
     };
     source.check()?;
     if let Some(address) = &arguments.serve {
@@ -133,7 +140,7 @@ pub(super) fn render_one(
     out: &Path,
     progress: &Progress,
 ) -> Outcome {
-    let source = Source { stores: vec![Store::new(repository)], rev: None, range: None };
+    let source = Source { stores: vec![Store::new(repository)], rev: None, range: None, signers: None };
     render(&source.read(progress)?, options, out, progress)
 }
 
@@ -165,6 +172,22 @@ pub(super) struct Source {
     stores: Vec<Store>,
     rev: Option<String>,
     range: Option<Range>,
+    signers: Option<Signers>,
+}
+
+/// With what sign-offs are checked.
+pub(super) struct Signers {
+    git: GitProgram,
+    allowed: PathBuf,
+}
+
+impl Signers {
+    pub(super) fn of(allowed: &Path) -> Result<Signers, Box<dyn std::error::Error>> {
+        // Else all would be called unchecked, for another reason than this one.
+        std::fs::metadata(allowed)
+            .map_err(|error| format!("{} can't be read: {error}", allowed.display()))?;
+        Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.to_owned() })
+    }
 }
 
 impl Source {
@@ -265,7 +288,15 @@ impl Source {
         let history = store.history(&snapshot)?;
         // If the newest commit was asked for by its name, the pages need not say so.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
-        Ok((ReportInput { snapshot, history, rev }, comparison))
+        let mut sign_offs = match &self.signers {
+            None => signoff::unchecked(store, &snapshot)?,
+            Some(signers) => signoff::checked(store, &snapshot, &signers.git, Some(&signers.allowed))?,
+        };
+        if rev.is_some() {
+            // Those of later states say nothing of this one, and nothing is wrong with them.
+            sign_offs.all.retain(|it| it.since != Since::Elsewhere);
+        }
+        Ok((ReportInput { snapshot, history, rev, sign_offs }, comparison))
     }
 }
 

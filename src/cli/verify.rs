@@ -10,7 +10,7 @@ use super::place::RootArgument;
 use super::{finish, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
-use crate::signoff::{self, Checking, SignOff, SignOffView, SignOffs};
+use crate::signoff::{self, SignOff, SignOffView, SignOffs};
 use crate::text::{counted, one_line, shorten};
 
 /// Says which sign-offs of an investigation hold, by whom, and what has changed since.
@@ -75,8 +75,7 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(false)?;
     let snapshot = place.store.load(&path)?;
-    let checking = Checking { git: &git, allowed_signers };
-    let found = signoff::read(&place.store, &snapshot, Some(&checking))?;
+    let found = signoff::checked(&place.store, &snapshot, &git, allowed_signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.are_an_approval();
     if arguments.json {

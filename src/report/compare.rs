@@ -15,6 +15,7 @@ use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::ruleset::EffectiveRules;
+use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 use crate::view::{self, NodeView};
 
@@ -148,7 +149,12 @@ pub(super) struct Field {
 pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison) -> CompareView {
     let before = &comparison.before;
     let after = &input.snapshot;
-    let earlier = Report::of(&ReportInput { snapshot: before.clone(), history: Vec::new(), rev: None });
+    let earlier = Report::of(&ReportInput {
+        snapshot: before.clone(),
+        history: Vec::new(),
+        rev: None,
+        sign_offs: SignOffs::default(),
+    });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));
     let [from, to] = &comparison.names;

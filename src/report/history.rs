@@ -13,7 +13,7 @@ use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::SharedValue;
 use crate::domain::{Author, Happening, Node, NodeId, StateName};
-use crate::store::HistoryEntry;
+use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::counted;
 use crate::view::{Field, NodeView};
 
@@ -164,6 +164,12 @@ impl History {
         self.entries.first()
     }
 
+    /// Where a commit stands, if it is among them.
+    pub(super) fn address(&self, commit: &str) -> Option<String> {
+        let at = self.entries.iter().position(|entry| entry.commit == commit)?;
+        Some(href(at, &self.entries[at]))
+    }
+
     /// The pages of the timeline, each with its file; one at least.
     pub(super) fn pages(&self) -> impl Iterator<Item = (String, HistoryPage<'_>)> {
         let page_count = self.entries.len().div_ceil(PER_PAGE).max(1);
@@ -256,13 +262,18 @@ fn commit<'h>(entry: &'h HistoryEntry, cards: &Cards<'_>, known: &mut Known<'h>)
         trailers: entry.trailers().into_iter().map(trailer).collect(),
         at: Time::of(entry.at),
         author: entry.author_name.clone(),
-        tags: entry.tags.clone(),
+        // By its name alone, a tag that anybody can have made would say that something is approved.
+        tags: entry.tags.iter().filter(|tag| !is_sign_off(tag)).cloned().collect(),
         is_merge: entry.parents.len() > 1,
         happenings,
         files,
         more_files,
         faults: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
     }
+}
+
+fn is_sign_off(tag: &str) -> bool {
+    SIGN_OFFS.iter().any(|prefix| tag.starts_with(prefix))
 }
 
 /// The other files that a commit changed, except for those that every start and every end writes.

@@ -11,6 +11,7 @@ use crate::decide::standing;
 use crate::domain::{Caller, Node, NodeId, PersonsAnswer, StopReason};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
+use crate::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
 
 /// The version of the file's form.
@@ -46,6 +47,8 @@ struct Document<'a> {
     nodes: Vec<NodeView<'a>>,
     references: Vec<ReferenceData>,
     commits: Vec<Commit>,
+    /// Each with what it was worth when the file was made.
+    sign_offs: Vec<SignOffView<'a>>,
 }
 
 #[derive(Serialize)]
@@ -266,6 +269,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
                     .collect(),
             })
             .collect(),
+        sign_offs: input.sign_offs.all.iter().map(SignOffView::from).collect(),
     }
 }
 

@@ -65,6 +65,7 @@ pub use templates::{TemplateError, Templates};
 pub use write::{MARKER, dump_template, write};
 
 use crate::domain::SessionId;
+use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
 
 /// What the report of one investigation is made of.
@@ -76,6 +77,8 @@ pub struct ReportInput {
     pub history: Vec<HistoryEntry>,
     /// The revision that was asked for, if it is not the newest; every page then says so.
     pub rev: Option<String>,
+    /// What people have signed off, and what that is worth.
+    pub sign_offs: SignOffs,
 }
 
 /// What a site is made of.

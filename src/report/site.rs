@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::compare::{self, CompareView, Comparison};
 use super::feed;
 use super::history::HistoryPage;
-use super::model::{Card, Header, Judged, NodePage, OutlineRow, Overview, References, Report, StateCount};
+use super::model::{
+    Card, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView, StateCount,
+};
 use super::pictures::{self, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView};
 use super::structured::PageHead;
@@ -143,6 +145,7 @@ struct InvestigationPage<'a, T: Serialize> {
 #[derive(Serialize)]
 struct OverviewContent<'a> {
     overview: &'a Overview,
+    sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
 }
 
@@ -161,6 +164,7 @@ struct TreeContent<'a> {
 #[derive(Serialize)]
 struct PrintContent<'a> {
     overview: &'a Overview,
+    sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
@@ -257,7 +261,11 @@ fn pages(
     let description = report.header.query_excerpt.as_str();
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
-    let overview = OverviewContent { overview: &report.overview, graph: &pictures.in_short };
+    let overview = OverviewContent {
+        overview: &report.overview,
+        sign_offs: &report.sign_offs,
+        graph: &pictures.in_short,
+    };
     let first = Page { description, ..page("overview", title) };
     add("index.html", "overview.html", first, Content::Overview(overview))?;
     let tree = Content::Tree(TreeContent { outline, states });
@@ -337,6 +345,7 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
         .collect();
     PrintContent {
         overview: &report.overview,
+        sign_offs: &report.sign_offs,
         graph,
         outline: &report.outline,
         in_short: nodes.iter().filter(|node| node.node.is_none()).count(),

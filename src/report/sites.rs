@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::ReportInput;
-use super::model::{Report, Time};
+use super::model::{Mark, Report, Time};
 use crate::domain::Happening;
 use crate::markdown;
+use crate::signoff::SignOffs;
 
 /// Characters of a conclusion in the feed.
 const SUMMARY: usize = 600;
@@ -56,6 +57,8 @@ pub(super) struct SiteEntry {
     pub ended_at: Option<Time>,
     /// The time of its last commit.
     pub changed_at: Time,
+    /// What people have signed off, by what that is worth.
+    pub sign_offs: Vec<SignOffCount>,
     pub has_rules: bool,
     /// What is wrong with its files.
     pub faults: Vec<String>,
@@ -66,6 +69,13 @@ pub(super) struct SiteEntry {
     pub conclusion: String,
     #[serde(skip)]
     pub concluded_by: String,
+}
+
+/// How many sign-offs are worth the same.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SignOffCount {
+    pub mark: Mark,
+    pub count: usize,
 }
 
 /// How many entries each filter shows.
@@ -113,6 +123,7 @@ impl SiteEntry {
                 .history
                 .first()
                 .map_or_else(|| header.started_at.clone(), |entry| Time::of(entry.at)),
+            sign_offs: sign_offs(&input.sign_offs),
             has_rules: header.has_rules,
             faults: header.faults.clone(),
             sure: match header {
@@ -132,6 +143,17 @@ impl SiteEntry {
                 .unwrap_or_default(),
         }
     }
+}
+
+fn sign_offs(sign_offs: &SignOffs) -> Vec<SignOffCount> {
+    let mut counts: Vec<SignOffCount> = Vec::new();
+    for mark in sign_offs.all.iter().map(Mark::of) {
+        match counts.iter_mut().find(|known| known.mark == mark) {
+            Some(known) => known.count += 1,
+            None => counts.push(SignOffCount { mark, count: 1 }),
+        }
+    }
+    counts
 }
 
 impl<'a> SitesView<'a> {

@@ -1,6 +1,7 @@
 //! The site of investigations that were made by hand.
 
 mod compare;
+mod sign_offs;
 mod sites;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -454,6 +455,8 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("overview.open_ends", "OpenEnd", ""),
         each("overview.conclusion_amended", "AmendedConclusion", ""),
         each("overview.blockers", "Blocker", ""),
+        "{{ keys('SignOffsView', sign_offs) }}".to_owned(),
+        each("sign_offs.all", "SignOffCard", "{{ keys('Mark', item.mark) }}"),
         each("investigation.other_ends", "OtherEnd", ""),
         each("overview.states", "StateCount", ""),
         each("overview.rounds", "RoundCount", ""),
@@ -494,7 +497,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "GraphLink", "")];
     let sites = [
         "{{ keys('SitesView', sites) }}{{ keys('Counts', sites.counts) }}".to_owned(),
-        each("sites.investigations", "SiteEntry", ""),
+        each("sites.investigations", "SiteEntry", &each("item.sign_offs", "SignOffCount", "")),
         each("sites.unreadable", "Unreadable", ""),
     ];
     let fields = each("item.fields", "Field", "");
@@ -549,6 +552,8 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         },
         Contents { inputs: vec![sample()], unreadable, ..Contents::default() },
         Contents { inputs: vec![backed()], ..Contents::default() },
+        Contents { inputs: vec![sign_offs::signed_off()], ..Contents::default() },
+        Contents { inputs: vec![sign_offs::signed_off(), unfinished()], ..Contents::default() },
     ] {
         for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
             for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {
@@ -1578,5 +1583,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         },
         history,
         rev: None,
+        sign_offs: SignOffs::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! Sign-offs: people sign a commit of an investigation with git's own tags, which any git can check.
 //!
 //! 1. [`statement`] writes what is signed, and [`name`] says what the tag is called; `tot approve` has git sign it.
-//! 2. [`read()`] gathers what the tags say, what git says of their signatures and what has changed since.
+//! 2. [`checked`] gathers what the tags say, what git says of their signatures and what has changed since.
 //! 3. [`judge()`] makes of these facts what each sign-off is worth.
 //!
 //! # Guarantees
@@ -25,14 +25,6 @@ pub use statement::{Decision, Statement, name, open, statement};
 use crate::remote::{GitProgram, RemoteError, Signature};
 use crate::store::{Snapshot, Store, StoreError};
 
-/// With what signatures are checked.
-pub struct Checking<'a> {
-    /// The user's git.
-    pub git: &'a GitProgram,
-    /// A file of allowed signers, in the place of the one in git's configuration.
-    pub allowed_signers: Option<&'a Path>,
-}
-
 /// Why sign-offs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -44,20 +36,41 @@ pub enum ReadError {
     Git(#[from] RemoteError),
 }
 
-/// The sign-offs of an investigation, as they stand to that state. Without a way to check them none is found valid.
+/// The sign-offs of an investigation, as they stand to that state; none is valid, since none is checked.
+///
+/// # Errors
+///
+/// References that can't be read.
+pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreError> {
+    let found = store.sign_offs(snapshot)?;
+    let signatures: Vec<Signature> = found.tags.iter().map(|_| not_checked()).collect();
+    Ok(judge(&found, &signatures))
+}
+
+/// The same, with their signatures checked by git; `allowed` is a file of allowed signers in the place of the one in git's
+/// configuration.
 ///
 /// # Errors
 ///
 /// References that can't be read, and a git that can't be started.
-pub fn read(store: &Store, snapshot: &Snapshot, by: Option<&Checking<'_>>) -> Result<SignOffs, ReadError> {
+pub fn checked(
+    store: &Store,
+    snapshot: &Snapshot,
+    git: &GitProgram,
+    allowed: Option<&Path>,
+) -> Result<SignOffs, ReadError> {
     let found = store.sign_offs(snapshot)?;
     let mut signatures = Vec::new();
     for tag in &found.tags {
         let is_signed = tag.annotation.as_ref().is_ok_and(|annotation| annotation.is_signed);
-        signatures.push(match by.filter(|_| is_signed) {
-            Some(by) => by.git.signature(&snapshot.path, &tag.object, by.allowed_signers)?,
-            None => Signature::Unchecked { why: "its signature was not checked".to_owned() },
+        signatures.push(match is_signed {
+            true => git.signature(&snapshot.path, &tag.object, allowed)?,
+            false => not_checked(),
         });
     }
     Ok(judge(&found, &signatures))
+}
+
+fn not_checked() -> Signature {
+    Signature::Unchecked { why: "its signature was not checked".to_owned() }
 }

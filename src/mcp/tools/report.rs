@@ -25,6 +25,7 @@ use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
 use crate::report::{self, ReportInput, SiteOptions, Templates};
 use crate::service::{Refusal, Service};
+use crate::signoff;
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
 
@@ -163,7 +164,8 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let history = service.store().history(&snapshot)?;
     let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
     let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
-    let site = report::site(&[ReportInput { snapshot, history, rev: None }], &templates)
+    let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
+    let site = report::site(&[ReportInput { snapshot, history, rev: None, sign_offs }], &templates)
         .map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;

@@ -13,6 +13,7 @@ mod node;
 mod overview;
 mod references;
 mod rules;
+mod sign_offs;
 mod tree;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
 pub(super) use overview::Overview;
 pub(super) use references::References;
+pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;
 
 use super::ReportInput;
@@ -50,6 +52,8 @@ pub(super) struct Report {
     pub history: History,
     /// The rules and what came of them.
     pub judged: Judged,
+    /// What people have signed off.
+    pub sign_offs: SignOffsView,
     /// The same as `references`, for the data file.
     pub cited: Vec<Reference>,
     addresses: HashMap<NodeId, String>,
@@ -90,6 +94,7 @@ impl Report {
             },
             addresses: cards.cards.iter().map(|(id, card)| (id.clone(), card.href.clone())).collect(),
             overview,
+            sign_offs: SignOffsView::of(&input.sign_offs, &history),
             history,
             cited: references,
         }

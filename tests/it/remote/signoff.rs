@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use super::{Machine, Ran, hub, refs, two};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, TOT_REPORT};
 
 /// One machine with an investigation, and a person with a key of ssh.
 fn one(sandbox: &Sandbox) -> (Machine<'_>, String) {
@@ -469,4 +469,42 @@ fn no_tool_of_the_server_signs_off() {
     }
     let tags = sandbox.git(&machine.repository(&id), &["tag"]);
     assert_eq!(tags, "ended/1\n");
+}
+
+#[test]
+fn a_report_shows_as_approved_only_what_was_checked() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    machine.start();
+    approve(&machine, &["--unsigned", &id]);
+    let signed = approve(&machine, &[&id]);
+    let allowed = allowed(&sandbox, &["anna"]);
+    let root = machine.root.to_str().unwrap();
+    let repository = machine.repository(&id);
+    let report = |what: &str, more: &[&str]| {
+        let out = sandbox.path("site");
+        let output =
+            sandbox.command(TOT_REPORT).arg(what).arg("--out").arg(&out).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read_to_string(out.join("index.html")).unwrap()
+    };
+    let checked = ["--allowed-signers", allowed.as_str()];
+    for what in [root, repository.to_str().unwrap()] {
+        let page = report(what, &[]);
+        assert!(page.contains(">Approval, not checked<") && page.contains(">Unsigned approval<"), "{page}");
+        assert!(!page.contains(">Approved<"), "{page}");
+        let page = report(what, &checked);
+        assert!(page.contains(">Approved<") && page.contains(">Unsigned approval<"), "{page}");
+    }
+    // An earlier state says nothing of it.
+    let page = report(repository.to_str().unwrap(), &[&checked[..], &["--rev", "HEAD~1"]].concat());
+    assert!(!page.contains("signed off") && !page.contains(&signed), "{page}");
+    // What a server writes has no way to check.
+    let mut server = machine.server();
+    let reply = server.ok("tot_report", json!({"sessionId": id}));
+    let page = std::fs::read_to_string(reply["index"].as_str().unwrap()).unwrap();
+    assert!(page.contains(">Approval, not checked<") && !page.contains(">Approved<"), "{page}");
+    let exported: Value = serde_json::from_str(&machine.ok(&["export", &id, "--format", "json"])).unwrap();
+    assert_eq!(exported["signOffs"].as_array().unwrap().len(), 2);
+    assert!(exported["signOffs"].as_array().unwrap().iter().all(|it| it["state"] != "valid"));
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
+use tree_of_thoughts::signoff::SignOffs;
 use tree_of_thoughts::store::Store;
 
 use super::judge::faults;
@@ -73,7 +74,7 @@ fn input(path: PathBuf) -> ReportInput {
     let store = Store::new(path.parent().unwrap());
     let snapshot = store.load(&path).unwrap();
     let history = store.history(&snapshot).unwrap();
-    ReportInput { snapshot, history, rev: None }
+    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default() }
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {

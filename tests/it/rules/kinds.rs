@@ -13,6 +13,7 @@ use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
 use tree_of_thoughts::ruleset::rules::{self, KINDS};
 use tree_of_thoughts::ruleset::{EffectiveRules, RulesetFile, builtin};
+use tree_of_thoughts::signoff::SignOffs;
 use tree_of_thoughts::store::{Size, Snapshot};
 
 use crate::support::table::{Table, found, said};
@@ -284,8 +285,11 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             faults: Vec::new(),
             size: Size::default(),
         };
-        let pages: BTreeMap<String, Vec<u8>> =
-            site(&[ReportInput { snapshot, history: Vec::new(), rev: None }], &templates).unwrap();
+        let pages: BTreeMap<String, Vec<u8>> = site(
+            &[ReportInput { snapshot, history: Vec::new(), rev: None, sign_offs: SignOffs::default() }],
+            &templates,
+        )
+        .unwrap();
         let page = |name: &str| String::from_utf8(pages[name].clone()).unwrap().replace("&#39;", "'");
         let (judged, print) = (page("judged.html"), page("print.html"));
         for sentence in words {

@@ -1,0 +1,95 @@
+//! What people have signed off, as every page shows it: in words that a forged tag can't earn.
+
+use serde::Serialize;
+
+use super::Time;
+use crate::report::history::{History, SHORT};
+use crate::signoff::{Decision, SignOff, SignOffs, State};
+use crate::text::{shorten, visible};
+
+/// Characters of what a person says to a sign-off.
+const TEXT: usize = 2_000;
+
+/// What people have signed off.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct SignOffsView {
+    /// The newest first, as far as their times are true.
+    pub all: Vec<SignOffCard>,
+    /// How many more there are, which nobody looked at.
+    pub left_out: usize,
+}
+
+/// A sign-off, and what it is worth.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct SignOffCard {
+    pub mark: Mark,
+    /// Whose key it is; where that was not checked, who the tag says that it is by.
+    pub by: String,
+    /// When, as the tag says.
+    pub at: Option<Time>,
+    pub commit: String,
+    pub commit_short: String,
+    /// The commit in the history, where it is shown there.
+    pub href: Option<String>,
+    pub tag: String,
+    /// What is wrong or missing, in a sentence.
+    pub reason: Option<String>,
+    /// What the person says to it.
+    pub text: String,
+    /// What has changed since, in a sentence; absent where nothing has.
+    pub since: Option<String>,
+    /// What was open then, in a sentence; absent where the tag does not say it.
+    pub open: Option<String>,
+}
+
+/// What a sign-off is worth, in a word or two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(in crate::report) struct Mark {
+    /// `Approved`, `Rejected`, or what keeps it from being one: `Approval, not checked`.
+    pub label: &'static str,
+    /// For the style sheet: `valid`, `rejected`, `stale`, `unsigned`, `unchecked`, `invalid`.
+    pub class: &'static str,
+}
+
+impl Mark {
+    pub(in crate::report) fn of(it: &SignOff) -> Mark {
+        let is_approval = it.decision == Decision::Approved;
+        let label = match (it.state, is_approval) {
+            (State::Valid, true) => "Approved",
+            (State::Valid, false) => "Rejected",
+            (State::Stale, true) => "Approved before later changes",
+            (State::Stale, false) => "Rejected before later changes",
+            (State::Unsigned, true) => "Unsigned approval",
+            (State::Unsigned, false) => "Unsigned rejection",
+            (State::Unchecked, true) => "Approval, not checked",
+            (State::Unchecked, false) => "Rejection, not checked",
+            (State::Invalid, true) => "Invalid approval",
+            (State::Invalid, false) => "Invalid rejection",
+        };
+        let class = if it.state == State::Valid && !is_approval { "rejected" } else { it.state.word() };
+        Mark { label, class }
+    }
+}
+
+impl SignOffsView {
+    pub(super) fn of(sign_offs: &SignOffs, history: &History) -> SignOffsView {
+        let card = |it: &SignOff| {
+            let commit = it.commit.to_string();
+            let text = it.statement.as_ref().map_or("", |statement| &statement.text);
+            SignOffCard {
+                mark: Mark::of(it),
+                by: it.by(),
+                at: it.at.map(Time::of),
+                commit_short: commit.chars().take(SHORT).collect(),
+                href: history.address(&commit),
+                commit,
+                tag: it.tag.clone(),
+                reason: it.reason.clone(),
+                text: shorten(text, TEXT).chars().map(visible).collect(),
+                since: it.changed_since(),
+                open: it.open_then(),
+            }
+        };
+        SignOffsView { all: sign_offs.all.iter().map(card).collect(), left_out: sign_offs.left_out }
+    }
+}
