@@ -6,7 +6,7 @@
 //!
 //! 1. [`mcp`] turns the request's JSON into a tool input, and that into a command for the [`service`].
 //! 2. [`store`] loads the committed state of the investigation: its facts and the head they were read at.
-//! 3. [`decide`] judges the command by the investigation's own [`ruleset`]: an event, or a rejection.
+//! 3. What the call cites of the [`project`] is looked up there, and [`decide`] judges the command by the investigation's own [`ruleset`]: an event, or a rejection.
 //! 4. [`mod@format`] turns the event into files and a commit message; [`store`] writes them as one git commit and
 //!    moves the branch by compare-and-swap. If the head has moved meanwhile: load and decide again.
 //! 5. [`mcp`] answers with what follows from the new state.
@@ -27,13 +27,14 @@
 //!   within limits): none.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
+//! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
 //! - `format`: `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
-//! - `service`: `decide`, `domain`, `format`, `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
+//! - `service`: `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
@@ -57,7 +58,7 @@
 //! - `serde`, `serde_json`, `thiserror`: everywhere.
 //! - `serde_path_to_error`: `import`.
 //! - `csv`: `cli::export`.
-//! - `gix`: `store::git`.
+//! - `gix`: `store::git`, `project` (somebody's repository, which is only read).
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
 //!   memory, for templates of strangers), `remote::process` (ending git with all that it started).
@@ -108,6 +109,7 @@ pub mod import;
 pub mod markdown;
 pub mod mcp;
 pub mod merge;
+pub mod project;
 pub mod remote;
 pub mod report;
 pub mod ruleset;

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Claim, Classification, Code, Command,
-    Investigation, Link, Node, NodeId, PersonsAnswer, Reclassification, StateName, Warning,
+    Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StateName, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -647,7 +647,30 @@ fn reference_line(citation: &Citation) -> String {
     let lines = citation.lines.as_deref().map(|lines| format!(":{lines}")).unwrap_or_default();
     let quote = citation.quote.as_deref().map(|quote| format!(" “{quote}”")).unwrap_or_default();
     let note = citation.note.as_deref().map(|note| format!(" - {note}")).unwrap_or_default();
-    format!("{}{commit}{lines}{quote}{note}", citation.target)
+    let named = match citation.named_in {
+        None => "",
+        Some(NamedIn::Findings) => " (in the findings)",
+        Some(NamedIn::Evidence) => " (in the evidence)",
+    };
+    let pinned = citation.pinned.as_ref().map(|pin| format!("; {}", pin_text(pin))).unwrap_or_default();
+    format!("{}{commit}{lines}{quote}{note}{named}{pinned}", citation.target)
+}
+
+/// What a cited file was, with the lines that were kept.
+fn pin_text(pin: &Pin) -> String {
+    let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+    let text =
+        pin.text.as_deref().map(|text| format!("\n{}", text.trim_end_matches('\n'))).unwrap_or_default();
+    format!("{}{lines} was {} at {}{text}", pin.path, pin.blob, pin_commit(pin))
+}
+
+/// The commit that a cited file was in, or that it was in none.
+pub fn pin_commit(pin: &Pin) -> String {
+    match (&pin.commit, pin.uncommitted) {
+        (Some(commit), false) => commit.clone(),
+        (Some(commit), true) => format!("{commit}, with changes that were not committed"),
+        (None, _) => "no commit".to_owned(),
+    }
 }
 
 /// A link in a few words.
@@ -793,9 +816,10 @@ impl Shortener {
     fn references(&mut self, field: &'static str, references: Option<&mut Vec<Citation>>) {
         let Some(references) = references else { return };
         self.list(field, references);
-        for Citation { target, lines, commit, quote, note } in references {
+        for Citation { target, lines, commit, quote, note, named_in: _, pinned } in references {
             let optional = [lines, commit, quote, note].into_iter().flatten();
-            std::iter::once(target).chain(optional).for_each(|text| self.string(field, text));
+            let pinned = pinned.iter_mut().flat_map(|pin| pin.text.iter_mut().chain([&mut pin.path]));
+            std::iter::once(target).chain(optional).chain(pinned).for_each(|text| self.string(field, text));
         }
     }
 

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Objects, Severity};
-use crate::domain::Code;
+use crate::domain::{Code, Investigation, Lines, Node, Pin};
+use crate::project::{Drift, Project};
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
 
@@ -18,7 +19,8 @@ const USAGE: u8 = 2;
 /// Investigations to be checked.
 #[derive(Args)]
 pub(super) struct CheckArguments {
-    /// Folders of investigations (bare clones too), or a folder that holds several
+    /// Folders of investigations (bare clones too), a folder that holds several, or ids, or parts of them, of those in the
+    /// folder `investigations`
     #[arg(value_name = "INVESTIGATION", default_value = "investigations")]
     investigations: Vec<PathBuf>,
     /// Print one JSON document instead of lines
@@ -27,6 +29,15 @@ pub(super) struct CheckArguments {
     /// Verify the hash of every object in the repository, too
     #[arg(long)]
     full: bool,
+    /// Say of each cited file of the project whether it is unchanged, moved, changed or gone, too
+    #[arg(long)]
+    references: bool,
+    /// The project whose files are cited; without it the repository around the current folder
+    #[arg(long, value_name = "DIR", requires = "references")]
+    project: Option<PathBuf>,
+    /// Exit with status 1 where something that was cited is changed or gone. What only moved still stands
+    #[arg(long, requires = "references")]
+    strict: bool,
     /// Look for commits of calls that no branch leads to, too: what `git reset` and its like have taken away
     #[arg(long)]
     lost: bool,
@@ -43,6 +54,37 @@ struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
     findings: Vec<Entry>,
+    /// How what is cited stands; absent where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    references: Option<Vec<Reference>>,
+}
+
+/// How one cited file of the project stands, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Reference {
+    node: String,
+    /// The file and its lines as they were cited.
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Lines>,
+    state: &'static str,
+    /// Where it is now, if it moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<Now>,
+    /// The line for people.
+    #[serde(skip)]
+    shown: String,
+    #[serde(skip)]
+    is_lost: bool,
+}
+
+/// Where something has moved to.
+#[derive(Serialize)]
+struct Now {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Lines>,
 }
 
 /// One finding, as JSON.
@@ -74,19 +116,33 @@ struct Document<'a> {
 
 /// Checks and prints. The status is 0 without an error, 1 with one, 2 where there is nothing to check.
 pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
+    let project = match &arguments.project {
+        _ if !arguments.references => None,
+        Some(dir) => match Project::around(dir) {
+            Ok(project) => Some(project),
+            Err(error) => return unusable(&chain(&error)),
+        },
+        None => match Project::here() {
+            Some(project) => Some(project),
+            None => {
+                return unusable(
+                    "there is no project here whose files could be cited: name it with --project",
+                );
+            }
+        },
+    };
     let mut reports = Vec::new();
     for path in &arguments.investigations {
         let folders = folders(path);
         if folders.is_empty() {
             let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
-            eprintln!(
-                "tot check: {} {reason}: give the folder of one, or a folder of several",
+            return unusable(&format!(
+                "{} {reason}: give the folder of one, or a folder of several",
                 path.display()
-            );
-            return ExitCode::from(USAGE);
+            ));
         }
         let objects = Objects { damaged: arguments.full, lost: arguments.lost };
-        reports.extend(folders.iter().map(|folder| inspect(folder, objects)));
+        reports.extend(folders.iter().map(|folder| inspect(folder, objects, project.as_ref())));
     }
     same_id_twice(&mut reports);
     let count = |severity: Severity| {
@@ -94,6 +150,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
         reports.iter().flat_map(|report| &report.findings).filter(|entry| entry.severity == is).count()
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
     let text = if arguments.json {
         let document = Document { investigations: &reports, errors, warnings };
         serde_json::to_string_pretty(&document).map(|text| text + "\n")
@@ -106,15 +163,24 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     };
     match said {
         Err(error) => super::finish("tot check", Err(error)),
-        Ok(()) if errors > 0 => ExitCode::FAILURE,
+        Ok(()) if errors > 0 || (arguments.strict && is_lost) => ExitCode::FAILURE,
         Ok(()) => ExitCode::SUCCESS,
     }
 }
 
-/// The repositories that a path means, whatever they hold: one that can't be read is to be named, not passed over.
+/// The status of what can't be done at all, said.
+fn unusable(reason: &str) -> ExitCode {
+    eprintln!("tot check: {reason}");
+    ExitCode::from(USAGE)
+}
+
+/// The repositories that a path or an id means, whatever they hold: one that can't be read is to be named, not passed over.
 fn folders(path: &Path) -> Vec<PathBuf> {
     if is_repository(path) {
         return vec![path.to_owned()];
+    }
+    if let (false, Some(id)) = (path.exists(), path.to_str()) {
+        return Store::new("investigations").find(id).into_iter().collect();
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -124,25 +190,59 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn inspect(folder: &Path, objects: Objects) -> Report {
+fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report {
     let path = folder.display().to_string();
     let store = Store::new(folder);
     match check::read(&store, folder, objects) {
         Ok(subject) => {
-            let meta = subject.snapshot.investigation.meta();
+            let investigation = &subject.snapshot.investigation;
+            let meta = investigation.meta();
             Report {
                 id: Some(meta.id.to_string()),
                 title: Some(meta.title.clone()),
                 head: Some(subject.snapshot.head.to_string()),
                 findings: check::check(&subject).into_iter().map(|finding| entry(&path, finding)).collect(),
+                references: project.map(|project| references(&path, investigation, project)),
                 path,
             }
         }
         Err(error) => {
             let entry = fault(&path, Code::Unreadable, sentence(&chain(&error)));
-            Report { path, id: None, title: None, head: None, findings: vec![entry] }
+            Report { path, id: None, title: None, head: None, findings: vec![entry], references: None }
         }
     }
+}
+
+/// How each file of the project stands that is cited, in the order of the nodes.
+fn references(folder: &str, investigation: &Investigation, project: &Project) -> Vec<Reference> {
+    let pins: Vec<(&Node, &Pin)> = investigation
+        .committed()
+        .flat_map(|(node, _)| node.pins().map(move |pin| (node.as_ref(), pin)))
+        .collect();
+    let drift = project.drift(pins.iter().map(|(_, pin)| *pin));
+    let reference = |(node, pin): (&Node, &Pin)| {
+        let drift = drift.get(pin)?;
+        let now = match drift {
+            Drift::Moved { path, lines } => Some(Now { path: path.clone(), lines: *lines }),
+            _ => None,
+        };
+        let place = |path: &str, lines: Option<Lines>| match lines {
+            Some(lines) => format!("{path}:{lines}"),
+            None => path.to_owned(),
+        };
+        let to = now.as_ref().map(|now| format!(" to {}", place(&now.path, now.lines))).unwrap_or_default();
+        let (state, was) = (drift.as_str(), place(&pin.path, pin.lines));
+        Some(Reference {
+            node: node.id.to_string(),
+            path: pin.path.clone(),
+            lines: pin.lines,
+            state,
+            shown: one_line(&format!("{folder}: {} {state} {was}{to}", node.id)),
+            now,
+            is_lost: drift.is_lost(),
+        })
+    };
+    pins.into_iter().filter_map(reference).collect()
 }
 
 /// A server's root must hold each id once.
@@ -188,9 +288,20 @@ fn entry(folder: &str, finding: Finding) -> Entry {
 
 fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
     let mut text = String::new();
-    for entry in reports.iter().flat_map(|report| &report.findings) {
-        text.push_str(&entry.shown);
-        text.push('\n');
+    for report in reports {
+        let references = report.references.iter().flatten().map(|reference| &reference.shown);
+        for line in report.findings.iter().map(|entry| &entry.shown).chain(references) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let references: Vec<&Reference> =
+        reports.iter().flat_map(|report| &report.references).flatten().collect();
+    if reports.iter().any(|report| report.references.is_some()) {
+        let count = |state: &str| references.iter().filter(|reference| reference.state == state).count();
+        let states =
+            ["unchanged", "moved", "changed", "gone"].map(|state| format!("{} {state}", count(state)));
+        text.push_str(&format!("{}: {}\n", counted(references.len(), "cited file"), states.join(", ")));
     }
     text.push_str(&format!(
         "{}: {}, {}\n",

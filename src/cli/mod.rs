@@ -34,6 +34,7 @@ use serving::{HttpArguments, LogArguments};
 use crate::demo;
 use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
+use crate::project::Project;
 use crate::remote::{RemoteError, is_address};
 use crate::report::SiteOptions;
 use crate::service::sharing::Sharing;
@@ -140,6 +141,13 @@ struct McpArguments {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     // Clients built on the official TypeScript SDK give up a call after a minute.
     ask_before_end: Option<u64>,
+    /// The repository that the investigations are about: files of it that results cite are kept as they were, and made-up
+    /// ones are told. Without it the one around the current folder, but not with --http, whose clients are elsewhere
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Look at no project, whatever is around the current folder
+    #[arg(long, conflicts_with = "project")]
+    no_project: bool,
     #[command(flatten)]
     rulesets: Folder,
     /// What a call that writes waits for before it is answered. A killed process loses nothing either way
@@ -254,10 +262,16 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         DurabilityArgument::Disk => Durability::Disk,
         DurabilityArgument::Git => Durability::Git,
     };
+    let project = match &arguments.project {
+        Some(dir) => Some(Project::around(dir)?),
+        None if arguments.no_project || http.is_some() => None,
+        None => Project::here(),
+    };
     let service = Service::new(arguments.root, world, arguments.min_rounds)
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets)
+        .with_project(project)
         .reading_only(arguments.read_only);
     let channel = mpsc::channel();
     let sharing = Sharing::to(arguments.remote);

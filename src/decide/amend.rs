@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backing::{self, Cited, LINE_MAX, Ran};
+use super::citing;
 use super::commit::unreadable_references;
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
-    AmendedConclusion, Amendment, Caller, Code, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
-    Timestamp,
+    AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
+    Investigation, LookedUpPaths, NamedIn, Node, NodeId, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
@@ -52,9 +53,9 @@ pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] = &[Code::SecretSuspected, Code::UnreadableReference];
+pub const WARNINGS: &[Code] = &[Code::SecretSuspected, Code::UnreadableReference, Code::ReferenceNotFound];
 
-/// Judges an amendment. What is as asked for already is left: with nothing that changes, a decision without an event.
+/// Judges an amendment. `known` is what was found of the paths that [`citing`] names. What is as asked for already is left: with nothing that changes, a decision without an event.
 ///
 /// # Errors
 ///
@@ -65,6 +66,7 @@ pub fn amend(
     investigation: &Investigation,
     rules: &EffectiveRules,
     request: Amend,
+    known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     let mut verdict = Verdict::default();
@@ -80,7 +82,7 @@ pub fn amend(
     check_lengths(&about, texts(&request), &mut verdict.errors);
     secrets::check(rules.secrets(), &about, texts(&request), &mut verdict);
     match request.node_id {
-        Some(_) => of_node(investigation, request, now, verdict),
+        Some(_) => of_node(investigation, request, (known, now), verdict),
         None => of_conclusion(investigation, request, now, verdict),
     }
 }
@@ -88,7 +90,7 @@ pub fn amend(
 fn of_node(
     investigation: &Investigation,
     request: Amend,
-    now: Timestamp,
+    (known, now): (&LookedUpPaths, Timestamp),
     mut verdict: Verdict,
 ) -> Result<Decision, Rejection> {
     if request.conclusion.is_some() {
@@ -126,6 +128,10 @@ fn of_node(
     Rejection::unless_empty(verdict.errors)?;
     let unreadable = amendment.findings.as_deref().and_then(|text| unreadable_references(&about, text));
     verdict.warnings.extend(unreadable);
+    if let Some(result) = &node.classification {
+        let missing = pin(result, &mut amendment, known);
+        verdict.warnings.extend(citing::not_found(&about, missing));
+    }
     let mut after = Node::clone(node);
     amendment.exchange(&mut after);
     if amendment.parts().next().is_none() {
@@ -135,6 +141,30 @@ fn of_node(
         result.amended.push(amendment);
     }
     Ok(Decision { event: Some(Event::Amended { node: Arc::new(after) }), warnings: verdict.warnings })
+}
+
+/// Keeps the files that are cited as they are now, where an amendment changes what cites them. What it leaves as it is keeps
+/// what it had.
+fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut references = result.references.clone();
+    let before = Citation::given(&references);
+    if let Some(mut given) = amendment.references.take().filter(|given| *given != before) {
+        missing.extend(citing::pin_given(&mut given, known));
+        references.retain(|citation| citation.named_in.is_some());
+        references.splice(..0, given);
+    }
+    let before = [Some(result.findings.as_str()), result.evidence.as_deref()];
+    let after = [&amendment.findings, &amendment.evidence];
+    for (named_in, (before, after)) in
+        [NamedIn::Findings, NamedIn::Evidence].into_iter().zip(before.into_iter().zip(after))
+    {
+        if let Some(text) = after.as_deref().filter(|text| before != Some(*text)) {
+            missing.extend(citing::pin_named(&mut references, named_in, text, known));
+        }
+    }
+    amendment.references = Some(references).filter(|references| *references != result.references);
+    missing
 }
 
 fn of_conclusion(

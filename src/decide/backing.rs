@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{not_blank, quoted};
 use crate::domain::{
-    Citation, Code, Command, Diagnostic, Investigation, Link, LinkKind, Node, NodeId, Timestamp,
+    Citation, Code, Command, Diagnostic, Investigation, Lines, Link, LinkKind, Node, NodeId, Timestamp,
 };
 
 /// A command that was run.
@@ -121,13 +121,6 @@ pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic
 /// The sources. Each must say where it is.
 pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagnostic>) -> Vec<Citation> {
     check_number(about, "references", given.len(), errors);
-    let is_range = |lines: &str| {
-        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
-        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-            (Ok(first), Ok(last)) => 0 < first && first <= last,
-            _ => false,
-        }
-    };
     let mut references = Vec::with_capacity(given.len());
     for cited in given {
         let mut wrong = |what: String, how: &str| {
@@ -141,7 +134,7 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
             continue;
         }
         let lines = not_blank(cited.lines);
-        if let Some(lines) = lines.as_deref().filter(|lines| !is_range(lines)) {
+        if let Some(lines) = lines.as_deref().filter(|lines| lines.parse::<Lines>().is_err()) {
             let what = format!("The lines {} of a reference of {about} are no lines.", quoted(lines));
             wrong(what, "Write one line as 18, several as 18-24.");
         }
@@ -151,6 +144,7 @@ pub(super) fn references(about: &str, given: Vec<Cited>, errors: &mut Vec<Diagno
             commit: not_blank(cited.commit),
             quote: not_blank(cited.quote),
             note: not_blank(cited.note),
+            ..Citation::default()
         });
     }
     references

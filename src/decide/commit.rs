@@ -8,12 +8,14 @@ use serde::Deserialize;
 
 use super::amend;
 use super::backing::{self, Cited, LINE_MAX, Linked, Ran};
+use super::citing;
 use super::claim;
 use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Change, Classification, Code, Diagnostic, Event, Investigation, Node, NodeId, StateName, Timestamp,
+    Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn, Node, NodeId,
+    StateName, Timestamp,
 };
 use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -92,10 +94,11 @@ pub const WARNINGS: &[Code] = &[
     Code::ReusedAgent,
     Code::EmptyFindings,
     Code::UnreadableReference,
+    Code::ReferenceNotFound,
     Code::SecretSuspected,
 ];
 
-/// Judges a commit.
+/// Judges a commit. `known` is what was found of the paths that [`citing`] names.
 ///
 /// # Errors
 ///
@@ -104,6 +107,7 @@ pub fn commit(
     investigation: &Investigation,
     rules: &EffectiveRules,
     results: Vec<NodeResult>,
+    known: &LookedUpPaths,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
@@ -131,7 +135,9 @@ pub fn commit(
         }
         // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
         states.extend(state_in_ratio(investigation, rules, &result));
-        nodes.extend(judge(investigation, rules, result, now, &mut agents, &mut verdict).map(Arc::new));
+        nodes.extend(
+            judge(investigation, rules, result, (known, now), &mut agents, &mut verdict).map(Arc::new),
+        );
     }
     for kind in &KINDS {
         (kind.commit_together)(investigation, rules, &states, &mut verdict);
@@ -164,7 +170,7 @@ fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
     result: NodeResult,
-    now: Timestamp,
+    (known, now): (&LookedUpPaths, Timestamp),
     agents: &mut HashMap<String, NodeId>,
     verdict: &mut Verdict,
 ) -> Option<Node> {
@@ -244,7 +250,16 @@ fn judge(
         );
     }
     let commands = backing::commands(&about, result.commands, &mut own.errors);
-    let references = backing::references(&about, result.references, &mut own.errors);
+    let mut references = backing::references(&about, result.references, &mut own.errors);
+    let mut missing = citing::pin_given(&mut references, known);
+    let texts = [
+        (NamedIn::Findings, result.findings.as_str()),
+        (NamedIn::Evidence, result.evidence.as_deref().unwrap_or_default()),
+    ];
+    for (named_in, text) in texts {
+        missing.extend(citing::pin_named(&mut references, named_in, text, known));
+    }
+    own.warnings.extend(citing::not_found(&about, missing));
     let links = backing::links(investigation, node, &result.links, &mut own.errors);
     let committed = Committed {
         investigation,

@@ -11,6 +11,7 @@
 
 pub mod amend;
 pub mod backing;
+pub mod citing;
 pub mod claim;
 pub mod commit;
 pub mod end;

@@ -95,6 +95,7 @@ fn mentioned(citation: &Citation) -> Mention {
         kind: if is_url { MentionKind::Url } else { MentionKind::Path },
         target: citation.target.clone(),
         line: first,
+        last_line: None,
         title: citation.note.as_deref().map(one_line),
     }
 }

@@ -31,6 +31,8 @@ impl Client {
             .arg(root)
             .arg("--clock-file")
             .arg(clock)
+            // The story cites files of a project that is not here.
+            .arg("--no-project")
             .env("CLAUDE_CODE_SESSION_ID", session)
             // One identity, so that the commits of every run are the same.
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Tree of Thoughts demo")))

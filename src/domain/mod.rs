@@ -3,12 +3,14 @@
 //! - [`id`]: node ids, session ids, states' names, commit-independent newtypes.
 //! - [`fresh`]: ids that are not in use.
 //! - [`time`]: points in time, in UTC with milliseconds.
+//! - [`citation`]: what a result cites, and what a cited file was.
 //! - [`node`]: one node, from its proposal to its last change of state.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
 //! - [`event`]: what one call did, and what the difference of two trees says happened.
 //! - [`code`]: the codes of these, with what they mean.
 //! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
 
+pub mod citation;
 pub mod code;
 pub mod diagnostic;
 pub mod event;
@@ -18,13 +20,14 @@ pub mod investigation;
 pub mod node;
 pub mod time;
 
+pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
 pub use code::Code;
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
 pub use id::{IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Claim, Classification, Command,
-    Conclusion, Link, LinkKind, Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Claim, Classification, Command, Conclusion, Link,
+    LinkKind, Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
 };
 pub use time::Timestamp;

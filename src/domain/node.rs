@@ -13,9 +13,11 @@
 //! 6. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
 //! 7. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Code, NodeId, StateName, Timestamp};
+use super::{Citation, Code, NodeId, Pin, StateName, Timestamp};
 
 /// A node, from its proposal on. Without a classification it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,26 +131,6 @@ pub struct Command {
     /// What it printed, or the part that matters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-}
-
-/// A source, given as data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Citation {
-    /// The URL or path.
-    pub target: String,
-    /// The line, or the first and the last with `-` between.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lines: Option<String>,
-    /// The commit of the repository that it was read in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub commit: Option<String>,
-    /// What the agent read there, word for word.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quote: Option<String>,
-    /// What it is, or what it shows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// What a node has to do with one that is not its parent.
@@ -527,6 +509,15 @@ impl Node {
     /// The state in force; `None` while the node is a pending proposal.
     pub fn state(&self) -> Option<&StateName> {
         self.classification.as_ref().map(Classification::current_state)
+    }
+
+    /// The files of the project that its results cite, each once, as they were then.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        let results =
+            self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+        let mut seen = HashSet::new();
+        let pins = results.flat_map(|result| &result.references).filter_map(|cited| cited.pinned.as_ref());
+        pins.filter(move |pin| seen.insert(*pin))
     }
 
     /// Whether it is proposed and not yet committed.

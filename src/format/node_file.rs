@@ -5,8 +5,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CallerEntry, Time, Version, unfit};
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Claim, Classification, Code, Command, Link, LinkKind, Node, NodeId,
-    Reclassification, StateName, Warning,
+    Amendment, Author, Caller, Citation, Claim, Classification, Code, Command, Lines, Link, LinkKind,
+    NamedIn, Node, NodeId, Pin, Reclassification, StateName, Warning,
 };
 use crate::yaml::{self, Text, YamlError};
 
@@ -102,6 +102,25 @@ struct CitationEntry {
     quote: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    named_in: Option<NamedIn>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pinned: Option<PinEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PinEntry {
+    path: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commit: Option<Text>,
+    blob: Text,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    uncommitted: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<Lines>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<Text>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -346,13 +365,22 @@ fn command(entry: CommandEntry) -> Command {
 }
 
 fn citation_entry(citation: Citation) -> CitationEntry {
-    let Citation { target, lines, commit, quote, note } = citation;
+    let Citation { target, lines, commit, quote, note, named_in, pinned } = citation;
     CitationEntry {
         target: Text(target),
         lines: lines.map(Text),
         commit: commit.map(Text),
         quote: quote.map(Text),
         note: note.map(Text),
+        named_in,
+        pinned: pinned.map(|Pin { path, commit, blob, uncommitted, lines, text }| PinEntry {
+            path: Text(path),
+            commit: commit.map(Text),
+            blob: Text(blob),
+            uncommitted,
+            lines,
+            text: text.map(Text),
+        }),
     }
 }
 
@@ -363,6 +391,15 @@ fn citation(entry: CitationEntry) -> Citation {
         commit: text(entry.commit),
         quote: text(entry.quote),
         note: text(entry.note),
+        named_in: entry.named_in,
+        pinned: entry.pinned.map(|pin| Pin {
+            path: pin.path.0,
+            commit: text(pin.commit),
+            blob: pin.blob.0,
+            uncommitted: pin.uncommitted,
+            lines: pin.lines,
+            text: text(pin.text),
+        }),
     }
 }
 
@@ -593,6 +630,15 @@ otherResults:
                             commit: agent.clone(),
                             quote: Some(text.clone()),
                             note: None,
+                            named_in: refutes.then_some(NamedIn::Evidence),
+                            pinned: Some(Pin {
+                                path: text.clone(),
+                                commit: agent.clone(),
+                                blob: text.clone(),
+                                uncommitted: pending || refutes,
+                                lines: refutes.then_some(Lines { first: 1, last: 7 }),
+                                text: Some(text.clone()),
+                            }),
                         })
                         .collect(),
                     links: LinkKind::ALL

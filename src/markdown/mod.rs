@@ -41,4 +41,4 @@ mod text;
 pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, to_html};
 pub use parse::{Parsed, Source};
-pub use reference::{Mention, MentionKind, UnreadableReference, references, unreadable_references};
+pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};

@@ -29,6 +29,9 @@ const MAX_TITLE_BYTES: usize = 1024;
 /// How many characters of a line that can't be read are shown.
 const MAX_SHOWN: usize = 80;
 
+/// The first line, and the last one where there are several.
+type Span = (u32, Option<u32>);
+
 /// One source that a finding cites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
@@ -39,6 +42,8 @@ pub struct Mention {
     pub kind: MentionKind,
     /// The first line that a path names, as `:42`, `:42-50` or `#L42`.
     pub line: Option<u32>,
+    /// The last one, where it names several.
+    pub last_line: Option<u32>,
     /// A link's title or text, or the description in the list item; of one line, not escaped.
     pub title: Option<String>,
 }
@@ -90,6 +95,16 @@ pub fn unreadable_references(markdown: &str) -> Vec<UnreadableReference> {
         UnreadableReference { line, text: shorten(&one_line(&unmarked(&text)), MAX_SHOWN) }
     });
     unreadable.collect()
+}
+
+/// The path, and its lines, that a source means which was given as data, unless it is a URL, a path of another repository
+/// that it names, or no path at all.
+pub fn own_path(target: &str) -> Option<Mention> {
+    let target = target.trim();
+    if is_web_url(target) || repository_before(target).is_some() {
+        return None;
+    }
+    path_of(target, true).map(|(path, lines)| path_mention(path, lines, None))
 }
 
 impl Parsed<'_> {
@@ -302,7 +317,7 @@ impl Reader {
         for Definition { at, target, title } in definitions {
             if is_citable_url(target) {
                 let title = title.as_ref().and_then(|title| title_of(title, target));
-                let mention = Mention { target: target.clone(), kind: MentionKind::Url, line: None, title };
+                let mention = url_mention(target.clone(), title);
                 self.found.push(((*at, 0), mention));
             }
         }
@@ -376,7 +391,7 @@ impl Line {
         let mut found = Vec::new();
         for link in self.links.iter().filter(|link| is_citable_url(&link.target)) {
             let title = title_of(&link.title, &link.target).or_else(|| self.text_of(link));
-            let mention = Mention { target: link.target.clone(), kind: MentionKind::Url, line: None, title };
+            let mention = url_mention(link.target.clone(), title);
             found.push((link.range.clone(), mention));
         }
         for run in self.plain.iter().chain(&self.codes) {
@@ -384,7 +399,7 @@ impl Line {
                 let range = run.start + url.start..run.start + url.end;
                 let target = self.text[range.clone()].to_owned();
                 if is_citable_url(&target) {
-                    found.push((range, Mention { target, kind: MentionKind::Url, line: None, title: None }));
+                    found.push((range, url_mention(target, None)));
                 }
             }
         }
@@ -468,13 +483,13 @@ impl Line {
                 (start..start + word.len(), path, title.clone())
             };
             let quoted = code.is_some() || link.is_some();
-            let Some((target, line)) = path else {
+            let Some((target, lines)) = path else {
                 // Prose: what came before it was prose too, unless its backticks say otherwise.
                 paths.retain(|(quoted, _, _)| *quoted);
                 break;
             };
             start = range.end;
-            paths.push((quoted, range, Mention { target, kind: MentionKind::Path, line, title }));
+            paths.push((quoted, range, path_mention(target, lines, title)));
             let behind = self.text.get(start..end).unwrap_or_default().trim_start();
             let next = behind
                 .strip_prefix("and ")
@@ -493,10 +508,10 @@ impl Line {
     /// The paths in an item of prose: only what can hardly be anything else.
     fn prose_paths(&self) -> Vec<(Range<usize>, Mention)> {
         let mut paths = Vec::new();
-        let mut add = |range: Range<usize>, path: Option<(String, Option<u32>)>| {
-            if let Some((target, line)) = path {
+        let mut add = |range: Range<usize>, path: Option<(String, Option<Span>)>| {
+            if let Some((target, lines)) = path {
                 let title = description(&self.text[range.end..]);
-                paths.push((range, Mention { target, kind: MentionKind::Path, line, title }));
+                paths.push((range, path_mention(target, lines, title)));
             }
         };
         for range in &self.codes {
@@ -543,6 +558,15 @@ fn deduplicate(mentions: impl Iterator<Item = Mention>) -> Vec<Mention> {
     unique
 }
 
+fn url_mention(target: String, title: Option<String>) -> Mention {
+    Mention { target, kind: MentionKind::Url, line: None, last_line: None, title }
+}
+
+fn path_mention(target: String, lines: Option<Span>, title: Option<String>) -> Mention {
+    let (line, last_line) = lines.map_or((None, None), |(first, last)| (Some(first), last));
+    Mention { target, kind: MentionKind::Path, line, last_line, title }
+}
+
 fn is_citable_url(url: &str) -> bool {
     url.len() <= MAX_TARGET_BYTES
         && is_web_url(url)
@@ -583,7 +607,7 @@ fn literal(word: &str) -> String {
 }
 
 /// The first word, or the first two where these are a repository and a path in it; and the path that this is.
-fn first_path(text: &str) -> (&str, Option<(String, Option<u32>)>) {
+fn first_path(text: &str) -> (&str, Option<(String, Option<Span>)>) {
     let first = word_end(text);
     let gap = text[first..].len() - text[first..].trim_start().len();
     let second = first + gap + word_end(&text[first + gap..]);
@@ -601,7 +625,7 @@ fn word_end(text: &str) -> usize {
 
 /// The path and line in a word, with the repository before it, if it looks like one. `quoted` words (backticks, links)
 /// are given more credit.
-fn path_of(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
+fn path_of(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     if word.len() > MAX_TARGET_BYTES {
         return None;
     }
@@ -634,7 +658,7 @@ fn repository_before(word: &str) -> Option<(&str, &str)> {
     (owned && at_commit(before)).then(|| (&word[..=before.len()], path.trim_start()))
 }
 
-fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<u32>)> {
+fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<Span>)> {
     let word = word.trim_end_matches(['.', ',', ';', ':']);
     let word = ["()", "[]", "<>", "\"\"", "''"]
         .iter()
@@ -670,7 +694,7 @@ fn path_in_repository(word: &str, quoted: bool) -> Option<(String, Option<u32>)>
 }
 
 /// Takes `:42`, `:42-50`, `:42:7`, `#L42` or `#L42-L50` off the end.
-fn split_line(word: &str) -> (&str, Option<u32>) {
+fn split_line(word: &str) -> (&str, Option<Span>) {
     for (at, _) in word.match_indices([':', '#']) {
         let behind = &word[at + 1..];
         let behind = match behind.strip_prefix(['L', 'l']) {
@@ -684,7 +708,11 @@ fn split_line(word: &str) -> (&str, Option<u32>) {
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, '-' | '–' | ':' | ',' | 'L' | 'C'));
         if digits > 0 && range {
-            return (&word[..at], behind[..digits].parse().ok().filter(|line| *line > 0));
+            let first = behind[..digits].parse().ok().filter(|line| *line > 0);
+            let last = behind[digits..].strip_prefix(['-', '–']).unwrap_or_default();
+            let last = last.trim_start_matches('L').split(|c: char| !c.is_ascii_digit()).next();
+            let last = last.and_then(|last| last.parse().ok());
+            return (&word[..at], first.map(|first| (first, last.filter(|last| *last > first))));
         }
     }
     (word, None)

@@ -1,7 +1,7 @@
 //! What both sides have done with one node. Its id, parent and links are those of the merged tree already.
 
 use super::{Decision, three_way};
-use crate::domain::{Amendment, Claim, Classification, Node, Reclassification, Timestamp};
+use crate::domain::{Amendment, Citation, Claim, Classification, Node, Reclassification, Timestamp};
 
 /// The node, where there is one, and what was decided. `None`: both sides have written over the same text by hand.
 pub(super) fn join(
@@ -183,8 +183,14 @@ fn same_core(
     let (ours, theirs) = (core(ours), core(theirs));
     match base {
         Some(base) => three_way(&core(base), &ours, &theirs),
-        None => (ours == theirs).then_some(ours),
+        // What each server saw of the files that are cited is no difference of what was said.
+        None => (unpinned(&ours) == unpinned(&theirs)).then(|| std::cmp::min_by_key(ours, theirs, order)),
     }
+}
+
+/// A result without what the server added to its sources.
+fn unpinned(result: &Classification) -> Classification {
+    Classification { references: Citation::given(&result.references), ..result.clone() }
 }
 
 /// What was committed, with what became of it on both sides. `None`: the same amendment holds two texts.

@@ -72,6 +72,7 @@ fn mention(citation: &Citation) -> Mention {
         target: citation.target.clone(),
         kind,
         line: first.and_then(|line| line.trim().parse().ok()),
+        last_line: None,
         title: citation.note.as_deref().map(one_line),
     }
 }

@@ -1077,6 +1077,7 @@ fn backed() -> ReportInput {
                 commit: text("0a1b2c3d"),
                 quote: text("sort_unstable()"),
                 note: text("three of five calls"),
+                ..Citation::default()
             }];
             c.links = vec![Link { to: "R2.A2".parse().unwrap(), kind: LinkKind::Supports }];
             c.warnings = vec![Warning { code: Code::Suspicious, message: "Too soon.".to_owned() }];

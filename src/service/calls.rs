@@ -7,6 +7,7 @@ use super::sharing::How;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
+use crate::decide::citing::{cited_by_amendment, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
@@ -84,11 +85,12 @@ impl Service {
         caller: &Caller,
     ) -> Result<Turn, Refusal> {
         let nodes = nodes.as_deref();
+        let known = self.look_up(&cited_by_results(&results));
         let written = self.transact(session, caller, |investigation, rules, now| {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
             }
-            let stored = commit(investigation, rules, results.clone(), now)?;
+            let stored = commit(investigation, rules, results.clone(), &known, now)?;
             let changes = stored.event.as_ref().map(Event::changes).unwrap_or_default();
             let proposed = propose_next(&investigation.with(&changes), rules, nodes, plan, now)?;
             Ok((stored, Some(proposed)))
@@ -151,8 +153,9 @@ impl Service {
         results: Vec<NodeResult>,
         caller: &Caller,
     ) -> Result<Written, Refusal> {
+        let known = self.look_up(&cited_by_results(&results));
         self.write(session, caller, |investigation, rules, now| {
-            commit(investigation, rules, results.clone(), now)
+            commit(investigation, rules, results.clone(), &known, now)
         })
     }
 
@@ -178,8 +181,9 @@ impl Service {
     ///
     /// Those of [`Service::write`].
     pub fn amend(&self, session: &str, request: Amend, caller: &Caller) -> Result<Written, Refusal> {
+        let known = self.look_up(&cited_by_amendment(&request));
         self.write(session, caller, |investigation, rules, now| {
-            amend(investigation, rules, request.clone(), now)
+            amend(investigation, rules, request.clone(), &known, now)
         })
     }
 

@@ -15,9 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::decide::{Decision, Rejection};
-use crate::domain::{Caller, Change, Code, Diagnostic, Event, Investigation, SessionId, Timestamp};
+use crate::domain::{
+    Caller, Change, CitedPath, Code, Diagnostic, Event, Investigation, LookedUpPaths, SessionId, Timestamp,
+};
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
+use crate::project::Project;
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
@@ -43,6 +46,8 @@ pub struct Service {
     changes: Changes,
     /// What it does beside the calls; nothing where it is not asked to.
     sharing: Option<Sharing>,
+    /// What the investigations are about, if that is known: cited files are looked up there.
+    project: Option<Project>,
 }
 
 /// An investigation as a reply speaks of it.
@@ -117,6 +122,7 @@ impl Service {
             rulesets: Library::built_in(),
             reject_secrets: false,
             sharing: None,
+            project: None,
         }
     }
 
@@ -148,6 +154,21 @@ impl Service {
     /// The same, with another folder for reports than `site` in the root.
     pub fn with_site(self, site: PathBuf) -> Self {
         Service { site, ..self }
+    }
+
+    /// The same, which looks up there what results cite.
+    pub fn with_project(self, project: Option<Project>) -> Self {
+        Service { project, ..self }
+    }
+
+    /// What the investigations are about, if that is known.
+    pub fn project(&self) -> Option<&Project> {
+        self.project.as_ref()
+    }
+
+    /// What is found of these paths. Done before a transaction, which is short.
+    fn look_up(&self, cited: &[CitedPath]) -> LookedUpPaths {
+        self.project.as_ref().map(|project| project.look_up(cited)).unwrap_or_default()
     }
 
     /// The folder that reports are written to.

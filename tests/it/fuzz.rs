@@ -247,6 +247,12 @@ verificationMethod: >-
   twice
 alternativesConsidered:
 - nothing
+references:
+- {target: src/a.rs, lines: '1-2', commit: c, quote: q, note: n}
+- target: src/a.rs
+  lines: '3'
+  namedIn: findings
+  pinned: {path: src/a.rs, commit: c, blob: b, uncommitted: true, lines: '3', text: t}
 warnings:
 - {code: R3_EXPLORE_ONLY, message: \"stored as EXPLORE: too early\"}
 reclassified:

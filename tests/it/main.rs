@@ -4,6 +4,7 @@
 
 mod check;
 mod demo;
+mod evidence;
 mod fuzz;
 mod mcp;
 mod packaging;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
-    Event, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification, SessionId, StopReason,
-    Stopped, Timestamp, Warning,
+    Event, Lines, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Pin, Reclassification, SessionId,
+    StopReason, Stopped, Timestamp, Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -182,6 +182,15 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
             commit: Some(text.to_owned()),
             quote: Some(text.to_owned()),
             note: Some(text.to_owned()),
+            named_in: None,
+            pinned: Some(Pin {
+                path: text.to_owned(),
+                commit: Some(text.to_owned()),
+                blob: text.to_owned(),
+                uncommitted: false,
+                lines: Some(Lines { first: 1, last: 2 }),
+                text: Some(text.to_owned()),
+            }),
         }],
         links: vec![Link { to: "R2.A1".parse().unwrap(), kind: LinkKind::Contradicts }],
         amended: vec![Amendment {

@@ -10,7 +10,9 @@ use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
-use tree_of_thoughts::domain::{Caller, Diagnostic, Event, Investigation, Node, SessionId, Timestamp};
+use tree_of_thoughts::domain::{
+    Caller, Diagnostic, Event, Investigation, LookedUpPaths, Node, SessionId, Timestamp,
+};
 use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 
 /// Evidence that is long enough for every built-in ruleset.
@@ -24,6 +26,8 @@ pub struct Table {
     pub now: Timestamp,
     /// Through which client the calls come.
     pub caller: Caller,
+    /// What was found of the paths that the calls cite.
+    pub known: LookedUpPaths,
 }
 
 /// Why a start is refused, or nothing.
@@ -88,6 +92,7 @@ impl Table {
             investigation: Investigation::new(meta),
             now,
             caller: Caller::default(),
+            known: LookedUpPaths::default(),
         }
     }
 
@@ -106,7 +111,7 @@ impl Table {
     }
 
     pub fn try_commit(&mut self, results: Vec<NodeResult>) -> Result<Decision, Rejection> {
-        let decision = commit(&self.investigation, &self.rules(), results, self.now)?;
+        let decision = commit(&self.investigation, &self.rules(), results, &self.known, self.now)?;
         Ok(self.apply(decision))
     }
 
@@ -126,7 +131,7 @@ impl Table {
     }
 
     pub fn try_amend(&mut self, request: Amend) -> Result<Decision, Rejection> {
-        let decision = amend(&self.investigation, &self.rules(), request, self.now)?;
+        let decision = amend(&self.investigation, &self.rules(), request, &self.known, self.now)?;
         Ok(self.apply(decision))
     }
 

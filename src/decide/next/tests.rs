@@ -81,7 +81,9 @@ impl<'r> Play<'r> {
                 ..NodeResult::default()
             })
             .collect();
-        self.take(|investigation, rules, at| commit(investigation, rules, results, at))
+        self.take(|investigation, rules, at| {
+            commit(investigation, rules, results, &crate::domain::LookedUpPaths::new(), at)
+        })
     }
 
     fn reclassify(&mut self, node: &NodeId, state: &str) -> Result<(), Rejection> {

@@ -375,7 +375,7 @@ fn is_given(node: &Node, target: &str) -> bool {
 }
 
 fn sources(classification: &Classification) -> Vec<Source> {
-    let source = |Citation { target, lines, commit, quote, note }: Citation| Source {
+    let source = |Citation { target, lines, commit, quote, note, .. }: Citation| Source {
         is_url: is_web(&target),
         target,
         lines,

@@ -1,6 +1,7 @@
 //! Random calls, legal or not, through the whole of the server but its protocol: nothing panics, a rejected call changes
 //! nothing, and what is on disk is always an investigation that its ruleset allows.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -202,7 +203,7 @@ impl Bench {
                     })
                     .collect();
                 self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
-                    commit(investigation, rules, results.clone(), now)
+                    commit(investigation, rules, results.clone(), &HashMap::new(), now)
                 })
             }
             Call::Reclassify { node, state, evidence: given } => {

@@ -1,0 +1,123 @@
+//! What a result cites of the project: first which paths, so that somebody can look them up, then what was found of them.
+
+use super::amend::Amend;
+use super::backing::Cited;
+use super::commit::NodeResult;
+use crate::domain::{Citation, CitedPath, Code, Diagnostic, Lines, LookedUp, LookedUpPaths, NamedIn};
+use crate::markdown::{self, Mention, MentionKind};
+
+/// The most paths of one result that are looked up.
+const MOST: usize = 100;
+
+/// How many that are not found are named.
+const NAMED: usize = 5;
+
+/// The paths that these results cite.
+pub fn cited_by_results(results: &[NodeResult]) -> Vec<CitedPath> {
+    let cited = |result: &NodeResult| {
+        let texts = [Some(result.findings.as_str()), result.evidence.as_deref()];
+        cited(&result.references, texts)
+    };
+    results.iter().flat_map(cited).collect()
+}
+
+/// The paths that an amendment cites.
+pub fn cited_by_amendment(request: &Amend) -> Vec<CitedPath> {
+    let texts = [request.findings.as_deref(), request.evidence.as_deref()];
+    cited(request.references.as_deref().unwrap_or_default(), texts)
+}
+
+fn cited(given: &[Cited], texts: [Option<&str>; 2]) -> Vec<CitedPath> {
+    let given = given
+        .iter()
+        .filter_map(|cited| given_path(&cited.target, cited.lines.as_deref(), cited.commit.as_deref()));
+    given.chain(texts.into_iter().flatten().flat_map(named_paths)).take(MOST).collect()
+}
+
+/// The path that a source means which was given as data.
+fn given_path(target: &str, lines: Option<&str>, commit: Option<&str>) -> Option<CitedPath> {
+    let path = markdown::own_path(target)?;
+    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    Some(CitedPath {
+        lines: lines.and_then(|lines| lines.parse().ok()).or_else(|| lines_of(&path)),
+        commit: commit.and_then(given),
+        path: path.target,
+    })
+}
+
+/// The paths that a text names.
+fn named_paths(text: &str) -> impl Iterator<Item = CitedPath> {
+    let paths = markdown::references(text).into_iter().filter(|mention| mention.kind == MentionKind::Path);
+    paths.filter(|mention| markdown::own_path(&mention.target).is_some()).map(|mention| CitedPath {
+        lines: lines_of(&mention),
+        path: mention.target,
+        commit: None,
+    })
+}
+
+fn lines_of(mention: &Mention) -> Option<Lines> {
+    let first = mention.line?;
+    Some(Lines { first, last: mention.last_line.unwrap_or(first) })
+}
+
+/// Notes with each source that was given as data what was found of it; gives what was not found.
+pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<String> {
+    let mut missing = Vec::new();
+    for citation in given {
+        let path = given_path(&citation.target, citation.lines.as_deref(), citation.commit.as_deref());
+        match path.and_then(|path| known.get(&path)) {
+            Some(LookedUp::Found(pin)) => citation.pinned = Some(pin.clone()),
+            Some(LookedUp::Missing(what)) => missing.push(what.clone()),
+            None => {}
+        }
+    }
+    missing
+}
+
+/// Puts the files that a text names among the sources, as they were found, unless they were given as data; gives what was
+/// not found. Those that an earlier form of the text named are taken out.
+pub(super) fn pin_named(
+    references: &mut Vec<Citation>,
+    named_in: NamedIn,
+    text: &str,
+    known: &LookedUpPaths,
+) -> Vec<String> {
+    references.retain(|citation| citation.named_in != Some(named_in));
+    let mut missing = Vec::new();
+    // Most servers have no project: then nothing is parsed.
+    let named: Vec<CitedPath> = if known.is_empty() { Vec::new() } else { named_paths(text).collect() };
+    for path in named {
+        match known.get(&path) {
+            Some(LookedUp::Found(pin)) => {
+                let is_same =
+                    |given: &Citation| given.named_in.is_none() && given.pinned.as_ref() == Some(pin);
+                if !references.iter().any(is_same) {
+                    references.push(Citation {
+                        target: path.path,
+                        lines: path.lines.map(|lines| lines.to_string()),
+                        named_in: Some(named_in),
+                        pinned: Some(pin.clone()),
+                        ..Citation::default()
+                    });
+                }
+            }
+            Some(LookedUp::Missing(what)) => missing.push(what.clone()),
+            None => {}
+        }
+    }
+    missing
+}
+
+/// The warning of sources that are not in the project.
+pub(super) fn not_found(about: &str, mut missing: Vec<String>) -> Option<Diagnostic> {
+    missing.dedup();
+    missing.first()?;
+    let more = missing.len().saturating_sub(NAMED);
+    missing.truncate(NAMED);
+    if more > 0 {
+        missing.push(format!("{more} more"));
+    }
+    let message = format!("{about} cites what is not there: {}.", missing.join("; "));
+    let how = "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.";
+    Some(Diagnostic::new(Code::ReferenceNotFound, message).about(about).suggest(how))
+}

@@ -1,0 +1,92 @@
+//! How a citation stands in the files as they are now.
+
+use serde::Serialize;
+
+use crate::domain::{Lines, Pin};
+
+/// What became of what was cited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum Drift {
+    /// It is as it was, where it was.
+    Unchanged,
+    /// It is as it was, and elsewhere: in the same file once, or in one that has taken the place of its own.
+    Moved {
+        /// The file.
+        path: String,
+        /// The lines.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lines: Option<Lines>,
+    },
+    /// The file is there, and what was cited is not in it; or it is there several times, so that nobody can tell.
+    Changed,
+    /// The file is not there, and nothing that it could have become.
+    Gone,
+}
+
+/// A file as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    /// git's ids of it: as it is, and with the line ends that git may store; none where it is too large.
+    pub blobs: Vec<String>,
+    /// Its text; none where it is binary or too large.
+    pub text: Option<String>,
+}
+
+impl Drift {
+    /// For people and programs.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Drift::Unchanged => "unchanged",
+            Drift::Moved { .. } => "moved",
+            Drift::Changed => "changed",
+            Drift::Gone => "gone",
+        }
+    }
+
+    /// Whether what was cited can't be read any more where it was, nor anywhere else.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Drift::Changed | Drift::Gone)
+    }
+}
+
+/// How a citation stands, by what is at its path now, and, where nothing is, by the files that may have taken its place:
+/// those with the same content, and those of the same name.
+///
+/// Lines count as moved only where they are found once. Of a citation without lines, or whose lines were not kept, the
+/// whole file counts.
+pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)]) -> Drift {
+    let is_same = |content: &Content| content.blobs.contains(&pin.blob);
+    let moved = |path: &str, lines| Drift::Moved { path: path.to_owned(), lines };
+    let quoted = pin.lines.zip(pin.text.as_deref());
+    if let Some(here) = here {
+        let stands = |(lines, quote): (Lines, &str)| places(here, quote).contains(&lines.first);
+        if is_same(here) || quoted.is_some_and(stands) {
+            return Drift::Unchanged;
+        }
+        return match quoted.map(|(lines, quote)| (lines, places(here, quote))) {
+            Some((lines, found)) if found.len() == 1 => moved(&pin.path, Some(lines.from(found[0]))),
+            _ => Drift::Changed,
+        };
+    }
+    if let Some((path, _)) = elsewhere.iter().find(|(_, content)| is_same(content)) {
+        return moved(path, pin.lines);
+    }
+    let Some((lines, quote)) = quoted else { return Drift::Gone };
+    let mut found = elsewhere
+        .iter()
+        .flat_map(|(path, content)| places(content, quote).into_iter().map(move |first| (path, first)));
+    match (found.next(), found.next()) {
+        (Some((path, first)), None) => moved(path, Some(lines.from(first))),
+        _ => Drift::Gone,
+    }
+}
+
+/// The lines at which these lines stand in a file.
+fn places(content: &Content, quote: &str) -> Vec<u32> {
+    let lines: Vec<&str> = content.text.iter().flat_map(|text| text.lines()).collect();
+    let quote: Vec<&str> = quote.lines().collect();
+    let starts = lines.windows(quote.len().max(1)).enumerate();
+    let found = starts.filter(|(_, window)| !quote.is_empty() && **window == *quote);
+    found.filter_map(|(at, _)| u32::try_from(at + 1).ok()).collect()
+}

@@ -1,0 +1,291 @@
+//! What became of cited files: a project changed at random, of which the test knows what it did, and `tot check`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp, Pin};
+use tree_of_thoughts::project::{Drift, Project};
+
+use super::{begun, commit_all, commit_root, numbered, project, write};
+use crate::support::{Sandbox, TOT};
+
+/// One change of the project.
+#[derive(Clone, Debug)]
+enum Step {
+    /// New lines before one.
+    Insert(Index, Index, u8),
+    /// Takes lines out.
+    Delete(Index, Index, u8),
+    /// Writes another text in a line's place.
+    Edit(Index, Index),
+    /// Moves lines within a file.
+    Shift(Index, Index, Index, u8),
+    /// Gives a file another folder; its name stays.
+    Move(Index),
+    /// Gives a file another name.
+    Rename(Index),
+    /// Removes a file.
+    Remove(Index),
+    /// Commits all.
+    Commit,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (any::<Index>(), any::<Index>(), 1..5_u8).prop_map(|(file, at, number)| Step::Insert(file, at, number)),
+        2 => (any::<Index>(), any::<Index>(), 1..4_u8).prop_map(|(file, at, number)| Step::Delete(file, at, number)),
+        2 => (any::<Index>(), any::<Index>()).prop_map(|(file, at)| Step::Edit(file, at)),
+        2 => (any::<Index>(), any::<Index>(), any::<Index>(), 1..6_u8)
+            .prop_map(|(file, from, to, number)| Step::Shift(file, from, to, number)),
+        1 => any::<Index>().prop_map(Step::Move),
+        1 => any::<Index>().prop_map(Step::Rename),
+        1 => any::<Index>().prop_map(Step::Remove),
+        2 => Just(Step::Commit),
+    ]
+}
+
+/// The files, each line by its number: no two lines are alike, and a line that is written anew has a new number.
+struct World<'a> {
+    sandbox: &'a Sandbox,
+    root: &'a Path,
+    files: BTreeMap<String, Vec<usize>>,
+    /// Where each of the first files is now.
+    places: BTreeMap<String, Option<String>>,
+    lines: usize,
+    names: usize,
+}
+
+impl World<'_> {
+    fn take(&mut self, step: &Step) {
+        if self.files.is_empty() {
+            return;
+        }
+        let name = |file: &Index, files: &BTreeMap<String, Vec<usize>>| {
+            files.keys().nth(file.index(files.len())).unwrap().clone()
+        };
+        match step {
+            Step::Insert(file, at, number) => {
+                let file = name(file, &self.files);
+                let new = self.lines..self.lines + usize::from(*number);
+                self.lines = new.end;
+                let lines = self.files.get_mut(&file).unwrap();
+                let at = at.index(lines.len() + 1);
+                lines.splice(at..at, new);
+                self.write(&file);
+            }
+            Step::Delete(file, at, number) => {
+                let file = name(file, &self.files);
+                let lines = self.files.get_mut(&file).unwrap();
+                let at = at.index(lines.len() + 1);
+                lines.drain(at..lines.len().min(at + usize::from(*number)));
+                self.write(&file);
+            }
+            Step::Edit(file, at) => {
+                let file = name(file, &self.files);
+                let lines = self.files.get_mut(&file).unwrap();
+                if !lines.is_empty() {
+                    let at = at.index(lines.len());
+                    lines[at] = self.lines;
+                    self.lines += 1;
+                    self.write(&file);
+                }
+            }
+            Step::Shift(file, from, to, number) => {
+                let file = name(file, &self.files);
+                let lines = self.files.get_mut(&file).unwrap();
+                let from = from.index(lines.len() + 1);
+                let taken: Vec<usize> =
+                    lines.drain(from..lines.len().min(from + usize::from(*number))).collect();
+                let to = to.index(lines.len() + 1);
+                lines.splice(to..to, taken);
+                self.write(&file);
+            }
+            Step::Move(file) => {
+                let from = name(file, &self.files);
+                let own = from.rsplit('/').next().unwrap();
+                let to = format!("folder{}/{own}", self.names);
+                self.rename(&from, to);
+            }
+            Step::Rename(file) => {
+                let from = name(file, &self.files);
+                let to = format!("renamed{}.txt", self.names);
+                self.rename(&from, to);
+            }
+            Step::Remove(file) => {
+                let file = name(file, &self.files);
+                self.sandbox.git(self.root, &["rm", "-q", "-f", &file]);
+                self.files.remove(&file);
+                self.places
+                    .values_mut()
+                    .filter(|place| place.as_ref() == Some(&file))
+                    .for_each(|place| *place = None);
+            }
+            Step::Commit => {
+                commit_all(self.sandbox, self.root);
+            }
+        }
+    }
+
+    fn write(&self, file: &str) {
+        write(self.root, file, &self.text(file));
+        // As whoever works on it stages what is done.
+        self.sandbox.git(self.root, &["add", "-A"]);
+    }
+
+    fn text(&self, file: &str) -> String {
+        self.files[file].iter().map(|line| format!("line number {line}\n")).collect()
+    }
+
+    fn rename(&mut self, from: &str, to: String) {
+        self.names += 1;
+        std::fs::create_dir_all(self.root.join(&to).parent().unwrap()).unwrap();
+        self.sandbox.git(self.root, &["mv", from, &to]);
+        let lines = self.files.remove(from).unwrap();
+        self.places
+            .values_mut()
+            .filter(|place| place.as_deref() == Some(from))
+            .for_each(|place| *place = Some(to.clone()));
+        self.files.insert(to, lines);
+    }
+
+    /// What must be said of lines that were cited in a file when it held `before`.
+    fn expected(&self, pin: &Pin, before: &[usize]) -> Drift {
+        let Some(place) = &self.places[&pin.path] else { return Drift::Gone };
+        let now = &self.files[place];
+        let whole = now.as_slice() == before;
+        let is_here = *place == pin.path;
+        let same_name = place.rsplit('/').next() == pin.path.rsplit('/').next();
+        let Some(lines) = pin.lines else {
+            return match (whole, is_here) {
+                (true, true) => Drift::Unchanged,
+                (true, false) => Drift::Moved { path: place.clone(), lines: None },
+                (false, true) => Drift::Changed,
+                (false, false) => Drift::Gone,
+            };
+        };
+        let cited = &before[lines.first as usize - 1..lines.last as usize];
+        let found = now.windows(cited.len()).position(|window| window == cited);
+        match found {
+            Some(at) if is_here && at + 1 == lines.first as usize => Drift::Unchanged,
+            // A file under another name is known by its content, and one of the same name by the lines.
+            Some(at) if is_here || whole || same_name => {
+                Drift::Moved { path: place.clone(), lines: Some(lines.from(at as u32 + 1)) }
+            }
+            None if is_here => Drift::Changed,
+            _ => Drift::Gone,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+
+    #[test]
+    fn the_check_knows_what_was_moved_changed_and_removed(
+        steps in prop::collection::vec(step(), 0..12),
+        cited in prop::collection::vec((0..3_usize, 0..30_usize, 0..6_usize, any::<bool>()), 1..6),
+    ) {
+        let sandbox = Sandbox::new();
+        let root = sandbox.path("project");
+        std::fs::create_dir(&root).unwrap();
+        sandbox.git(&root, &["init", "-q"]);
+        let names = ["a.txt", "src/b.txt", "src/deep/c.txt"];
+        let mut world = World {
+            sandbox: &sandbox,
+            root: &root,
+            files: names.iter().enumerate().map(|(at, name)| ((*name).to_owned(), (at * 30..at * 30 + 30).collect())).collect(),
+            places: names.iter().map(|name| ((*name).to_owned(), Some((*name).to_owned()))).collect(),
+            lines: 90,
+            names: 0,
+        };
+        names.iter().for_each(|name| world.write(name));
+        commit_all(&sandbox, &root);
+        let before = world.files.clone();
+        let cited: Vec<CitedPath> = cited.into_iter().map(|(file, first, more, is_whole)| {
+            let first = first as u32 + 1;
+            let lines = Lines { first, last: (first + more as u32).min(30) };
+            CitedPath { path: names[file].to_owned(), lines: (!is_whole).then_some(lines), commit: None }
+        }).collect();
+        let project = Project::around(&root).unwrap();
+        let known = project.look_up(&cited);
+        let pins: Vec<Pin> = cited.iter().map(|cited| match &known[cited] {
+            LookedUp::Found(pin) => pin.clone(),
+            LookedUp::Missing(what) => panic!("{what}"),
+        }).collect();
+        steps.iter().for_each(|step| world.take(step));
+        let said = project.drift(&pins);
+        for pin in &pins {
+            prop_assert_eq!(&said[pin], &world.expected(pin, &before[&pin.path]), "{:?}", pin);
+        }
+    }
+}
+
+#[test]
+fn what_stands_several_times_is_not_said_to_have_moved() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&project, "a.txt", "one\n}\ntwo\n");
+    let cited = CitedPath { path: "a.txt".into(), lines: Some(Lines { first: 2, last: 2 }), commit: None };
+    let around = Project::around(&project).unwrap();
+    let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
+        panic!()
+    };
+    write(&project, "a.txt", "one\nelse\n}\ntwo\n}\n");
+    assert_eq!(around.drift([&pin])[&pin], Drift::Changed);
+    write(&project, "a.txt", "}\n}\n}\n");
+    assert_eq!(around.drift([&pin])[&pin], Drift::Unchanged);
+}
+
+#[test]
+fn the_command_tells_each_and_fails_where_it_is_strict() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    for file in ["src/moved.py", "src/changed.py", "src/gone.py"] {
+        write(&project, file, &numbered(file, 9));
+    }
+    commit_all(&sandbox, &project);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let files = ["src/db.py", "src/moved.py", "src/changed.py", "src/gone.py"];
+    let cited: Vec<Value> = files.iter().map(|file| json!({"target": file, "lines": "3-4"})).collect();
+    commit_root(&mut server, &session, json!({"references": cited}));
+    let check = |arguments: &[&str]| {
+        let mut command = sandbox.command(TOT);
+        let output = command.args(["check", "--references"]).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code().unwrap(), text.replace(&session, "ID"))
+    };
+    let around = ["--project", project.to_str().unwrap()];
+    let strict = ["--strict", around[0], around[1]];
+    assert_eq!(check(&strict).0, 0);
+    write(&project, "src/moved.py", &format!("new\n{}", numbered("src/moved.py", 9)));
+    assert_eq!(check(&strict).0, 0, "what moved still stands");
+    write(&project, "src/changed.py", &numbered("other", 9));
+    std::fs::remove_file(project.join("src/gone.py")).unwrap();
+    let (status, text) = check(&around);
+    assert_eq!(status, 0);
+    assert_snapshot!(text, @"
+    investigations/ID: R1.A unchanged src/db.py:3-4
+    investigations/ID: R1.A moved src/moved.py:3-4 to src/moved.py:4-5
+    investigations/ID: R1.A changed src/changed.py:3-4
+    investigations/ID: R1.A gone src/gone.py:3-4
+    4 cited files: 1 unchanged, 1 moved, 1 changed, 1 gone
+    1 investigation: 0 errors, 0 warnings
+    ");
+    assert_eq!(check(&strict).0, 1);
+    let (_, json) = check(&["--json", around[0], around[1], &session[session.len() - 6..]]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        json["investigations"][0]["references"][1],
+        json!({"node": "R1.A", "path": "src/moved.py", "lines": "3-4", "state": "moved",
+               "now": {"path": "src/moved.py", "lines": "4-5"}})
+    );
+    // The sandbox is in no project.
+    let (status, text) = check(&[]);
+    assert_eq!(status, 2, "{text}");
+    assert!(text.contains("--project"), "{text}");
+}

@@ -1,0 +1,62 @@
+//! What backs a result: files of the project as they were when they were cited, and what becomes of them.
+
+mod drift;
+mod pins;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Server, node, result};
+
+/// A project with a file of twenty lines, committed.
+fn project(sandbox: &Sandbox) -> PathBuf {
+    let project = sandbox.path("project");
+    std::fs::create_dir_all(project.join("src")).unwrap();
+    write(&project, "src/db.py", &numbered("line", 20));
+    sandbox.git(&project, &["init", "-q", "-b", "main"]);
+    commit_all(sandbox, &project);
+    project
+}
+
+fn numbered(word: &str, lines: usize) -> String {
+    (1..=lines).map(|at| format!("{word} {at}\n")).collect()
+}
+
+fn write(project: &Path, path: &str, text: &str) {
+    std::fs::create_dir_all(project.join(path).parent().unwrap()).unwrap();
+    std::fs::write(project.join(path), text).unwrap();
+}
+
+fn commit_all(sandbox: &Sandbox, project: &Path) -> String {
+    sandbox.git(project, &["add", "-A"]);
+    sandbox.git(project, &["commit", "-q", "--allow-empty", "-m", "Change"]);
+    sandbox.head(project)
+}
+
+/// An investigation with a pending root.
+fn begun(server: &mut Server) -> String {
+    let session = server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}))["sessionId"].clone();
+    server.ok("tot_propose", json!({"sessionId": session, "nodes": [node("R1.A", None)]}));
+    session.as_str().unwrap().to_owned()
+}
+
+/// Commits the root with these fields of its result; gives the reply.
+fn commit_root(server: &mut Server, session: &str, fields: Value) -> Value {
+    let mut root = result("R1.A", "EXPLORE");
+    fields.as_object().unwrap().iter().for_each(|(name, value)| root[name] = value.clone());
+    server.ok("tot_commit", json!({"sessionId": session, "results": [root]}))
+}
+
+/// What is stored of the root's sources.
+fn references(server: &mut Server, session: &str) -> Value {
+    let reply = server.ok("tot_read", json!({"sessionId": session, "nodeIds": ["R1.A"]}));
+    reply["nodes"][0]["references"].clone()
+}
+
+/// The messages of warnings of that kind.
+fn warnings(reply: &Value, code: &str) -> Vec<String> {
+    let all = reply["warnings"].as_array().into_iter().flatten();
+    let of_kind = all.filter(|warning| warning["code"] == code);
+    of_kind.map(|warning| warning["message"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,297 @@
+//! Citations are looked up when they are stored, in the project and nowhere else.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tree_of_thoughts::domain::{CitedPath, Lines, LookedUp};
+use tree_of_thoughts::project::Project;
+
+use super::{begun, commit_all, commit_root, numbered, project, references, warnings, write};
+use crate::support::{Sandbox, codes, result};
+
+const MISSING: &str = "REFERENCE_NOT_FOUND";
+
+#[test]
+fn cited_files_are_kept_as_they_were() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let head = sandbox.head(&project);
+    let blob = sandbox.git(&project, &["rev-parse", "HEAD:src/db.py"]);
+    write(&project, "notes.md", "a thought\n");
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let reply = commit_root(
+        &mut server,
+        &session,
+        json!({
+            "findings": "It waits.\n\n## References\n- src/db.py:3-4 - the wait\n- notes.md:1\n- https://example.org/",
+            "evidence": "Seen.\n\n## References\n- `src/db.py:9`",
+            "references": [
+                {"target": "src/db.py", "lines": "18-20", "note": "the query"},
+                {"target": "https://example.org/db.py", "lines": "1000"},
+                {"target": "owner/name src/other.py:7"},
+                {"target": "../elsewhere.py:7"},
+            ],
+        }),
+    );
+    assert_eq!(warnings(&reply, MISSING), [""; 0]);
+    let stored = references(&mut server, &session);
+    let pinned = |path: &str, lines: &str, text: &str| json!({"path": path, "commit": head, "blob": blob.trim(), "lines": lines, "text": text});
+    let notes = sandbox.git(&project, &["hash-object", "notes.md"]);
+    assert_eq!(
+        stored,
+        json!([
+            {"target": "src/db.py", "lines": "18-20", "note": "the query",
+             "pinned": pinned("src/db.py", "18-20", "line 18\nline 19\nline 20\n")},
+            {"target": "https://example.org/db.py", "lines": "1000"},
+            {"target": "owner/name src/other.py:7"},
+            {"target": "../elsewhere.py:7"},
+            {"target": "src/db.py", "lines": "3-4", "namedIn": "findings",
+             "pinned": pinned("src/db.py", "3-4", "line 3\nline 4\n")},
+            {"target": "notes.md", "lines": "1", "namedIn": "findings",
+             "pinned": {"path": "notes.md", "commit": head, "blob": notes.trim(), "uncommitted": true,
+                        "lines": "1", "text": "a thought\n"}},
+            {"target": "src/db.py", "lines": "9", "namedIn": "evidence",
+             "pinned": pinned("src/db.py", "9", "line 9\n")},
+        ])
+    );
+    let file = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    assert!(file.contains("namedIn: findings\n") && file.contains("line 18\n"), "{file}");
+    sandbox.assert_sound(&sandbox.repository(&session));
+    // The project is only read.
+    assert_eq!(sandbox.git(&project, &["status", "--porcelain"]), "?? notes.md\n");
+    let check = sandbox.command(crate::support::TOT).arg("check").output().unwrap();
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+}
+
+#[test]
+fn what_was_made_up_is_told_at_once() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let reply = commit_root(
+        &mut server,
+        &session,
+        json!({
+            "findings": "It waits.\n\n## References\n- src/nope.py:3\n- lib/db.py:1\n- src/db.py:42",
+            "references": [
+                {"target": "src/db.py", "lines": "18-21"},
+                {"target": "src/db.py", "commit": "0123456789"},
+                {"target": "src/db.py", "commit": ":/Change"},
+            ],
+        }),
+    );
+    assert_snapshot!(warnings(&reply, MISSING).join("\n"), @"R1.A cites what is not there: src/db.py has 20 lines, and line 21 is cited; the project has no commit 0123456789; the project has no commit :/Change; src/nope.py is not in the project; lib/db.py is not in the project (src/db.py is); 1 more.");
+    let stored = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    assert!(stored.contains("code: REFERENCE_NOT_FOUND") && !stored.contains("pinned:"), "{stored}");
+    // Where there is no project, nobody knows.
+    sandbox.sleep(1);
+    let mut server = sandbox.server();
+    let session = begun(&mut server);
+    let reply =
+        commit_root(&mut server, &session, json!({"findings": "x y z.\n\n## References\n- src/nope.py:3"}));
+    assert_eq!(warnings(&reply, MISSING), [""; 0]);
+}
+
+#[test]
+fn an_own_commit_is_looked_into() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let old = sandbox.head(&project);
+    write(&project, "src/db.py", &numbered("other", 3));
+    commit_all(&sandbox, &project);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let reply = commit_root(
+        &mut server,
+        &session,
+        json!({"references": [
+            {"target": "src/db.py", "lines": "20", "commit": &old[..8]},
+            {"target": "src/new.py", "commit": "main"},
+        ]}),
+    );
+    assert_eq!(
+        warnings(&reply, MISSING),
+        ["R1.A cites what is not there: src/new.py is not in commit main."]
+    );
+    let stored = references(&mut server, &session);
+    assert_eq!(stored[0]["pinned"]["text"], "line 20\n");
+    assert_eq!(stored[0]["pinned"]["commit"], old);
+}
+
+#[test]
+fn the_project_is_the_repository_around_and_never_an_investigation() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_in(&project.join("investigations"), &[]);
+    let session = begun(&mut server);
+    drop(server);
+    let inside = project.join("investigations").join(&session);
+    for folder in [&project, &project.join("src"), &inside, &inside.join(".git")] {
+        assert_eq!(Project::around(folder).unwrap().root(), project.canonicalize().unwrap());
+    }
+    assert!(Project::around(&sandbox.path("home")).is_err());
+    // Started in a folder of it, paths begin there or at the root.
+    let mut command = sandbox.server_command(&sandbox.root(), &[]);
+    command.current_dir(project.join("src")).arg("--clock-file").arg(sandbox.path("clock"));
+    let mut server = crate::support::Server::start(command);
+    sandbox.sleep(1);
+    let session = begun(&mut server);
+    let given = json!({"references": [{"target": "db.py:2"}, {"target": "src/db.py:3"},
+        {"target": project.canonicalize().unwrap().join("src/db.py"), "lines": "4"}]});
+    commit_root(&mut server, &session, given);
+    let stored = references(&mut server, &session);
+    for (at, line) in [(0, "line 2\n"), (1, "line 3\n"), (2, "line 4\n")] {
+        assert_eq!(stored[at]["pinned"]["text"], line, "{stored:#}");
+        assert_eq!(stored[at]["pinned"]["path"], "src/db.py");
+    }
+}
+
+#[test]
+fn an_amendment_keeps_anew_what_it_changes_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let given = json!([{"target": "src/db.py", "lines": "1"}]);
+    let findings = "It waits.\n\n## References\n- src/db.py:2";
+    commit_root(&mut server, &session, json!({"findings": findings, "references": given}));
+    write(&project, "src/db.py", &numbered("other", 20));
+    let amend = |server: &mut crate::support::Server, fields: Value| {
+        let mut call = json!({"sessionId": session, "nodeId": "R1.A", "reason": "It was wrong."});
+        fields.as_object().unwrap().iter().for_each(|(name, value)| call[name] = value.clone());
+        server.ok("tot_amend", call)
+    };
+    let texts = |server: &mut crate::support::Server| {
+        let stored = references(server, &session);
+        let texts =
+            stored.as_array().unwrap().iter().map(|it| it["pinned"]["text"].as_str().unwrap().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    // The same once more is no change, though the file is another.
+    let same = amend(&mut server, json!({"findings": findings, "references": given}));
+    assert_eq!(same["amended"], json!([]), "{same:#}");
+    assert_eq!(texts(&mut server), ["line 1\n", "line 2\n"]);
+    let reply =
+        amend(&mut server, json!({"findings": "It sleeps.\n\n## References\n- src/db.py:2\n- src/x.py"}));
+    assert_eq!(reply["amended"], json!(["findings", "references"]));
+    assert_eq!(codes(&reply["warnings"]), [MISSING]);
+    assert_eq!(texts(&mut server), ["line 1\n", "other 2\n"]);
+    amend(&mut server, json!({"references": [{"target": "src/db.py", "lines": "3"}]}));
+    assert_eq!(texts(&mut server), ["other 3\n", "other 2\n"]);
+    let head = sandbox.head(&sandbox.repository(&session));
+    let twice = json!({"sessionId": session, "results": [result("R1.A", "EXPLORE")]});
+    server.refused("tot_commit", twice);
+    assert_eq!(sandbox.head(&sandbox.repository(&session)), head);
+}
+
+#[test]
+fn credentials_and_hidden_files_are_not_quoted() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
+    let key = format!(
+        "-----BEGIN RSA {} KEY-----\n{}-----END",
+        "PRIVATE",
+        "TUlJRXBBSUJBQUtDQVFFQTd2x9kQ4Zt3LmVRb8Nc4Yd6Hf1Js5PgT0aUe2WoXi\n".repeat(30)
+    );
+    write(&project, "a.txt", &format!("one\ntoken {token}\nthree\n{}", numbered("far", 300)));
+    write(&project, "key.pem", &key);
+    write(&project, ".env", "PASSWORD=hunter2\n");
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let reply = commit_root(
+        &mut server,
+        &session,
+        json!({"references": [
+            {"target": "a.txt:1-3"}, {"target": "key.pem:20"}, {"target": ".env:1"}, {"target": "a.txt:200"},
+        ]}),
+    );
+    assert_eq!(warnings(&reply, MISSING), [""; 0]);
+    let stored = references(&mut server, &session);
+    for at in 0..3 {
+        assert!(
+            stored[at]["pinned"]["blob"].is_string() && stored[at]["pinned"]["text"].is_null(),
+            "{stored:#}"
+        );
+    }
+    assert_eq!(stored[3]["pinned"]["text"], "far 197\n");
+    let file = sandbox.git(&sandbox.repository(&session), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
+    assert!(!file.contains("hunter2") && !file.contains(&token) && !file.contains("TUlJ"), "{file}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_outside_of_the_project_is_read() {
+    use std::os::unix::fs::symlink;
+
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&sandbox.path("outside"), "secret.txt", "secret\n");
+    symlink(sandbox.path("outside/secret.txt"), project.join("link.txt")).unwrap();
+    symlink(sandbox.path("outside"), project.join("linked")).unwrap();
+    symlink("db.py", project.join("src/alias.py")).unwrap();
+    symlink("loop.txt", project.join("loop.txt")).unwrap();
+    symlink("/dev/zero", project.join("zero.txt")).unwrap();
+    let fifo = std::process::Command::new("mkfifo").arg(project.join("pipe.txt")).status().unwrap();
+    assert!(fifo.success());
+    write(&project, "binary.dat", "a\0b\nc\n");
+    std::fs::File::create(project.join("huge.txt")).unwrap().set_len(5 << 30).unwrap();
+    let looked_up = |path: &str| {
+        let cited =
+            CitedPath { path: path.to_owned(), lines: Some(Lines { first: 1, last: 1 }), commit: None };
+        Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited)
+    };
+    let outside = sandbox.path("outside/secret.txt");
+    for path in [
+        "../outside/secret.txt",
+        "src/../../outside/secret.txt",
+        outside.to_str().unwrap(),
+        "~/secret.txt",
+        "link.txt",
+        "linked/secret.txt",
+        "loop.txt",
+        "zero.txt",
+        "pipe.txt",
+        "huge.txt",
+        ".git/config",
+        "src/../.GIT/config",
+        "src",
+        ".",
+        "",
+        "/",
+        "/etc/passwd",
+        "..",
+        "a\0b",
+    ] {
+        match looked_up(path) {
+            None => {}
+            // On a file system that tells `.GIT` from `.git`, there is none.
+            Some(LookedUp::Missing(what)) if path.contains('\0') => assert!(!what.is_empty()),
+            Some(other) => panic!("{path}: {other:?}"),
+        }
+    }
+    let Some(LookedUp::Found(pin)) = looked_up("src/alias.py") else { panic!("a link within the project") };
+    assert_eq!((pin.path.as_str(), pin.text.as_deref()), ("src/db.py", Some("line 1\n")));
+    let Some(LookedUp::Found(pin)) = looked_up("binary.dat") else { panic!("a binary file") };
+    assert_eq!(pin.text, None);
+}
+
+#[test]
+fn long_quotes_are_cut_at_a_line() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&project, "long.txt", &numbered("long", 100));
+    write(&project, "wide.txt", &format!("{}\nshort\n", "w".repeat(3_000)).repeat(3));
+    write(&project, "windows.txt", &numbered("line", 5).replace('\n', "\r\n"));
+    let quote = |path: &str, first, last| {
+        let cited = CitedPath { path: path.to_owned(), lines: Some(Lines { first, last }), commit: None };
+        match Project::around(&project).unwrap().look_up(std::slice::from_ref(&cited)).remove(&cited) {
+            Some(LookedUp::Found(pin)) => pin.text.unwrap_or_default(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(quote("long.txt", 1, 100), numbered("long", 40));
+    assert_eq!(quote("wide.txt", 1, 6).lines().count(), 2);
+    assert_eq!(quote("windows.txt", 2, 3), "line 2\nline 3\n");
+}
