@@ -44,7 +44,7 @@
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `ruleset`, `signoff`, `store`, `text`, `view` (what is stored of a node).
+//!   `markdown`, `project` (how what is cited stands), `ruleset`, `signoff`, `store`, `text`, `view` (what is stored of a node).
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `world`.
 //! - `demo`: `domain`, `format`, `yaml`.

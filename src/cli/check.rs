@@ -219,25 +219,22 @@ fn references(folder: &str, investigation: &Investigation, project: &Project) ->
         .committed()
         .flat_map(|(node, _)| node.pins().map(move |pin| (node.as_ref(), pin)))
         .collect();
-    let drift = project.drift(pins.iter().map(|(_, pin)| *pin));
+    let evidence = project.evidence(pins.iter().map(|(_, pin)| *pin));
     let reference = |(node, pin): (&Node, &Pin)| {
-        let drift = drift.get(pin)?;
+        let drift = evidence.drift.get(pin)?;
         let now = match drift {
             Drift::Moved { path, lines } => Some(Now { path: path.clone(), lines: *lines }),
             _ => None,
         };
-        let place = |path: &str, lines: Option<Lines>| match lines {
-            Some(lines) => format!("{path}:{lines}"),
-            None => path.to_owned(),
-        };
-        let to = now.as_ref().map(|now| format!(" to {}", place(&now.path, now.lines))).unwrap_or_default();
-        let (state, was) = (drift.as_str(), place(&pin.path, pin.lines));
+        let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+        let to = drift.moved_to().map(|to| format!(" to {to}")).unwrap_or_default();
+        let state = drift.as_str();
         Some(Reference {
             node: node.id.to_string(),
             path: pin.path.clone(),
             lines: pin.lines,
             state,
-            shown: one_line(&format!("{folder}: {} {state} {was}{to}", node.id)),
+            shown: one_line(&format!("{folder}: {} {state} {}{lines}{to}", node.id, pin.path)),
             now,
             is_lost: drift.is_lost(),
         })

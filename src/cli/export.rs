@@ -11,6 +11,7 @@ use super::place::RootArgument;
 use super::{Outcome, finish};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
+use crate::project::Evidence;
 use crate::remote::GitProgram;
 use crate::report::{ReportInput, export};
 use crate::signoff;
@@ -83,7 +84,10 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let snapshot = place.store.load(&folder)?;
             let history = place.store.history(&snapshot)?;
             let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
-            text(&ReportInput { snapshot, history, rev: None, sign_offs }, format)?
+            text(
+                &ReportInput { snapshot, history, rev: None, sign_offs, evidence: Evidence::default() },
+                format,
+            )?
         }
     };
     match &arguments.output {

@@ -8,6 +8,7 @@ use clap::{Args, Parser};
 
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
+use crate::project::Project;
 use crate::remote::GitProgram;
 use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Templates, Unreadable};
 use crate::signoff;
@@ -37,6 +38,10 @@ pub(super) struct ReportArguments {
     /// Show the state at B, with a page of what changed since A; without B, since A until now (for one investigation)
     #[arg(long, value_name = "A..B", conflicts_with = "rev")]
     compare: Option<Range>,
+    /// The repository that the investigations are about: pages say how each cited file of it stands now. Without it the one
+    /// around the current folder
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
     /// The address at which the site will stand: adds a feed of ended investigations, previews and canonical links
     #[arg(long, value_name = "URL")]
     base_url: Option<BaseUrl>,
@@ -103,6 +108,10 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
         signers: arguments.allowed_signers.as_deref().map(Signers::of).transpose()?,
+        project: match &arguments.project {
+            Some(dir) => Some(Project::around(dir)?),
+            None => Project::here(),
+        },
     };
     source.check()?;
     if let Some(address) = &arguments.serve {
@@ -140,7 +149,8 @@ pub(super) fn render_one(
     out: &Path,
     progress: &Progress,
 ) -> Outcome {
-    let source = Source { stores: vec![Store::new(repository)], rev: None, range: None, signers: None };
+    let source =
+        Source { stores: vec![Store::new(repository)], rev: None, range: None, signers: None, project: None };
     render(&source.read(progress)?, options, out, progress)
 }
 
@@ -172,6 +182,8 @@ pub(super) struct Source {
     stores: Vec<Store>,
     rev: Option<String>,
     range: Option<Range>,
+    /// What the investigations are about, if that is known.
+    project: Option<Project>,
     signers: Option<Signers>,
 }
 
@@ -288,6 +300,8 @@ impl Source {
         let history = store.history(&snapshot)?;
         // If the newest commit was asked for by its name, the pages need not say so.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
+        let pins = snapshot.investigation.pins().map(|(_, pin)| pin);
+        let evidence = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
         let mut sign_offs = match &self.signers {
             None => signoff::unchecked(store, &snapshot)?,
             Some(signers) => signoff::checked(store, &snapshot, &signers.git, Some(&signers.allowed))?,
@@ -296,7 +310,7 @@ impl Source {
             // Those of later states say nothing of this one, and nothing is wrong with them.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
-        Ok((ReportInput { snapshot, history, rev, sign_offs }, comparison))
+        Ok((ReportInput { snapshot, history, rev, sign_offs, evidence }, comparison))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::{Change, Conclusion, Node, NodeId, SessionId, StateName, Timestamp};
+use super::{Change, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp};
 
 /// What `tot_start` fixed: written once, never touched again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,6 +192,11 @@ impl Investigation {
     /// The committed nodes with their states, by round and suffix.
     pub fn committed(&self) -> impl DoubleEndedIterator<Item = (&Arc<Node>, &StateName)> {
         self.nodes().filter_map(|node| Some((node, node.state()?)))
+    }
+
+    /// The files of the project that results cite, as they were then, each with its node.
+    pub fn pins(&self) -> impl Iterator<Item = (&Node, &Pin)> {
+        self.nodes().flat_map(|node| node.pins().map(move |pin| (node.as_ref(), pin)))
     }
 
     /// The pending proposals, by round and suffix.

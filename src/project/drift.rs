@@ -44,6 +44,15 @@ impl Drift {
         }
     }
 
+    /// Where it has moved to: `src/a.rs:18-24`.
+    pub fn moved_to(&self) -> Option<String> {
+        match self {
+            Drift::Moved { path, lines: Some(lines) } => Some(format!("{path}:{lines}")),
+            Drift::Moved { path, lines: None } => Some(path.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether what was cited can't be read any more where it was, nor anywhere else.
     pub fn is_lost(&self) -> bool {
         matches!(self, Drift::Changed | Drift::Gone)

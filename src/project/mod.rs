@@ -5,7 +5,7 @@
 //!
 //! - Only files of the project are read: what leads out of it (`..`, an absolute path, a symbolic link), and git's own
 //!   folder, is not, and nothing is said of it.
-//! - Only plain files are opened, and none larger than [`FILE_MAX`]. So a pipe or a device can't make a call wait.
+//! - Only plain files are opened, and none larger than 8 MiB. So a pipe or a device can't make a call wait.
 //! - Nothing is written and nothing is executed: git's objects are read in place, with the repository's own settings.
 //! - Lines that seem to hold a credential are not quoted, nor are those of a hidden file that git does not track, such as
 //!   `.env`.
@@ -54,6 +54,15 @@ pub struct Project {
     root: PathBuf,
     /// Where relative paths begin, before those from the root: agents work there.
     folder: PathBuf,
+}
+
+/// How what is cited of a project stands.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// What became of each cited file.
+    pub drift: HashMap<Pin, Drift>,
+    /// Where people see the committed ones, if the project's remote is on a forge that is known.
+    pub forge: Option<Forge>,
 }
 
 /// Why a folder is no project.
@@ -126,9 +135,10 @@ impl Project {
         found.collect()
     }
 
-    /// How each of these stands in the work tree now.
-    pub fn drift<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> HashMap<Pin, Drift> {
-        let tracked = self.open().map(|repository| tracked(&repository)).unwrap_or_default();
+    /// How each of these stands in the work tree now, and where people see it as it was.
+    pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
+        let Ok(repository) = self.open() else { return Evidence::default() };
+        let tracked = tracked(&repository);
         let judged = pins.into_iter().map(|pin| {
             let place = self.inside(&pin.path, &self.root).and_then(|path| self.plain_file(&path));
             let here = place.map(|path| read(&self.root.join(path)));
@@ -138,14 +148,9 @@ impl Project {
             };
             (pin.clone(), judge(pin, here.as_ref(), &elsewhere))
         });
-        judged.collect()
-    }
-
-    /// Where people see its committed files, if its remote is on a forge that is known.
-    pub fn forge(&self) -> Option<Forge> {
-        let repository = self.open().ok()?;
-        let config = repository.config_snapshot();
-        Forge::of(&config.string("remote.origin.url")?.to_string())
+        let drift = judged.collect();
+        let remote = repository.config_snapshot().string("remote.origin.url");
+        Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
 
     fn open(&self) -> Result<gix::Repository, gix::Error> {

@@ -14,6 +14,7 @@ use super::model::{Card, Cards, Change, Report, StateView};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
+use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
@@ -154,6 +155,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
         history: Vec::new(),
         rev: None,
         sign_offs: SignOffs::default(),
+        evidence: Evidence::default(),
     });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));

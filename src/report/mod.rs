@@ -65,6 +65,7 @@ pub use templates::{TemplateError, Templates};
 pub use write::{MARKER, dump_template, write};
 
 use crate::domain::SessionId;
+use crate::project::Evidence;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
 
@@ -79,6 +80,8 @@ pub struct ReportInput {
     pub rev: Option<String>,
     /// What people have signed off, and what that is worth.
     pub sign_offs: SignOffs,
+    /// How what is cited of the project stands now; nothing where no project is known.
+    pub evidence: Evidence,
 }
 
 /// What a site is made of.

@@ -81,7 +81,11 @@ pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) ->
     let planned = view.headline.iter().map(|_| &*view.title);
     let commands = view.commands.iter().map(|it| it.command.as_str());
     let sources = view.references.iter().flat_map(|it| {
-        [Some(&it.target), it.quote.as_ref(), it.note.as_ref()].into_iter().flatten().map(String::as_str)
+        let kept = it.pinned.as_ref().and_then(|pin| pin.text.as_ref());
+        [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
     });
     let amended = view.amended.iter().map(|it| &*it.reason);
     for more in planned

@@ -12,9 +12,10 @@ use super::model::Time;
 use super::*;
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
-    Happening, Investigation, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Reclassification,
-    StopReason, Stopped, Timestamp, Warning,
+    Happening, Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin,
+    Reclassification, StopReason, Stopped, Timestamp, Warning,
 };
+use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::store::{CommitId, Fault, Relation, Size};
 use crate::view::NodeView;
@@ -467,7 +468,8 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("node.texts", "TextHtml", ""),
         each("node.links", "LinkView", ""),
         each("node.commands", "Command", ""),
-        each("node.sources", "Source", ""),
+        each("node.sources", "Source", "{{ keys('CitedFile', item.file) }}"),
+        each("node.cited_files", "Source", ""),
         each("node.other_results", "OtherResultView", ""),
         each("node.amended", "Amended", &each("item.backing", "Before", "")),
         each("node.reclassified", "Change", ""),
@@ -1043,6 +1045,42 @@ fn node(id: &str, state: &str, title: &str, findings: &str) -> Node {
     node
 }
 
+/// A file as it was when it was cited.
+fn pin() -> Pin {
+    Pin {
+        path: "src/sort.rs".to_owned(),
+        commit: Some("0a1b2c3d".repeat(5)),
+        blob: "b10b".repeat(10),
+        uncommitted: false,
+        lines: Some(Lines { first: 18, last: 24 }),
+        text: Some("let sorted = <Vec<_>>::from(all); // **not** Markdown\n".to_owned()),
+    }
+}
+
+#[test]
+fn cited_files_stand_beside_the_claim_as_they_were() {
+    let page = |evidence| page(&render(&[ReportInput { evidence, ..backed() }]), "nodes/R3.A1a.html");
+    let unknown = page(Evidence::default());
+    assert!(
+        unknown.contains("let sorted = &lt;Vec&lt;_&gt;&gt;::from(all); // **not** Markdown"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("before any commit"));
+    assert!(!unknown.contains("drift") && !unknown.contains("see it there"));
+    let drifted = |drift: Drift| Evidence {
+        drift: [(pin(), drift)].into(),
+        forge: Forge::of("git@github.com:o/n.git"),
+    };
+    let changed = page(drifted(Drift::Changed));
+    let link = format!("href=\"https://github.com/o/n/blob/{}/src/sort.rs#L18-L24\"", "0a1b2c3d".repeat(5));
+    assert_eq!(changed.matches("see it there").count(), 1, "only what was committed is linked");
+    assert!(
+        changed.contains(&link) && changed.contains("<span class=\"drift changed\">changed since</span>")
+    );
+    let to = Drift::Moved { path: "src/<b>.rs".to_owned(), lines: None };
+    assert!(page(drifted(to)).contains("moved to <code class=\"break\">src/&lt;b&gt;.rs</code>"));
+}
+
 /// One whose node R3.A1a has every field that a node can have, and that was stopped early.
 fn backed() -> ReportInput {
     let caller = |number: u8| Caller {
@@ -1077,8 +1115,15 @@ fn backed() -> ReportInput {
                 commit: text("0a1b2c3d"),
                 quote: text("sort_unstable()"),
                 note: text("three of five calls"),
-                ..Citation::default()
+                named_in: None,
+                pinned: Some(pin()),
             }];
+            c.references.push(Citation {
+                target: "src/sort.rs".to_owned(),
+                named_in: Some(NamedIn::Findings),
+                pinned: Some(Pin { commit: None, uncommitted: true, ..pin() }),
+                ..Citation::default()
+            });
             c.links = vec![Link { to: "R2.A2".parse().unwrap(), kind: LinkKind::Supports }];
             c.warnings = vec![Warning { code: Code::Suspicious, message: "Too soon.".to_owned() }];
             c.reclassified = vec![Reclassification {
@@ -1585,5 +1630,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         history,
         rev: None,
         sign_offs: SignOffs::default(),
+        evidence: Evidence::default(),
     }
 }

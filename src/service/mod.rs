@@ -20,7 +20,7 @@ use crate::domain::{
 };
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
-use crate::project::Project;
+use crate::project::{Evidence, Project};
 use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
@@ -161,9 +161,10 @@ impl Service {
         Service { project, ..self }
     }
 
-    /// What the investigations are about, if that is known.
-    pub fn project(&self) -> Option<&Project> {
-        self.project.as_ref()
+    /// How what an investigation cites of the project stands now.
+    pub fn evidence(&self, investigation: &Investigation) -> Evidence {
+        let pins = || investigation.pins().map(|(_, pin)| pin);
+        self.project.as_ref().map(|project| project.evidence(pins())).unwrap_or_default()
     }
 
     /// What is found of these paths. Done before a transaction, which is short.

@@ -164,8 +164,9 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let history = service.store().history(&snapshot)?;
     let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
     let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
+    let evidence = service.evidence(&snapshot.investigation);
     let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
-    let site = report::site(&[ReportInput { snapshot, history, rev: None, sign_offs }], &templates)
+    let site = report::site(&[ReportInput { snapshot, history, rev: None, sign_offs, evidence }], &templates)
         .map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;

@@ -72,7 +72,7 @@ impl Report {
         let cards = Cards::new(investigation, rules, &references, excerpt);
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
-        let nodes = cards.node_views(texts, &references, &places, &history);
+        let nodes = cards.node_views(texts, &references, &places, &history, &input.evidence);
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len());

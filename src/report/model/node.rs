@@ -8,8 +8,11 @@ use serde::Serialize;
 use super::Reference;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
 use super::judged::NodeWarning;
-use crate::domain::{Amendment, Caller, Citation, Classification, Command, Node, NodeId, Reclassification};
+use crate::domain::{
+    Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
+};
 use crate::format::layout;
+use crate::project::{Drift, Evidence};
 use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
 use crate::report::templates::{SafeHtml, SharedValue};
@@ -59,6 +62,8 @@ pub(in crate::report) struct NodePage {
     pub commands: Vec<Command>,
     /// Its sources that were given as data.
     pub sources: Vec<Source>,
+    /// The files of the project that its texts name, as they were then.
+    pub cited_files: Vec<Source>,
     /// What stood in its texts before, oldest first.
     pub amended: Vec<Amended>,
     /// The id that it was proposed under, where a merge has given it another.
@@ -95,7 +100,7 @@ pub(in crate::report) struct LinkView {
     pub card: Option<SharedValue<Card>>,
 }
 
-/// A source that was given as data.
+/// A source that was given as data, or a file that a text names.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Source {
     pub target: String,
@@ -105,6 +110,30 @@ pub(in crate::report) struct Source {
     /// What the agent says that it read there, word for word.
     pub quote: Option<String>,
     pub note: Option<String>,
+    /// The file of the project that it was.
+    pub file: Option<CitedFile>,
+}
+
+/// A file of the project as it was when it was cited, and how it stands.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct CitedFile {
+    /// From the root of the project.
+    pub path: String,
+    pub lines: Option<String>,
+    /// What stood there; plain text.
+    pub text: Option<String>,
+    /// The project's commit.
+    pub commit: Option<String>,
+    /// git's id of the content.
+    pub blob: String,
+    /// Whether the content was not committed.
+    pub is_uncommitted: bool,
+    /// Where people see it as it was.
+    pub href: Option<String>,
+    /// What became of it until the report was made: `unchanged`, `moved`, `changed` or `gone`; absent where nobody looked.
+    pub state: Option<&'static str>,
+    /// Where it has moved to: `src/a.rs:18-24`.
+    pub now: Option<String>,
 }
 
 /// A later change of a node's texts. It has what stood there before: an empty text where there was none.
@@ -190,6 +219,7 @@ impl<'a> Cards<'a> {
         references: &[Reference],
         places: &[usize],
         history: &History,
+        evidence: &Evidence,
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
@@ -238,7 +268,8 @@ impl<'a> Cards<'a> {
                     refutes: classification.is_some_and(|c| c.refutes),
                     links: linked.get(&node.id).cloned().unwrap_or_default(),
                     commands: classification.map_or_else(Vec::new, |c| c.commands.clone()),
-                    sources: classification.map_or_else(Vec::new, sources),
+                    sources: sources(classification, evidence, false),
+                    cited_files: sources(classification, evidence, true),
                     amended: amended(node),
                     renamed_from: node.renamed_from.as_ref().map(ToString::to_string),
                     renamed_to: renamed
@@ -374,16 +405,35 @@ fn is_given(node: &Node, target: &str) -> bool {
     node.classification.iter().flat_map(|it| &it.references).any(|citation| citation.target == target)
 }
 
-fn sources(classification: &Classification) -> Vec<Source> {
-    let source = |Citation { target, lines, commit, quote, note, .. }: Citation| Source {
-        is_url: is_web(&target),
-        target,
-        lines,
-        commit,
-        quote,
-        note,
+/// The sources of a result that were given as data, or those that its texts name.
+fn sources(result: Option<&Classification>, evidence: &Evidence, are_named: bool) -> Vec<Source> {
+    let citations = result.into_iter().flat_map(|result| &result.references);
+    let wanted = citations.filter(|citation| citation.named_in.is_some() == are_named);
+    let source = |citation: &Citation| Source {
+        is_url: is_web(&citation.target),
+        target: citation.target.clone(),
+        lines: citation.lines.clone(),
+        commit: citation.commit.clone(),
+        quote: citation.quote.clone(),
+        note: citation.note.clone(),
+        file: citation.pinned.as_ref().map(|pin| cited_file(pin, evidence)),
     };
-    classification.references.iter().cloned().map(source).collect()
+    wanted.map(source).collect()
+}
+
+fn cited_file(pin: &Pin, evidence: &Evidence) -> CitedFile {
+    let drift = evidence.drift.get(pin);
+    CitedFile {
+        path: pin.path.clone(),
+        lines: pin.lines.map(|lines| lines.to_string()),
+        text: pin.text.clone(),
+        commit: pin.commit.clone(),
+        blob: pin.blob.clone(),
+        is_uncommitted: pin.uncommitted,
+        href: evidence.forge.as_ref().and_then(|forge| forge.permalink(pin)),
+        state: drift.map(Drift::as_str),
+        now: drift.and_then(Drift::moved_to),
+    }
 }
 
 fn amended(node: &Node) -> Vec<Amended> {

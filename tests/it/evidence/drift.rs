@@ -217,7 +217,7 @@ proptest! {
             LookedUp::Missing(what) => panic!("{what}"),
         }).collect();
         steps.iter().for_each(|step| world.take(step));
-        let said = project.drift(&pins);
+        let said = project.evidence(&pins).drift;
         for pin in &pins {
             prop_assert_eq!(&said[pin], &world.expected(pin, &before[&pin.path]), "{:?}", pin);
         }
@@ -235,9 +235,9 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
         panic!()
     };
     write(&project, "a.txt", "one\nelse\n}\ntwo\n}\n");
-    assert_eq!(around.drift([&pin])[&pin], Drift::Changed);
+    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Changed);
     write(&project, "a.txt", "}\n}\n}\n");
-    assert_eq!(around.drift([&pin])[&pin], Drift::Unchanged);
+    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchanged);
 }
 
 #[test]

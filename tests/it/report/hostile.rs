@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
+use tree_of_thoughts::project::{Drift, Evidence, Forge};
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
 use tree_of_thoughts::signoff::SignOffs;
 use tree_of_thoughts::store::Store;
@@ -74,7 +75,11 @@ fn input(path: PathBuf) -> ReportInput {
     let store = Store::new(path.parent().unwrap());
     let snapshot = store.load(&path).unwrap();
     let history = store.history(&snapshot).unwrap();
-    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default() }
+    // As if all had moved to where they were, in a project on a forge.
+    let pins = snapshot.investigation.pins();
+    let moved = pins.map(|(_, pin)| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines }));
+    let evidence = Evidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };
+    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default(), evidence }
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {

@@ -1,11 +1,13 @@
 //! The rules that hold in every ruleset.
 
 use insta::assert_snapshot;
+use tree_of_thoughts::decide::citing::cited_by_results;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::start::Start;
+use tree_of_thoughts::domain::LookedUp;
 use tree_of_thoughts::ruleset::builtin;
 
 use crate::support::table::{Table, codes, found, new, said, start_of, told};
@@ -380,6 +382,33 @@ fn findings_that_say_nothing() {
     ");
     let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
     assert_eq!(stored[0].code, "EMPTY_FINDINGS");
+}
+
+#[test]
+fn references_that_are_not_in_the_project() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.sleep(60);
+    let result = NodeResult {
+        findings: "Found.\n\n## References\n- src/a.rs:9\n- src/b.rs:2".into(),
+        ..found("R2.A2", "EXPLORE")
+    };
+    let missing = |what: &str| LookedUp::Missing(what.to_owned());
+    let cited = cited_by_results(std::slice::from_ref(&result));
+    assert_eq!(cited.len(), 2, "what is looked up: {cited:?}");
+    table.known = cited
+        .into_iter()
+        .zip([
+            missing("src/a.rs has 7 lines, and line 9 is cited"),
+            missing("src/b.rs is not in the project"),
+        ])
+        .collect();
+    assert_snapshot!(said(table.try_commit(vec![result])), @"
+    REFERENCE_NOT_FOUND R2.A2: R2.A2 cites what is not there: src/a.rs has 7 lines, and line 9 is cited; src/b.rs is not in the project. Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.
+    INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
+    ");
+    let stored = &table.node("R2.A2").classification.as_ref().unwrap().warnings;
+    assert_eq!(stored[0].code, "REFERENCE_NOT_FOUND");
 }
 
 #[test]

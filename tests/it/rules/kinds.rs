@@ -8,6 +8,7 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
 use tree_of_thoughts::ruleset::plain_text::plain_text;
@@ -286,7 +287,13 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             size: Size::default(),
         };
         let pages: BTreeMap<String, Vec<u8>> = site(
-            &[ReportInput { snapshot, history: Vec::new(), rev: None, sign_offs: SignOffs::default() }],
+            &[ReportInput {
+                snapshot,
+                history: Vec::new(),
+                rev: None,
+                sign_offs: SignOffs::default(),
+                evidence: Evidence::default(),
+            }],
             &templates,
         )
         .unwrap();
