@@ -89,7 +89,8 @@
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
-//! - `Command`: programs are started by `remote` (git, and nothing else in the library starts it) and `demo` (our own).
+//! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor that git
+//!   names) and `demo` (our own).
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::{SessionId, Timestamp};
+use crate::domain::{CommentId, SessionId, Timestamp};
 
 /// Where time and randomness come from.
 #[derive(Clone, Debug)]
@@ -61,6 +61,12 @@ impl World {
     pub fn session_id(&self, now: Timestamp) -> SessionId {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         SessionId::new(milliseconds, self.random(milliseconds))
+    }
+
+    /// A new id of a comment that is written at `now`.
+    pub fn comment_id(&self, now: Timestamp) -> CommentId {
+        let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
+        CommentId::new(milliseconds, self.random(milliseconds))
     }
 
     /// Some time, at most that long: so that those who met once do not meet again.

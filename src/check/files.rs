@@ -4,7 +4,7 @@ use super::Severity::{Error, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
-use crate::format::{conclusion_file, meta_file, node_file, readme};
+use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme};
 use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
@@ -58,7 +58,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
-            .suggest("Keep files of your own outside of nodes/.");
+            .suggest("Keep files of your own outside of nodes/ and comments/.");
     }
     if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
         let reason = "It has conflict markers of git in it, and is left out until they are resolved.";
@@ -150,6 +150,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Place::Node(_) => node_file::read(text).and_then(|node| node_file::write(&node)),
         Place::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
         Place::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
+        Place::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
         Place::Ruleset | Place::Stray | Place::Other => return,
     };
     // One that can't be read is a fault already.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Finding;
 use super::Severity::{Error, Note};
-use crate::domain::{Code, Conclusion, Happening, Node, NodeId};
+use crate::domain::{Code, Comment, CommentId, Conclusion, Happening, Node, NodeId};
 use crate::format::layout;
 use crate::store::HistoryEntry;
 use crate::view::{Field, NodeView};
@@ -62,6 +62,7 @@ impl<'a> Written<'a> {
 struct Stored {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
+    comments: HashMap<CommentId, Arc<Comment>>,
     /// Nodes that can't be read any more, each with the number of the finding that says so.
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
@@ -109,6 +110,24 @@ impl Stored {
                 let by_call = entry.trailers().iter().any(|(key, _)| *key == "Tool");
                 (!by_call && before.conclusion.is_some())
                     .then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+            }
+            Happening::Commented(comment) => {
+                self.comments.insert(comment.id, Arc::clone(comment));
+                None
+            }
+            Happening::CommentEdited(comment) => {
+                let before = self.comments.insert(comment.id, Arc::clone(comment))?;
+                // A merge may have moved its node.
+                let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
+                (entry.parents.len() < 2 || moved != **comment).then(|| {
+                    let message = format!("It changed the {} {}.", comment.kind.label(), comment.id);
+                    lost(message, entry, &layout::comment(comment.id))
+                })
+            }
+            Happening::CommentRemoved(comment) => {
+                self.comments.remove(&comment.id);
+                let message = format!("It removed the {} {}.", comment.kind.label(), comment.id);
+                Some(lost(message, entry, &layout::comment(comment.id)))
             }
         }
     }

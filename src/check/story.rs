@@ -6,7 +6,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
 use crate::domain::{Author, Code, Happening, NodeId};
 use crate::format::layout::{self, Place};
-use crate::format::message::RELEASE;
+use crate::format::message::{COMMENT, RELEASE};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
@@ -97,7 +97,7 @@ fn one_commit(
         return;
     }
     let strange = entry.paths.iter().find(|path| match layout::place(path) {
-        Place::Node(_) | Place::Conclusion => first,
+        Place::Node(_) | Place::Conclusion | Place::Comment(_) => first,
         Place::Meta | Place::Ruleset => !first,
         Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
         Place::Stray => true,
@@ -108,7 +108,7 @@ fn one_commit(
     let says: BTreeSet<&str> =
         entry.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
     let does: BTreeSet<String> =
-        entry.happenings.iter().filter_map(|happening| Some(happening.node()?.id.to_string())).collect();
+        entry.happenings.iter().filter_map(|happening| Some(happening.node_id()?.to_string())).collect();
     let told = match tool {
         "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
         _ => says.iter().copied().eq(does.iter().map(String::as_str)),
@@ -164,6 +164,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
         "tot_amend" => {
             all == 1 && count(|it| matches!(it, Happening::Amended(..)) || is_amended_end(it)) == 1
         }
+        tool if COMMENT.contains(&tool) => all == 1 && count(|it| matches!(it, Happening::Commented(_))) == 1,
         "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_)) && !is_amended_end(it)) == 1,
         _ => return None,
     })
@@ -195,8 +196,16 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Amended(..) => "amended",
             Happening::Edited(_) => "edited",
             Happening::Removed(_) => "removed",
+            Happening::Commented(_) => "commented on",
+            Happening::CommentEdited(_) => "edited a comment on",
+            Happening::CommentRemoved(_) => "removed a comment on",
         };
-        happening.node().map_or_else(|| verb.to_owned(), |node| format!("{verb} {}", node.id))
+        let what = match (happening.node_id(), happening.comment()) {
+            (Some(node), _) => node.as_str(),
+            (None, Some(_)) => "the whole",
+            (None, None) => return verb.to_owned(),
+        };
+        format!("{verb} {what}")
     };
     let shown = happenings.iter().take(SHOWN).map(one).collect::<Vec<_>>().join(", ");
     match happenings.len().checked_sub(SHOWN) {

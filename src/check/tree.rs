@@ -4,7 +4,7 @@
 use super::Severity::{Error, Warning};
 use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, standing};
-use crate::domain::{Author, Classification, Code, Investigation, Node, StateName, Timestamp};
+use crate::domain::{Author, Classification, Code, CommentKind, Investigation, Node, StateName, Timestamp};
 use crate::format::layout;
 use crate::ruleset::rules::confirmation::confirmations;
 use crate::ruleset::{EffectiveRules, effective};
@@ -19,6 +19,7 @@ pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding
     }
     check.confirmations();
     check.contested();
+    check.comments();
     check.end();
     check.findings
 }
@@ -98,6 +99,31 @@ impl Check<'_> {
                 "id",
                 format!("Its folder is named {named}, so it is found by the wrong id."),
             );
+        }
+    }
+
+    /// What is said of something that is not there: the node may have been withdrawn since, or a file is missing.
+    fn comments(&mut self) {
+        for comment in self.investigation.comments() {
+            let path = layout::comment(comment.id);
+            let text = self.subject.text(&path).unwrap_or_default();
+            let mut found = |key: &str, message: String| {
+                let finding = Finding::new(Warning, Code::ReplyNowhere, message);
+                self.findings.push(finding.at(&path, key_line(text, key)));
+            };
+            if let Some(node) = comment.node.as_ref().filter(|node| self.investigation.node(node).is_none()) {
+                found("node", format!("It is about {node}, which is not there."));
+            }
+            let is_reply = matches!(comment.kind, CommentKind::Answer | CommentKind::Resolution);
+            match comment.reply_to {
+                Some(to) if self.investigation.comment(to).is_none() => {
+                    found("replyTo", format!("It replies to {to}, which is not there."));
+                }
+                None if is_reply => {
+                    found("kind", format!("The {} replies to nothing.", comment.kind.label()))
+                }
+                _ => {}
+            }
         }
     }
 

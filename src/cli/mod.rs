@@ -5,6 +5,7 @@ mod approve;
 mod check;
 mod claim;
 mod clone;
+mod comment;
 mod diff;
 mod export;
 mod import;
@@ -62,6 +63,8 @@ enum Command {
     Claim(claim::ClaimArguments),
     /// Takes investigations from a remote: a repository of one, or of many
     Clone(clone::CloneArguments),
+    /// Says something of a node, or of an investigation as a whole; also after its end
+    Comment(comment::CommentArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// Says what came between two commits, in Markdown
@@ -74,12 +77,16 @@ enum Command {
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
+    /// Says that a node is wrong: the answers that rest on it are contested until that is resolved
+    Object(comment::ObjectArguments),
     /// Makes pending proposals free again
     Release(claim::ReleaseArguments),
     /// Where investigations are shared: lists remotes, or adds one
     Remote(remote::RemoteArguments),
     /// The same as the command tot-report
     Report(Box<report::ReportArguments>),
+    /// Settles an objection
+    Resolve(comment::ResolveArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
@@ -177,15 +184,18 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
+        Ok(Command::Comment(arguments)) => comment::comment(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Diff(arguments)) => diff::run(&arguments),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
+        Ok(Command::Object(arguments)) => comment::object(&arguments),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
+        Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),

@@ -66,6 +66,7 @@ pub const CODES: &[Code] = &[
     Code::Contested,
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
+    Code::ObjectionOpen,
     Code::MissingConclusion,
     Code::EndDeclined,
     Code::UnreadableNode,
@@ -80,6 +81,7 @@ pub const WARNINGS: &[Code] = &[
     Code::MissingConclusion,
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
+    Code::ObjectionOpen,
     Code::NotAccepted,
     Code::SecretSuspected,
 ];

@@ -1,7 +1,7 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`],
-//! [`end`]. Each judges what holds in every
+//! [`comment`], [`end`]. Each judges what holds in every
 //! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
 //! whoever asks, is in [`standing`] (what is owed, whether it can end), [`results`] (what was found) and [`next`]
 //! (tasks, and the next call that is legal).
@@ -13,6 +13,7 @@ pub mod amend;
 pub mod backing;
 pub mod citing;
 pub mod claim;
+pub mod comment;
 pub mod commit;
 pub mod end;
 pub mod next;

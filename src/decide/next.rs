@@ -25,10 +25,13 @@ use super::propose::{NewNode, Propose, propose};
 use super::standing::{blockers, contested};
 use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
-use crate::domain::{Claim, Code, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
+use crate::domain::{
+    Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp,
+};
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
-use crate::ruleset::{EffectiveRules, Role, State};
+use crate::ruleset::rules::objections;
+use crate::ruleset::{EffectiveRules, Enforcement, Role, State};
 use coverage::Grid;
 pub use coverage::{Combination, Coverage, Dimension};
 use suggest::{Advisor, KEPT_OPEN, Place, Suggestion};
@@ -84,7 +87,8 @@ pub struct Next {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The next call; `None` for an ended investigation, and where all that is left to do is claimed by others.
+    /// The next call; `None` for an ended investigation, and where all that is left to do is claimed by others or waits for a
+    /// person, who alone can resolve an objection to a node that nobody has put a name to.
     pub next_call: Option<NextCall>,
     /// What is proposed already and is to be committed next.
     pub pending: Vec<Task>,
@@ -140,8 +144,19 @@ pub enum Call {
     Commit(Vec<Step>),
     /// `tot_reclassify`.
     Reclassify(Step),
+    /// `tot_comment` to an objection.
+    Reply(Reply),
     /// `tot_end`.
     End,
+}
+
+/// What is to be said to an objection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The objection.
+    pub to: CommentId,
+    /// An answer; or a resolution, which must come from another than who wrote the node.
+    pub kind: CommentKind,
 }
 
 /// A node with the state it would get.
@@ -356,7 +371,8 @@ impl<'a> Planner<'a> {
         let mut slots = self.roots(&mut ids, grid.as_ref().map_or(0, Grid::left));
         let wants = self.wants(grid.as_ref().map_or(0, Grid::left));
         slots.extend(self.spread(&wants, &mut ids));
-        if idle && let Some(call) = self.contested().or_else(|| self.instead_of_children(&slots)) {
+        let first = || self.contested().or_else(|| self.objected());
+        if idle && let Some(call) = first().or_else(|| self.instead_of_children(&slots)) {
             return (Some(call), Vec::new());
         }
         let mut suggested = self.suggest(&slots);
@@ -389,6 +405,9 @@ impl<'a> Planner<'a> {
                 let suggested = self.suggest(&slots);
                 let call = NextCall { call: Call::End, reason: reason.to_owned() };
                 return (Some(call), self.tasks(slots, suggested, &mut grid));
+            }
+            if blockers.iter().all(|blocker| blocker.code == Code::ObjectionOpen) {
+                return (None, Vec::new());
             }
             match self.gate(&mut ids, &blockers) {
                 Gate::Propose(more) => {
@@ -764,6 +783,26 @@ impl<'a> Planner<'a> {
         let node = self.investigation.node(&contested.node?.parse().ok()?)?;
         let call = Call::Reclassify(self.step(&node.id, node.state()?));
         Some(NextCall { call, reason: format!("{} Read both with tot_read, and decide.", contested.message) })
+    }
+
+    /// What is to be said to an objection: an answer first, and a resolution where the end waits for it.
+    fn objected(&self) -> Option<NextCall> {
+        let is_waited_for = self.rules.ruleset().objections == Enforcement::Reject;
+        objections::open(self.investigation).iter().find_map(|objection| {
+            let about = objection.comment.node.as_ref().and_then(|id| self.investigation.node(id));
+            let result = about.and_then(|node| node.classification.as_ref());
+            let has_name = result.is_none_or(|result| result.agents().next().is_some());
+            let (kind, how) = match objection.is_answered() {
+                false => (CommentKind::Answer, "Look into it, mend what is wrong, and answer it."),
+                true if is_waited_for && has_name => (
+                    CommentKind::Resolution,
+                    "It is answered: another agent than who wrote the node judges that, and resolves it or answers again.",
+                ),
+                true => return None,
+            };
+            let reason = format!("{}. {how}", objection.message());
+            Some(NextCall { call: Call::Reply(Reply { to: objection.comment.id, kind }), reason })
+        })
     }
 
     fn step(&self, node: &NodeId, state: &StateName) -> Step {

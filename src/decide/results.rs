@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::domain::{Citation, Investigation, Node, NodeId};
+use crate::domain::{Citation, CommentId, Investigation, Node, NodeId};
 use crate::markdown::{self, Mention, MentionKind};
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::one_line;
@@ -22,6 +23,8 @@ pub struct Solution {
     pub grade: Grade,
     /// The nodes that refute it.
     pub refuted_by: Vec<NodeId>,
+    /// The open objections to what it rests on.
+    pub contested_by: Vec<CommentId>,
 }
 
 /// One source, with the nodes that cite it.
@@ -60,6 +63,7 @@ pub struct Results {
 /// What this investigation found so far.
 pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results {
     let mut results = Results { references: references(investigation), ..Results::default() };
+    let open = objections::open(investigation);
     for (node, state) in investigation.committed() {
         match rules.role(state) {
             Role::Solution => {
@@ -69,6 +73,11 @@ pub fn results(investigation: &Investigation, rules: &EffectiveRules) -> Results
                     grade: confirming.first().map_or(Grade::None, |it| it.grade),
                     confirming,
                     refuted_by: rules.refuted_by(investigation, node),
+                    contested_by: rules
+                        .against(investigation, node, &open)
+                        .into_iter()
+                        .map(|objection| objection.comment.id)
+                        .collect(),
                 };
                 match solution.refuted_by.is_empty() {
                     true => results.solutions.push(solution),

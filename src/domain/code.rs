@@ -106,6 +106,9 @@ codes! {
     NodeNotFound "NODE_NOT_FOUND" "not a committed node"
     MissingReason "MISSING_REASON" "a change without a reason"
     HasChildren "HAS_CHILDREN" "a terminal state while it has children"
+    // Comments.
+    CommentNotFound "COMMENT_NOT_FOUND" "no such comment, or no objection where one is to be resolved"
+    ResolvedByAuthor "RESOLVED_BY_AUTHOR" "who wrote a node can't resolve an objection to it"
     // Warnings.
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
     MissingAgent "MISSING_AGENT" "no agentId"
@@ -132,6 +135,7 @@ codes! {
     Contested "CONTESTED" "results of one proposal that differ, between which nobody has decided"
     UnconfirmedAnswer "UNCONFIRMED_ANSWER" "an answer that no other has confirmed"
     NotIndependent "NOT_INDEPENDENT" "an answer that no other session has confirmed"
+    ObjectionOpen "OBJECTION_OPEN" "an objection that nobody has resolved"
     EndDeclined "END_DECLINED" "the person who was asked said no"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
     // Findings of `tot check` alone.
@@ -156,6 +160,7 @@ codes! {
     ReclassifiedChain "RECLASSIFIED_CHAIN" "changes of state that do not follow from each other"
     RefutesNothing "REFUTES_NOTHING" "a root that refutes its parent"
     LinkNowhere "LINK_NOWHERE" "a link to a node that is not there"
+    ReplyNowhere "REPLY_NOWHERE" "a comment on a node, or to a comment, that is not there"
     AmendedNothing "AMENDED_NOTHING" "an amendment that changes no text"
     NoConfirmation "NO_CONFIRMATION" "a promotion that its child does not bear out"
     ConfirmationDue "CONFIRMATION_DUE" "a child has confirmed or refuted, and the parent still waits"

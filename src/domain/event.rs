@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Amendment, Caller, Conclusion, Meta, Node, NodeId, Reclassification, StateName};
+use super::{
+    Amendment, Caller, Comment, CommentId, Conclusion, Meta, Node, NodeId, Reclassification, StateName,
+};
 
 /// One difference between two states of an investigation: what git's diff of two trees can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub enum Change {
     Concluded(Arc<Conclusion>),
     /// `conclusion.yaml` was removed.
     Reopened,
+    /// A comment's file was written.
+    Comment(Arc<Comment>),
+    /// A comment's file was removed.
+    CommentRemoved(CommentId),
 }
 
 /// What an accepted call does. It holds the nodes as they are afterwards; the store writes exactly these.
@@ -66,6 +72,11 @@ pub enum Event {
         /// What is stored of it.
         conclusion: Arc<Conclusion>,
     },
+    /// `tot_comment`, `tot comment`, `tot object`, `tot resolve`.
+    Commented {
+        /// What was said.
+        comment: Arc<Comment>,
+    },
 }
 
 /// A change of one committed node's state.
@@ -113,6 +124,7 @@ impl Event {
                 let amended = conclusion.amended.last_mut().map(|amended| &mut amended.caller);
                 amended.unwrap_or(&mut conclusion.caller).clone_from(caller);
             }
+            Event::Commented { comment } => Arc::make_mut(comment).author.caller.clone_from(caller),
         }
         self
     }
@@ -136,6 +148,7 @@ impl Event {
                 .collect(),
             Event::Amended { node: amended } => vec![node(amended)],
             Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
+            Event::Commented { comment } => vec![Change::Comment(Arc::clone(comment))],
         }
     }
 }
@@ -169,6 +182,12 @@ pub enum Happening {
     Ended(Arc<Conclusion>),
     /// An ended investigation was opened again.
     Reopened,
+    /// Somebody has said something.
+    Commented(Arc<Comment>),
+    /// A comment was changed: by hand, or in a merge that has moved its node.
+    CommentEdited(Arc<Comment>),
+    /// A comment was removed: by hand.
+    CommentRemoved(Arc<Comment>),
 }
 
 impl Happening {
@@ -185,8 +204,29 @@ impl Happening {
             | Happening::Amended(node, _)
             | Happening::Edited(node)
             | Happening::Removed(node) => Some(node),
-            Happening::Started | Happening::Ended(_) | Happening::Reopened => None,
+            Happening::Started
+            | Happening::Ended(_)
+            | Happening::Reopened
+            | Happening::Commented(_)
+            | Happening::CommentEdited(_)
+            | Happening::CommentRemoved(_) => None,
         }
+    }
+
+    /// The comment that it is about.
+    pub fn comment(&self) -> Option<&Arc<Comment>> {
+        match self {
+            Happening::Commented(comment)
+            | Happening::CommentEdited(comment)
+            | Happening::CommentRemoved(comment) => Some(comment),
+            _ => None,
+        }
+    }
+
+    /// The node that it happened to, or that was talked about.
+    pub fn node_id(&self) -> Option<&NodeId> {
+        let node = self.node().map(|node| &node.id);
+        node.or_else(|| self.comment()?.node.as_ref())
     }
 }
 
@@ -245,6 +285,16 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
             }
             happenings
         }
+    }
+}
+
+/// What happened to a comment whose file was `before` and is `after`.
+pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) -> Option<Happening> {
+    match (before, after) {
+        (None, None) => None,
+        (None, Some(after)) => Some(Happening::Commented(after)),
+        (Some(_), Some(after)) => Some(Happening::CommentEdited(after)),
+        (Some(before), None) => Some(Happening::CommentRemoved(before)),
     }
 }
 

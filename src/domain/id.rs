@@ -35,6 +35,12 @@ pub enum IdError {
         /// What was read, shortened.
         text: String,
     },
+    /// Not a UUID.
+    #[error("`{text}` is not the id of a comment (a UUID)")]
+    Comment {
+        /// What was read, shortened.
+        text: String,
+    },
     /// Not the name of a state.
     #[error("`{text}` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters")]
     State {
@@ -140,16 +146,49 @@ impl FromStr for SessionId {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let error = || IdError::Session { text: shorten(text, 60) };
-        // Only the hyphenated form: one id has one spelling.
-        if text.len() != 36 {
-            return Err(error());
-        }
-        uuid::Uuid::try_parse(text).map(SessionId).map_err(|_| error())
+        hyphenated(text).map(SessionId).ok_or_else(|| IdError::Session { text: shorten(text, 60) })
     }
 }
 
+/// A UUID in the hyphenated form alone: one id has one spelling.
+fn hyphenated(text: &str) -> Option<uuid::Uuid> {
+    uuid::Uuid::try_parse(text).ok().filter(|_| text.len() == 36)
+}
+
 impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+/// The id of a comment: a UUID of version 7, so that comments sort by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommentId(uuid::Uuid);
+
+impl CommentId {
+    /// A version 7 id: the time, then 74 of the random bits.
+    pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
+        CommentId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
+    }
+
+    /// The id after this one, for where this one is taken.
+    pub fn next(self) -> Self {
+        CommentId(uuid::Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
+    }
+}
+
+impl FromStr for CommentId {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        hyphenated(text)
+            .map(CommentId)
+            .filter(|id| id.to_string() == text)
+            .ok_or_else(|| IdError::Comment { text: shorten(text, 60) })
+    }
+}
+
+impl fmt::Display for CommentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)
     }

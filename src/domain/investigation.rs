@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::{Change, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp};
+use super::{Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp};
 
 /// What `tot_start` fixed: written once, never touched again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,7 @@ pub struct Investigation {
     /// None of them is empty.
     rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
+    comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
     /// One for each of the rounds.
@@ -105,6 +106,7 @@ impl Investigation {
             meta: Arc::new(meta),
             rounds: BTreeMap::new(),
             conclusion: None,
+            comments: Arc::default(),
             unreadable: Arc::default(),
             kin: Kinship::default(),
         }
@@ -114,6 +116,22 @@ impl Investigation {
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
+    }
+
+    /// The same, with these comments and no others.
+    pub fn with_comments(mut self, comments: impl IntoIterator<Item = Arc<Comment>>) -> Self {
+        self.comments = Arc::new(comments.into_iter().map(|comment| (comment.id, comment)).collect());
+        self
+    }
+
+    /// All comments, the oldest first.
+    pub fn comments(&self) -> impl DoubleEndedIterator<Item = &Arc<Comment>> {
+        self.comments.values()
+    }
+
+    /// The comment of that id.
+    pub fn comment(&self, id: CommentId) -> Option<&Arc<Comment>> {
+        self.comments.get(&id)
     }
 
     /// Ids whose files are there, but can't be read or have no place in the tree.
@@ -337,6 +355,10 @@ impl Investigation {
                 }
                 Change::Concluded(conclusion) => next.conclusion = Some(Arc::clone(conclusion)),
                 Change::Reopened => next.conclusion = None,
+                Change::Comment(comment) => {
+                    Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
+                }
+                Change::CommentRemoved(id) => drop(Arc::make_mut(&mut next.comments).remove(id)),
             }
         }
         // What nodes are depends on their children, too.

@@ -6,12 +6,14 @@
 //! - [`citation`]: what a result cites, and what a cited file was.
 //! - [`node`]: one node, from its proposal to its last change of state.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
+//! - [`comment`]: what people and agents say about it.
 //! - [`event`]: what one call did, and what the difference of two trees says happened.
 //! - [`code`]: the codes of these, with what they mean.
 //! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
 
 pub mod citation;
 pub mod code;
+pub mod comment;
 pub mod diagnostic;
 pub mod event;
 pub mod fresh;
@@ -22,9 +24,10 @@ pub mod time;
 
 pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
 pub use code::Code;
+pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
-pub use id::{IdError, NodeId, SessionId, StateName};
+pub use id::{CommentId, IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Claim, Classification, Command, Conclusion, Link,

@@ -36,7 +36,7 @@
 //! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
 //! best of all in each shape, with a depth that grows with the logarithm of the id's length.
 
-use crate::domain::NodeId;
+use crate::domain::{CommentId, NodeId};
 
 /// What `tot_start` fixed.
 pub const META: &str = "investigation.yaml";
@@ -52,6 +52,8 @@ pub const ATTRIBUTES_TEXT: &str = "* -text\n";
 pub const README: &str = "README.md";
 /// The folder of the nodes.
 pub const NODES: &str = "nodes/";
+/// The folder of the comments.
+pub const COMMENTS: &str = "comments/";
 
 /// The suffix of an id is cut after so many characters; what is before the last cut names the folder.
 const CUTS: [usize; 7] = [3, 6, 12, 24, 48, 96, 192];
@@ -81,6 +83,11 @@ pub fn node(id: &NodeId) -> String {
     path
 }
 
+/// The file of a comment.
+pub fn comment(id: CommentId) -> String {
+    format!("{COMMENTS}{id}.yaml")
+}
+
 /// What a path holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -92,7 +99,9 @@ pub enum Place {
     Conclusion,
     /// The file of a node.
     Node(NodeId),
-    /// Below [`NODES`], but not where a node's file can be.
+    /// The file of a comment.
+    Comment(CommentId),
+    /// Below [`NODES`] or [`COMMENTS`], but not where a file of those can be.
     Stray,
     /// A file of the user's own, such as notes or a script; or [`README`] or [`ATTRIBUTES`].
     Other,
@@ -104,9 +113,13 @@ pub fn place(path: &str) -> Place {
         META => Place::Meta,
         RULESET => Place::Ruleset,
         CONCLUSION => Place::Conclusion,
-        path => match path.strip_prefix(NODES) {
-            None => Place::Other,
-            Some(rest) => named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node),
+        path => match (path.strip_prefix(NODES), path.strip_prefix(COMMENTS)) {
+            (Some(rest), _) => named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node),
+            (_, Some(rest)) => {
+                let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
+                id.map_or(Place::Stray, Place::Comment)
+            }
+            (None, None) => Place::Other,
         },
     }
 }
@@ -158,10 +171,15 @@ mod tests {
             "nodes/R1.A.yaml",
             "nodes/R3/notes.md",
             "nodes/",
+            "comments/notes.md",
+            "comments/01890A5D-AC96-774B-BCCE-B302099A8057.yaml",
+            "comments/a/01890a5d-ac96-774b-bcce-b302099a8057.yaml",
         ] {
             assert_eq!(place(stray), Place::Stray, "{stray}");
         }
         assert_eq!(place("README.md"), Place::Other);
+        let id: CommentId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        assert_eq!(place(&comment(id)), Place::Comment(id));
     }
 
     #[test]

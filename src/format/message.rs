@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{
-    Amendment, Author, Caller, Code, Diagnostic, Event, Investigation, Meta, Node, NodeId, Transition,
-    Warning,
+    Amendment, Author, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta, Node,
+    NodeId, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
 use crate::ruleset::rules::verification::Grade;
@@ -20,6 +20,9 @@ const SUBJECT_MAX: usize = 100;
 
 /// What released proposals: a command, since no tool does.
 pub const RELEASE: &str = "tot release";
+
+/// The commands of a person who says something, and the tool of an agent that does.
+pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
 
 /// The one warning about a call that writes no result of a node: only the message keeps it.
 const UNFILED: Code = Code::SecretSuspected;
@@ -91,7 +94,7 @@ pub fn message(
 ) -> String {
     let mut text = format!("{}\n", subject(before, rules, event));
     let mut body = body(before, event);
-    if matches!(event, Event::Proposed { .. } | Event::Ended { .. }) {
+    if matches!(event, Event::Proposed { .. } | Event::Ended { .. } | Event::Commented { .. }) {
         // No file holds these: the message is where a reviewer sees them.
         let kept: Vec<Diagnostic> =
             warnings.iter().filter(|warning| warning.code == UNFILED).cloned().collect();
@@ -171,6 +174,18 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let comma = if parts.is_empty() { "" } else { "," };
             format!("{verb} with {found}{parts}{comma} and {}", counted(dead_ends, "dead end"))
         }
+        Event::Commented { comment } => said(comment),
+    }
+}
+
+/// `Object to R2.A1`, `Answer an objection to R2.A1`.
+fn said(comment: &Comment) -> String {
+    let about = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
+    match comment.kind {
+        CommentKind::Comment => format!("Comment on {about}"),
+        CommentKind::Objection => format!("Object to {about}"),
+        CommentKind::Answer => format!("Answer a comment on {about}"),
+        CommentKind::Resolution => format!("Resolve an objection to {about}"),
     }
 }
 
@@ -268,6 +283,7 @@ fn body(before: &Investigation, event: &Event) -> String {
                 body.push_str(&format!("{}\n", block(text)));
             }
         }
+        Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),
     }
     body
 }
@@ -339,6 +355,17 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
             };
             (tool, Vec::new(), agent.as_deref().into_iter().collect())
         }
+        Event::Commented { comment } => {
+            let [tool, on, object, resolve] = COMMENT;
+            let tool = match comment.kind {
+                _ if !comment.author.is_person => tool,
+                CommentKind::Comment | CommentKind::Answer => on,
+                CommentKind::Objection => object,
+                CommentKind::Resolution => resolve,
+            };
+            let agent = comment.author.agent_id.as_deref();
+            (tool, comment.node.iter().collect(), agent.into_iter().collect())
+        }
     };
     trailer(text, "Tool", tool);
     for round in nodes.iter().map(|id| id.round()).collect::<BTreeSet<_>>() {
@@ -375,9 +402,11 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
         Event::Committed { nodes, .. } => nodes.iter().map(AsRef::as_ref).collect(),
         Event::Reclassified { transition, .. } => vec![&transition.node],
         Event::Amended { node } => vec![node],
-        Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } | Event::Ended { .. } => {
-            Vec::new()
-        }
+        Event::Proposed { .. }
+        | Event::Claimed { .. }
+        | Event::Released { .. }
+        | Event::Ended { .. }
+        | Event::Commented { .. } => Vec::new(),
     };
     nodes
         .into_iter()

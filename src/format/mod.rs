@@ -12,10 +12,11 @@
 //! writes over. The version goes up only where a key changes its meaning; then it is that which the reader names.
 //!
 //! - [`layout`]: which path holds what.
-//! - [`node_file`], [`meta_file`], [`conclusion_file`]: the files.
+//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`]: the files.
 //! - [`message`]: the commit message of an event.
 //! - [`readme`]: the page that a forge shows.
 
+pub mod comment_file;
 pub mod conclusion_file;
 pub mod layout;
 pub mod message;
@@ -62,6 +63,10 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
                 content: Some(conclusion_file::write(conclusion)?),
             },
             Change::Reopened => FileChange { path: layout::CONCLUSION.into(), content: None },
+            Change::Comment(comment) => {
+                FileChange { path: layout::comment(comment.id), content: Some(comment_file::write(comment)?) }
+            }
+            Change::CommentRemoved(id) => FileChange { path: layout::comment(*id), content: None },
         };
         // A node that changed twice in one event is written as it is in the end.
         files.retain(|other| other.path != file.path);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::{FileChange, layout};
 use crate::domain::{Conclusion, Investigation, Node, NodeId};
 use crate::graph;
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line, shorten, visible};
@@ -130,6 +131,20 @@ fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRule
         .collect();
     if !contested.is_empty() {
         let _ = write!(page, "**Contested, with results that differ: {}.**\n\n", contested.join(", "));
+    }
+    let open = objections::open(investigation);
+    if !open.is_empty() {
+        let is_contested = |node: &&&Arc<Node>| !rules.against(investigation, node, &open).is_empty();
+        let answers = answers.iter().filter(is_contested).count();
+        let (what, of) = (counted(open.len(), "open objection"), counted(answers, "answer"));
+        let _ = write!(page, "**{what}; {of} contested by that:**\n\n");
+        for objection in open.iter().take(LISTED) {
+            let comment = &objection.comment;
+            let to = comment.node.as_ref().map_or_else(|| "the whole".to_owned(), link);
+            let (by, text) = (inline(comment.author.label(), 60), inline(&comment.text, 200));
+            let _ = writeln!(page, "- {by} to {to}: {text}");
+        }
+        more(page, open.len());
     }
     page.push_str("## Map\n\n```mermaid\n");
     page.push_str(&map(investigation, rules, answers.iter().chain(&refuted).chain(&theories).copied()));

@@ -1,10 +1,12 @@
 //! `investigation.json`, as reports and `tot export` write it.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Facts, ImportError, invalid, typed};
-use crate::domain::{Conclusion, Meta, Node, SessionId};
+use crate::domain::{Comment, Conclusion, Meta, Node, SessionId};
 use crate::format::VERSION;
 use crate::ruleset::{RulesetFile, builtin};
 
@@ -24,6 +26,9 @@ struct Document {
     #[serde(default)]
     faults: Vec<String>,
     nodes: Vec<Fields>,
+    /// Absent in files of earlier versions of this program.
+    #[serde(default)]
+    comments: Vec<Value>,
 }
 
 pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
@@ -60,7 +65,15 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     });
     let nodes = nodes.collect::<Result<_, _>>()?;
     let facts = Facts::new(meta, ruleset, nodes, conclusion, |node| format!("nodes ({})", node.id))?;
-    Ok(Facts { notes, ..facts })
+    let comments = document.comments.into_iter().enumerate();
+    let comments =
+        comments.map(|(number, it)| typed::<Comment>(it, &format!("comments[{number}]")).map(Arc::new));
+    let mut comments: Vec<Arc<Comment>> = comments.collect::<Result<_, _>>()?;
+    comments.sort_by_key(|comment| comment.id);
+    if comments.windows(2).any(|pair| pair[0].id == pair[1].id) {
+        return Err(invalid("comments", "an id stands twice"));
+    }
+    Ok(Facts { notes, comments, ..facts })
 }
 
 /// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.

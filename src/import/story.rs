@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
-    Amendment, Author, Caller, Classification, Conclusion, Diagnostic, Event, Investigation, Node, NodeId,
-    Timestamp, Transition, Warning,
+    Amendment, Author, Caller, Classification, Comment, Conclusion, Diagnostic, Event, Investigation, Node,
+    NodeId, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -30,6 +30,7 @@ enum Act {
     Changed(Transition),
     Amended(Arc<Node>),
     Ended(Arc<Conclusion>),
+    Commented(Arc<Comment>),
 }
 
 /// When something happened; at one time, which comes first.
@@ -46,6 +47,7 @@ impl Act {
             Act::Proposed(_) => 3,
             Act::Claimed(_) => 4,
             Act::Ended(_) => 5,
+            Act::Commented(_) => 6,
         }
     }
 }
@@ -74,6 +76,11 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             key = key.max((at, act.order()));
             acts.push((key, act));
         }
+    }
+    for comment in &facts.comments {
+        let node = comment.node.as_ref().and_then(|node| committed.get(node)).copied();
+        let act = Act::Commented(Arc::clone(comment));
+        acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((comment.at, act.order())), act));
     }
     // A stable sort: what happened to one node at one time keeps its order.
     acts.sort_by_key(|(key, _)| *key);
@@ -111,6 +118,7 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             }
             (Act::Amended(node), _) => Event::Amended { node },
             (Act::Ended(conclusion), _) => Event::Ended { conclusion },
+            (Act::Commented(comment), _) => Event::Commented { comment },
         };
         events.push((at, event));
     }
@@ -160,6 +168,7 @@ fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
             let caller = conclusion.amended.last().map_or(&conclusion.caller, |last| &last.caller);
             (caller.clone(), Vec::new())
         }
+        Event::Commented { comment } => (comment.author.caller.clone(), Vec::new()),
     }
 }
 
@@ -202,7 +211,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
                 last.clone_from(node);
             }
             Act::Changed(transition) => transition.node.clone_from(node),
-            Act::Ended(_) => {}
+            Act::Ended(_) | Act::Commented(_) => {}
         }
     }
     acts

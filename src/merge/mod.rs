@@ -4,7 +4,8 @@
 //! 2. `places` says which node of one side is which node of the other, and gives each an id: of two proposals that were made
 //!    under one id, the earlier keeps it.
 //! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
-//! 4. All other files are taken from the side that has changed them; where both have, the merge is refused.
+//! 4. Comments of both sides are kept; where a node has moved, what is said of it moves along.
+//! 5. All other files are taken from the side that has changed them; where both have, the merge is refused.
 //!
 //! Guarantees: the outcome is the same from either side, and in any order of three. No text is lost but that of a proposal
 //! that was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
@@ -17,14 +18,14 @@ mod places;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{Conclusion, Node, NodeId, StateName};
+use crate::domain::{Comment, CommentId, Conclusion, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
-use crate::format::{conclusion_file, node_file, readme};
+use crate::format::{comment_file, conclusion_file, node_file, readme};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
@@ -183,6 +184,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let (mut files, mut decisions) = (Files::new(), Vec::new());
     let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone() };
     let mut ends = None;
+    let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
     for path in paths {
         let texts = sides.map(|side| side.get(path));
         let read = match layout::place(path) {
@@ -201,6 +203,13 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             Place::Conclusion => match read(texts, conclusion_file::read) {
                 Ok(read) => {
                     ends = Some(read);
+                    continue;
+                }
+                Err(fault) => Some(fault),
+            },
+            Place::Comment(id) => match read(texts, comment_file::read) {
+                Ok(read) => {
+                    comments.insert(id, read);
                     continue;
                 }
                 Err(fault) => Some(fault),
@@ -233,6 +242,12 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     match places::join(nodes) {
         Ok(joined) => {
             decisions.extend(joined.decisions);
+            for (id, versions) in comments {
+                match comment(&sides, &layout::comment(id), versions, &joined.new_ids) {
+                    Ok(text) => files.extend(text.map(|text| (layout::comment(id), text))),
+                    Err(conflict) => conflicts.push(conflict),
+                }
+            }
             for (node, sources) in joined.nodes {
                 let path = layout::node(&node.id);
                 let as_it_stands = sources.into_iter().filter_map(|(side, id)| {
@@ -259,6 +274,48 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     decisions.sort();
     decisions.dedup();
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
+}
+
+/// What becomes of a comment's file.
+fn comment(
+    sides: &[&Files; 3],
+    path: &str,
+    versions: [Option<Comment>; 3],
+    new_ids: &[HashMap<NodeId, NodeId>; 3],
+) -> Result<Option<Vec<u8>>, Conflict> {
+    let conflict = |reason| Conflict { path: path.to_owned(), reason };
+    let merged = join_comment(versions.clone(), new_ids).ok_or_else(|| conflict(Reason::BothChanged))?;
+    let Some(merged) = merged else { return Ok(None) };
+    let as_it_stands = [1, 2].into_iter().find(|side| versions[*side].as_ref() == Some(&merged));
+    match as_it_stands.and_then(|side| sides[side].get(path)) {
+        Some(text) => Ok(Some(text.clone())),
+        None => match comment_file::write(&merged) {
+            Ok(text) => Ok(Some(text.into_bytes())),
+            Err(error) => Err(conflict(error.into())),
+        },
+    }
+}
+
+/// What becomes of a comment, which goes where its node goes; `None` where both sides have rewritten it by hand.
+fn join_comment(
+    versions: [Option<Comment>; 3],
+    new_ids: &[HashMap<NodeId, NodeId>; 3],
+) -> Option<Option<Comment>> {
+    let mut moved = versions;
+    for (comment, new_ids) in moved.iter_mut().zip(new_ids) {
+        if let Some(node) = comment.as_mut().and_then(|comment| comment.node.as_mut())
+            && let Some(new) = new_ids.get(node)
+        {
+            *node = new.clone();
+        }
+    }
+    let [base, ours, theirs] = moved;
+    three_way(&base, &ours, &theirs).or_else(|| {
+        // Of a node that is gone, each side may have another id.
+        let (ours, theirs) = ours.zip(theirs)?;
+        let is_same = Comment { node: theirs.node.clone(), ..ours.clone() } == theirs;
+        is_same.then(|| Some(if ours.node <= theirs.node { ours } else { theirs }))
+    })
 }
 
 /// What becomes of a value that both sides may have changed; `None` where they have changed it to different ones.

@@ -27,6 +27,8 @@ pub(super) struct Joined {
     /// Each with where it stood: the number of the side, and its id there.
     pub(super) nodes: Vec<(Node, Vec<(usize, NodeId)>)>,
     pub(super) decisions: Vec<Decision>,
+    /// For each side, the ids that are others in the merged tree.
+    pub(super) new_ids: [HashMap<NodeId, NodeId>; 3],
 }
 
 /// What a proposal extends.
@@ -76,8 +78,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     for round in rounds {
         conflicts.extend(place(&mut seats, round, &taken, &in_base));
     }
-    let mut joined = Joined { nodes: Vec::new(), decisions: Vec::new() };
-    let new_ids = new_ids(&seats);
+    let mut joined = Joined { nodes: Vec::new(), decisions: Vec::new(), new_ids: new_ids(&seats) };
     for seat in seats.iter().filter(|seat| seat.is_present) {
         let stood: Vec<(usize, NodeId)> =
             (1..3).filter_map(|side| Some((side, seat.sides[side].as_ref()?.id.clone()))).collect();
@@ -88,7 +89,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
         }
         let [base, ours, theirs] = [0, 1, 2].map(|side| {
             let node = seat.sides[side].clone()?;
-            Some(renamed(node, seat, parent_id(&seats, seat), &new_ids[side]))
+            Some(renamed(node, seat, parent_id(&seats, seat), &joined.new_ids[side]))
         });
         match node::join(base, ours, theirs) {
             Some((node, decisions)) => {

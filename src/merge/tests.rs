@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    Amendment, Author, Claim, Classification, Conclusion, Investigation, Link, LinkKind, Meta,
-    Reclassification, Timestamp,
+    Amendment, Author, Claim, Classification, CommentKind, Commenter, Conclusion, Investigation, Link,
+    LinkKind, Meta, Reclassification, Timestamp,
 };
 
 /// A tree in values.
@@ -17,6 +17,7 @@ use crate::domain::{
 struct Tree {
     nodes: BTreeMap<NodeId, Node>,
     end: Option<Conclusion>,
+    comments: BTreeMap<CommentId, Comment>,
     files: BTreeMap<String, String>,
 }
 
@@ -25,7 +26,8 @@ impl Tree {
         let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node_file::write(node).unwrap()));
         let end =
             self.end.iter().map(|end| (layout::CONCLUSION.to_owned(), conclusion_file::write(end).unwrap()));
-        let own = self.files.clone().into_iter();
+        let comment = |it: &Comment| (layout::comment(it.id), comment_file::write(it).unwrap());
+        let own = self.comments.values().map(comment).chain(self.files.clone());
         nodes.chain(end).chain(own).map(|(path, text)| (path, text.into_bytes())).collect()
     }
 
@@ -36,6 +38,7 @@ impl Tree {
             match layout::place(path) {
                 Place::Node(id) => drop(tree.nodes.insert(id.clone(), node_of(text, &id).unwrap())),
                 Place::Conclusion => tree.end = Some(conclusion_file::read(text).unwrap()),
+                Place::Comment(id) => drop(tree.comments.insert(id, comment_file::read(text).unwrap())),
                 _ => drop(tree.files.insert(path.clone(), text.to_owned())),
             }
         }
@@ -84,6 +87,28 @@ impl Tree {
         result.amended.push(amendment);
     }
 
+    fn comment(&mut self, node: &str, text: &str, at: i64) {
+        let mut random = [0; 10];
+        text.bytes().zip(&mut random).for_each(|(byte, place)| *place = byte);
+        let comment = Comment {
+            id: CommentId::new(u64::try_from(time(at).milliseconds()).unwrap(), random),
+            node: Some(node.parse().unwrap()),
+            kind: CommentKind::Objection,
+            reply_to: None,
+            author: Commenter { name: "Maria".into(), is_person: true, ..Commenter::default() },
+            at: time(at),
+            text: text.to_owned(),
+        };
+        self.comments.insert(comment.id, comment);
+    }
+
+    /// Each comment with the proposal that it is about.
+    fn said(&self) -> BTreeMap<String, Option<String>> {
+        let about = |id: &NodeId| self.nodes.get(id).map(|node| node.planned_action.clone());
+        let all = self.comments.values();
+        all.map(|it| (it.text.clone(), it.node.as_ref().and_then(about))).collect()
+    }
+
     fn end(&mut self, text: Option<&str>, at: i64) {
         self.end = Some(Conclusion { conclusion: text.map(Into::into), ..Conclusion::new(time(at)) });
     }
@@ -109,6 +134,7 @@ impl Tree {
         }
         let ends = self.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
         texts.extend(ends.filter_map(|end| end.conclusion.clone()));
+        texts.extend(self.comments.values().map(|comment| comment.text.clone()));
         texts
     }
 }
@@ -173,6 +199,12 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
     let nodes = places::Nodes { sides, taken: untouched.iter().map(|id| (*id).clone()).collect() };
     let joined = places::join(nodes).unwrap();
     let mut tree = Tree::default();
+    let comments: BTreeSet<&CommentId> = all.iter().flat_map(|tree| tree.comments.keys()).collect();
+    for id in comments {
+        let versions = all.map(|tree| tree.comments.get(id).cloned());
+        let comment = join_comment(versions, &joined.new_ids).expect("no comment conflicts");
+        tree.comments.extend(comment.map(|comment| (*id, comment)));
+    }
     tree.nodes.extend(untouched.into_iter().map(|id| (id.clone(), base.nodes[id].clone())));
     for (node, _) in joined.nodes {
         assert_eq!(tree.nodes.insert(node.id.clone(), node), None, "two nodes with one id");
@@ -400,6 +432,22 @@ fn an_end_here_and_research_that_went_on_there_are_both_kept() {
 }
 
 #[test]
+fn what_is_said_of_a_node_goes_where_the_merge_puts_it() {
+    let base = base();
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.propose("R2.A3", Some("R1.A"), "ours", 10);
+    ours.comment("R2.A3", "on ours", 12);
+    theirs.propose("R2.A3", Some("R1.A"), "theirs", 11);
+    theirs.comment("R2.A3", "on theirs", 12);
+    theirs.comment("R2.A1", "on the first", 12);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let about = |text: &str| tree.said()[text].clone().unwrap();
+    assert_eq!(about("on ours"), "plan of ours");
+    assert_eq!(about("on theirs"), "plan of theirs");
+    assert_eq!(about("on the first"), "plan of first");
+}
+
+#[test]
 fn a_ruleset_changed_on_both_sides_is_refused_and_on_one_side_taken() {
     let (mut base, mut ours, mut theirs) = (base(), base(), base());
     for (side, text) in [(&mut base, "a"), (&mut ours, "b"), (&mut theirs, "a")] {
@@ -448,7 +496,7 @@ fn what_somebody_has_written_by_hand_stays() {
 type Op = (u8, prop::sample::Index, i64);
 
 fn history() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0..10u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
+    prop::collection::vec((0..12u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
 }
 
 /// The tree after these steps. `who` stands in every text, so that each is known again.
@@ -497,6 +545,11 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
                 if let Some(id) = some(&pending) {
                     tree.node(id.as_str()).claim =
                         Some(Claim { at: time(at), agent_id: text, until: time(at + 9) });
+                }
+            }
+            9 | 10 => {
+                if let Some(id) = some(&committed) {
+                    tree.comment(id.as_str(), &text, at);
                 }
             }
             _ => match &mut tree.end {
@@ -553,6 +606,10 @@ proptest! {
         let kept = tree.texts();
         for text in ours.texts().union(&theirs.texts()).filter(|text| !text.is_empty()) {
             prop_assert!(kept.contains(text) || lost.contains(text), "{} is lost", text);
+        }
+        let said = tree.said();
+        for (text, about) in ours.said().into_iter().chain(theirs.said()) {
+            prop_assert_eq!(&said[&text], &about, "a comment stands at another node");
         }
         // Nothing more comes of merging what is merged.
         prop_assert_eq!(&joined(&ours, &tree, &ours), &(tree.clone(), Vec::new()));

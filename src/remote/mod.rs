@@ -3,7 +3,8 @@
 //! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So whatever
 //! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
 //! run), `place` (what an investigation is called on a remote), `settings` (git's own configuration of remotes), `transfer`
-//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags).
+//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags), `editor` (the user's editor, as git
+//! finds it).
 //!
 //! # Guarantees
 //!
@@ -22,6 +23,7 @@
 //! - Where a person is at the terminal there is no limit of time, since git may wait for a password; Ctrl-C ends it all.
 //! - Without process groups (Windows) only git itself is ended after its time, and what it started may stay.
 
+mod editor;
 mod objects;
 mod place;
 mod process;

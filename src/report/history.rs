@@ -12,9 +12,10 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::SharedValue;
-use crate::domain::{Author, Happening, Node, NodeId, StateName};
+use crate::domain::{Author, CommentKind, Happening, Node, NodeId, StateName};
+use crate::format::layout::{self, Place};
 use crate::store::{HistoryEntry, SIGN_OFFS};
-use crate::text::counted;
+use crate::text::{counted, one_line, shorten};
 use crate::view::{Field, NodeView};
 
 /// Digits of a commit's id on a page.
@@ -23,6 +24,8 @@ pub(super) const SHORT: usize = 10;
 const PER_PAGE: usize = 200;
 /// Names of other files that a commit changed.
 const MOST_FILES: usize = 12;
+/// Characters of what was said.
+const REASON: usize = 600;
 /// Bytes of texts that are compared, in all commits together.
 const MOST_COMPARED: usize = 8 << 20;
 
@@ -230,6 +233,14 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Ended(end) if !end.amended.is_empty() => ("Conclusion amended", "amended"),
         Happening::Ended(_) => ("Ended", "ended"),
         Happening::Reopened => ("Reopened", "reopened"),
+        Happening::Commented(comment) => match comment.kind {
+            CommentKind::Comment => ("Commented", "commented"),
+            CommentKind::Objection => ("Objected", "commented"),
+            CommentKind::Answer => ("Answered", "commented"),
+            CommentKind::Resolution => ("Resolved", "commented"),
+        },
+        Happening::CommentEdited(_) => ("Comment edited by hand", "edited"),
+        Happening::CommentRemoved(_) => ("Comment removed by hand", "removed"),
     }
 }
 
@@ -278,11 +289,15 @@ fn is_sign_off(tag: &str) -> bool {
 
 /// The other files that a commit changed, except for those that every start and every end writes.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
-    let whole = |happening: &Happening| happening.node().is_none();
+    let whole = |happening: &Happening| happening.node().is_none() && happening.comment().is_none();
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
-    entry.paths.iter().filter(|path| !path.starts_with("nodes/")).cloned().collect()
+    // What changes an ended investigation writes the page for forges, too.
+    let is_page = |path: &String| *path == layout::README && !entry.happenings.is_empty();
+    let is_other =
+        |path: &&String| matches!(layout::place(path), Place::Stray | Place::Other) && !is_page(path);
+    entry.paths.iter().filter(is_other).cloned().collect()
 }
 
 /// What of a node's texts was changed, and what was written for the first time or is too long to be compared.
@@ -313,18 +328,19 @@ fn view_of(
     known: &mut Known<'_>,
 ) -> HappeningView {
     let (verb, class) = match happening {
-        Happening::Edited(_) if entry.parents.len() > 1 => ("Joined", "joined"),
+        Happening::Edited(_) | Happening::CommentEdited(_) if entry.parents.len() > 1 => ("Joined", "joined"),
         happening => verb_of(happening),
     };
-    let node = happening.node();
+    let about = happening.node_id();
+    let node = happening.node().or_else(|| known.nodes.get(about?).copied());
     let before = node.and_then(|node| known.nodes.get(&node.id)).map(|node| node.as_ref());
     let state = |state: &StateName| Some(cards.state(state));
     let mut view = HappeningView {
         verb,
         class,
-        node: node.map(|node| node.id.to_string()),
+        node: about.map(ToString::to_string),
         title: node.map(|node| node.title.clone()),
-        card: node.and_then(|node| cards.get(&node.id)).cloned(),
+        card: about.and_then(|id| cards.get(id)).cloned(),
         from: None,
         to: None,
         requested: None,
@@ -384,6 +400,12 @@ fn view_of(
             }
             None => view.by.clone_from(&conclusion.agent_id),
         },
+        Happening::Commented(comment)
+        | Happening::CommentEdited(comment)
+        | Happening::CommentRemoved(comment) => {
+            view.by = Some(comment.author.label().to_owned());
+            view.reason = Some(shorten(&one_line(&comment.text), REASON));
+        }
         Happening::Started
         | Happening::Proposed(_)
         | Happening::Withdrawn(_)

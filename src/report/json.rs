@@ -8,7 +8,8 @@ use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
-use crate::domain::{Caller, Node, NodeId, PersonsAnswer, StopReason};
+use crate::domain::{Caller, Comment, Node, NodeId, PersonsAnswer, StopReason};
+use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::signoff::SignOffView;
@@ -45,6 +46,10 @@ struct Document<'a> {
     blockers: Vec<Blocker>,
     quality: Option<Quality>,
     nodes: Vec<NodeView<'a>>,
+    /// What was said, the oldest first.
+    comments: Vec<&'a Comment>,
+    /// The objections that nobody has resolved.
+    open_objections: Vec<String>,
     references: Vec<ReferenceData>,
     commits: Vec<Commit>,
     /// Each with what it was worth when the file was made.
@@ -126,6 +131,9 @@ struct Solution {
     confirmation: Grade,
     /// What confirms it, the surest first.
     verified_by: Vec<String>,
+    /// The open objections to what it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    contested_by: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -186,6 +194,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
     let rules =
         snapshot.ruleset.as_ref().ok().map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
     let meta = investigation.meta();
+    let open: Vec<Objection> = objections::open(investigation);
     let with_role = |role| -> Vec<&Node> {
         let is = |(node, state)| (rules?.role(state) == role).then_some(node);
         investigation.committed().filter_map(|(node, state)| is((node.as_ref(), state))).collect()
@@ -199,7 +208,15 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         let by: Vec<NodeId> = rules.confirming(investigation, node).into_iter().map(|it| it.node).collect();
         let confirmation = rules.grade(investigation, node);
         let verified = confirmation.is_confirmed();
-        Some(Solution { node: node.id.to_string(), verified, confirmation, verified_by: strings(&by) })
+        let against = rules.against(investigation, node, &open);
+        let against: Vec<_> = against.iter().map(|objection| objection.comment.id).collect();
+        Some(Solution {
+            node: node.id.to_string(),
+            verified,
+            confirmation,
+            verified_by: strings(&by),
+            contested_by: strings(&against),
+        })
     };
     let refuted = investigation.committed().filter_map(|(node, _)| {
         let by = refuted_by(node);
@@ -247,6 +264,8 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
+        comments: investigation.comments().map(AsRef::as_ref).collect(),
+        open_objections: open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references: references.iter().map(reference).collect(),
         commits: input
             .history
@@ -264,7 +283,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
                     .iter()
                     .map(|happening| ChangeOf {
                         what: verb_of(happening).1,
-                        node: happening.node().map(|node| node.id.to_string()),
+                        node: happening.node_id().map(ToString::to_string),
                     })
                     .collect(),
             })

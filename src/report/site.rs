@@ -434,6 +434,7 @@ fn states_alone(investigation: &Investigation) -> Ruleset {
         evidence: None,
         alternatives: None,
         verification: None,
+        objections: Default::default(),
         terminal_ratio: None,
         confirmations: Vec::new(),
         checks: Default::default(),

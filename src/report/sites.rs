@@ -44,6 +44,8 @@ pub(super) struct SiteEntry {
     pub stopped: bool,
     pub has_conclusion: bool,
     pub answers: usize,
+    /// How many objections nobody has resolved.
+    pub objections: usize,
     pub confirmed: usize,
     pub self_checked: usize,
     pub refuted: usize,
@@ -108,6 +110,7 @@ impl SiteEntry {
             stopped: header.stopped.is_some(),
             has_conclusion: header.has_conclusion,
             answers: header.answers,
+            objections: header.objections,
             confirmed: header.confirmed,
             self_checked: header.self_checked,
             refuted: header.refuted,

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::model::Time;
 use super::*;
 use crate::domain::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
-    Happening, Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin,
-    Reclassification, StopReason, Stopped, Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Comment,
+    CommentId, CommentKind, Commenter, Conclusion, Happening, Investigation, Lines, Link, LinkKind, Meta,
+    NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StopReason, Stopped, Timestamp, Warning,
 };
 use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
@@ -63,6 +63,31 @@ fn the_first_page_answers_the_questions() {
 }
 
 #[test]
+fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
+    let files = render(&[discussed("The replay had a warm cache.")]);
+    let index = page(&files, "index.html");
+    for text in [
+        "2 answers, 1 confirmed, 1 not confirmed. 1 contested.",
+        "<p class=\"contested\">Contested by <a href=\"nodes/R4.A1a1.html#said-",
+        "Maria, who objects to R4.A1a1",
+        "An objection is open",
+        "Contested: 1 open objection",
+        "<h2 id=\"said\">What was said</h2>",
+    ] {
+        assert!(index.contains(text), "{text} is missing in {index}");
+    }
+    assert!(!index.contains("<p class=\"verdict yes\">"));
+    let node = page(&files, "nodes/R4.A1a1.html");
+    for text in ["Maria objects to it</a>", "The replay had a warm cache.", "(a person)", "(an agent"] {
+        assert!(node.contains(text), "{text} is missing in {node}");
+    }
+    assert!(node.contains("It resolves nothing: who wrote a node"));
+    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
+    assert_eq!(data["comments"].as_array().unwrap().len(), 5);
+    assert_eq!(data["openObjections"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_node_page_tells_its_story() {
     let files = render(&[sample()]);
     let page = page(&files, "nodes/R3.A2b.html");
@@ -86,7 +111,9 @@ fn a_node_page_tells_its_story() {
 
 #[test]
 fn every_page_has_the_policy_and_one_heading_of_the_first_level() {
-    for (path, page) in pages(&render(&[sample(), unfinished()])) {
+    let mut all = pages(&render(&[sample(), unfinished()]));
+    all.extend(pages(&render(&[discussed("# Why\n\nIt holds.")])));
+    for (path, page) in all {
         let policy =
             format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">");
         assert!(page.contains(&policy), "{path}");
@@ -112,7 +139,14 @@ fn every_page_has_the_policy_and_one_heading_of_the_first_level() {
 
 #[test]
 fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
-    for inputs in [vec![sample()], vec![sample(), unfinished()], vec![], vec![empty()], vec![large(400)]] {
+    for inputs in [
+        vec![sample()],
+        vec![sample(), unfinished()],
+        vec![],
+        vec![empty()],
+        vec![large(400)],
+        vec![discussed("# It holds.\n\nSee [there](R1.A).")],
+    ] {
         let files = render(&inputs);
         for (path, page) in pages(&files) {
             for (attribute, link) in
@@ -449,8 +483,11 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
             "Solution",
             &("{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}{{ keys('Sure', item.card.sure) }}"
                 .to_owned()
-                + &each("item.confirmed_by", "ConfirmedBy", "")),
+                + &each("item.confirmed_by", "ConfirmedBy", "")
+                + &each("item.contested_by", "ContestedBy", "")),
         ),
+        each("overview.objections", "Thread", "{{ keys('CommentView', item.first) }}"),
+        each("overview.comments", "Thread", &each("item.replies", "CommentView", "")),
         each("overview.refuted", "Refuted", ""),
         each("overview.dead_ends", "Finding", ""),
         each("overview.open_ends", "OpenEnd", ""),
@@ -471,6 +508,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("node.sources", "Source", "{{ keys('CitedFile', item.file) }}"),
         each("node.cited_files", "Source", ""),
         each("node.other_results", "OtherResultView", ""),
+        each("node.comments", "Thread", &each("item.replies", "CommentView", "")),
         each("node.amended", "Amended", &each("item.backing", "Before", "")),
         each("node.reclassified", "Change", ""),
         each("node.references", "NodeReference", ""),
@@ -556,6 +594,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         Contents { inputs: vec![backed()], ..Contents::default() },
         Contents { inputs: vec![sign_offs::signed_off()], ..Contents::default() },
         Contents { inputs: vec![sign_offs::signed_off(), unfinished()], ..Contents::default() },
+        Contents { inputs: vec![discussed("It holds.")], ..Contents::default() },
     ] {
         for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
             for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {
@@ -1214,6 +1253,41 @@ fn hostile(node: &Node, evil: &str) -> Node {
         }
     }
     node
+}
+
+/// The sample, with objections of which one is open, and comments.
+fn discussed(text: &str) -> ReportInput {
+    let mut input = sample();
+    let comment = |number: u8, node: Option<&str>, kind, reply_to: Option<u8>, agent: Option<&str>| {
+        let id = |number: u8| CommentId::new(1_795_000_000_000 + u64::from(number), [number; 10]);
+        Arc::new(Comment {
+            id: id(number),
+            node: node.map(|node| node.parse().unwrap()),
+            kind,
+            reply_to: reply_to.map(id),
+            author: Commenter {
+                name: "Maria".to_owned(),
+                is_person: agent.is_none(),
+                agent_id: agent.map(str::to_owned),
+                caller: Caller { client: agent.map(|_| text.to_owned()), ..Caller::default() },
+                ..Commenter::default()
+            },
+            at: time(180 + i64::from(number)),
+            text: text.to_owned(),
+        })
+    };
+    let (answer, root) = ("R4.A1a1", "R1.A");
+    let investigation = Arc::unwrap_or_clone(input.snapshot.investigation);
+    let own = investigation.node(&answer.parse().unwrap()).unwrap().classification.clone().unwrap();
+    let author = own.agent_id.unwrap();
+    input.snapshot.investigation = Arc::new(investigation.with_comments([
+        comment(1, Some(answer), CommentKind::Objection, None, None),
+        comment(2, Some(answer), CommentKind::Resolution, Some(1), Some(&author)),
+        comment(3, Some(root), CommentKind::Comment, None, Some(text)),
+        comment(4, None, CommentKind::Comment, None, None),
+        comment(5, None, CommentKind::Answer, Some(4), Some(text)),
+    ]));
+    input
 }
 
 /// The sample, with `text` wherever a stranger can write one.

@@ -71,6 +71,9 @@ pub struct Ruleset {
     /// By whom answers must be confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// What an open objection does at the end: `warn`, where nothing is said.
+    #[serde(default = "warn", skip_serializing_if = "is_warn")]
+    pub objections: Enforcement,
     /// What is asked of agents.
     #[serde(default)]
     pub checks: Checks,
@@ -109,6 +112,15 @@ pub fn json_schema() -> serde_json::Value {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 pub(super) fn is_false(value: &bool) -> bool {
     !*value
+}
+
+fn warn() -> Enforcement {
+    Enforcement::Warn
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_warn(value: &Enforcement) -> bool {
+    *value == Enforcement::Warn
 }
 
 /// Ids are strings in files and in schemas.

@@ -9,13 +9,14 @@ use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
 use crate::decide::citing::{cited_by_amendment, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
+use crate::decide::comment::{Say, comment};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::next::{Next, claim_next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, secrets, start};
-use crate::domain::{Caller, Code, Diagnostic, Event, NodeId};
+use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, NodeId};
 use crate::format::message;
 use crate::ruleset::builtin;
 use crate::store::Transacted;
@@ -184,6 +185,34 @@ impl Service {
         let known = self.look_up(&cited_by_amendment(&request));
         self.write(session, caller, |investigation, rules, now| {
             amend(investigation, rules, request.clone(), &known, now)
+        })
+    }
+
+    /// Says something, in the name that git's configuration has there; `is_person` where it came through the person's
+    /// command.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn comment(
+        &self,
+        session: &str,
+        request: Say,
+        caller: &Caller,
+        is_person: bool,
+    ) -> Result<Written, Refusal> {
+        let (path, _) = self.find(session)?;
+        let (name, email) = self.store.identity(&path)?;
+        let author = Commenter {
+            name,
+            email: Some(email).filter(|email| !email.is_empty()),
+            is_person,
+            agent_id: None,
+            caller: caller.clone(),
+        };
+        self.write(session, caller, |investigation, rules, now| {
+            let id = self.world.comment_id(now);
+            comment(investigation, rules, request.clone(), author.clone(), id, now)
         })
     }
 

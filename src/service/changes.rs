@@ -35,7 +35,13 @@ impl Changed {
             let (id, parent) = match change {
                 Change::Node(node) => (&node.id, node.parent.as_ref()),
                 Change::NodeRemoved(id) => (id, before.node(id).and_then(|node| node.parent.as_ref())),
-                Change::Meta(_) | Change::Concluded(_) | Change::Reopened => continue,
+                Change::Comment(comment) => {
+                    nodes.extend(comment.node.clone());
+                    continue;
+                }
+                Change::Meta(_) | Change::Concluded(_) | Change::Reopened | Change::CommentRemoved(_) => {
+                    continue;
+                }
             };
             nodes.extend([Some(id), parent].into_iter().flatten().cloned());
         }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::git::{BlobId, CommitInfo, Git};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
-use crate::domain::event::what_happened;
-use crate::domain::{Conclusion, Happening, Node, NodeId, Timestamp, Warning};
+use crate::domain::event::{what_happened, what_was_said};
+use crate::domain::{Comment, CommentId, Conclusion, Happening, Node, NodeId, Timestamp, Warning};
 use crate::format::layout::{self, Place};
 
 /// What a file costs beside its bytes.
@@ -45,8 +45,13 @@ pub(super) fn history(
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut files =
-        Files { git, room: budget.texts, nodes: current(git, snapshot)?, conclusions: HashMap::new() };
+    let mut files = Files {
+        git,
+        snapshot,
+        room: budget.texts,
+        nodes: current(git, snapshot)?,
+        conclusions: HashMap::new(),
+    };
     let mut room = budget.entries;
     let mut entries: Vec<HistoryEntry> = Vec::new();
     let mut end = None;
@@ -142,6 +147,14 @@ fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut Histo
                     Err(NoRoom) => unread += 1,
                 },
             },
+            Place::Comment(id) => {
+                let before = files.comment(&change.path, change.before, *id, &mut entry.faults);
+                let after = files.comment(&change.path, change.after, *id, &mut entry.faults);
+                match (before, after) {
+                    (Ok(before), Ok(after)) => entry.happenings.extend(what_was_said(before, after)),
+                    (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
+                }
+            }
             Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
         }
         let happenings = entry.happenings[known.0..].iter().map(size_of_happening).sum::<usize>();
@@ -215,6 +228,7 @@ struct NoRoom;
 /// The files of the history, each read once: what one commit changed is what an earlier one wrote.
 struct Files<'a> {
     git: &'a Git,
+    snapshot: &'a Snapshot,
     room: u64,
     nodes: HashMap<(BlobId, NodeId), Read<Node>>,
     conclusions: HashMap<BlobId, Read<Conclusion>>,
@@ -237,6 +251,21 @@ impl Files<'_> {
             }
         };
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
+    }
+
+    /// A comment, which is the snapshot's own where that has it: hardly any is ever changed.
+    fn comment(
+        &mut self,
+        path: &str,
+        blob: Option<BlobId>,
+        id: CommentId,
+        faults: &mut Vec<Fault>,
+    ) -> Result<Option<Arc<Comment>>, NoRoom> {
+        let Some(blob) = blob else { return Ok(None) };
+        take(self.git, &mut self.room, blob)?;
+        let read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
+        let known = self.snapshot.investigation.comment(id);
+        Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<Read<Conclusion>, NoRoom> {

@@ -17,7 +17,7 @@ pub struct Size {
     pub entries: usize,
     /// Bytes of folders and paths.
     pub tree_bytes: usize,
-    /// Bytes of the nodes' files.
+    /// Bytes of the files of nodes and comments.
     pub text: u64,
 }
 
@@ -35,12 +35,12 @@ impl Size {
                 entries: size.entries + parts,
                 // An entry is its name, its path in the walk, an id and a mode.
                 tree_bytes: size.tree_bytes + parts * (2 * path.len() + 32),
-                text: size.text + if is_node(path) { content.len() as u64 } else { 0 },
+                text: size.text + if is_counted(path) { content.len() as u64 } else { 0 },
             }
         })
     }
 
-    /// What is left for calls that write nodes.
+    /// What is left for calls that write nodes or comments.
     fn without_the_last_part(self) -> Size {
         Size {
             entries: self.entries - self.entries / 100,
@@ -54,7 +54,7 @@ impl Size {
         [
             (self.entries > most.entries, format!("{} files and folders", most.entries)),
             (self.tree_bytes > most.tree_bytes, format!("{} bytes of folders and paths", most.tree_bytes)),
-            (self.text > most.text, format!("{} bytes of nodes", most.text)),
+            (self.text > most.text, format!("{} bytes of nodes and comments", most.text)),
         ]
         .into_iter()
         .find_map(|(exceeds, what)| exceeds.then_some(what))
@@ -75,8 +75,8 @@ pub(super) fn after(
     most: Size,
 ) -> Result<Size, StoreError> {
     refuse_files(&before.path, files)?;
-    let writes_a_node = files.iter().any(|file| file.content.is_some() && is_node(&file.path));
-    let most = if writes_a_node { most.without_the_last_part() } else { most };
+    let writes_more = files.iter().any(|file| file.content.is_some() && is_counted(&file.path));
+    let most = if writes_more { most.without_the_last_part() } else { most };
     let after = before.size.with(files);
     if after.beyond(most).is_none() {
         return Ok(after);
@@ -102,15 +102,15 @@ fn refuse_files(path: &Path, files: &[FileChange]) -> Result<(), StoreError> {
     Err(StoreError::Full { path: path.to_owned(), limit })
 }
 
-fn is_node(path: &str) -> bool {
-    matches!(layout::place(path), Place::Node(_))
+fn is_counted(path: &str) -> bool {
+    matches!(layout::place(path), Place::Node(_) | Place::Comment(_))
 }
 
 /// The size at a commit.
 fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     let Tree { files, entries, bytes } = git.tree(commit)?;
     let mut text = 0;
-    for file in files.iter().filter(|file| is_node(&file.path) && file.is_plain()) {
+    for file in files.iter().filter(|file| is_counted(&file.path) && file.is_plain()) {
         // One that is not there isn't read either.
         text += git.size(file.blob).unwrap_or(0);
     }

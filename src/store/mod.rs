@@ -520,6 +520,15 @@ impl Store {
         Ok(self.open(path)?.author())
     }
 
+    /// The name and address that commits there are made with, also where nobody has said them.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn identity(&self, path: &Path) -> Result<(String, String), StoreError> {
+        Ok(self.open(path)?.identity())
+    }
+
     /// The remote that the investigation is synced with, and how far it is from there by what was last seen. Asks nobody.
     ///
     /// # Errors

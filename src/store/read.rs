@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
 use super::{Fault, Size, Snapshot, SourceFile, StoreError};
-use crate::domain::{Conclusion, Investigation, Meta, Node, NodeId};
+use crate::domain::{Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::format::layout::{self, Place};
-use crate::format::{conclusion_file, meta_file, node_file};
+use crate::format::{comment_file, conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
 /// The most bytes of one file: several texts of 1 MiB each, and no more.
 pub(super) const FILE_MAX: u64 = 16 << 20;
 
-/// The most bytes of nodes that are read at once: many times the largest investigation, and less than a machine has.
+/// The most bytes of nodes and comments that are read at once: many times the largest investigation, and less than a machine has.
 pub(super) const TEXT_MAX: u64 = 512 << 20;
 
-/// The investigation at a commit. Nodes whose files are the same in `before` are taken from there.
+/// The investigation at a commit. Nodes and comments whose files are the same in `before` are taken from there.
 pub(super) fn snapshot(
     git: &Git,
     path: &Path,
@@ -35,6 +35,7 @@ pub(super) fn snapshot(
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
+    let mut comments: Vec<Arc<Comment>> = Vec::new();
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
     let tree = git.tree(commit)?;
@@ -68,8 +69,18 @@ pub(super) fn snapshot(
                 let is_known = known.get(&file.path) == Some(&file.blob);
                 match before.filter(|_| is_known).and_then(|before| before.investigation.node(&id)) {
                     Some(node) => nodes.push(Arc::clone(node)),
-                    None => match node_within(&mut room, git, &file, &id) {
+                    None => match within(&mut room, git, &file, |text| node_in(text, &file.path, &id)) {
                         Ok(node) => nodes.push(Arc::new(node)),
+                        Err(fault) => faults.push(fault),
+                    },
+                }
+            }
+            Place::Comment(id) => {
+                let is_known = known.get(&file.path) == Some(&file.blob);
+                match before.filter(|_| is_known).and_then(|before| before.investigation.comment(id)) {
+                    Some(comment) => comments.push(Arc::clone(comment)),
+                    None => match within(&mut room, git, &file, |text| comment_in(text, &file.path, id)) {
+                        Ok(comment) => comments.push(Arc::new(comment)),
                         Err(fault) => faults.push(fault),
                     },
                 }
@@ -102,7 +113,7 @@ pub(super) fn snapshot(
         head: commit,
         branch,
         size: Size { entries: tree.entries, tree_bytes: tree.bytes, text },
-        investigation: Arc::new(investigation.with_unreadable(unreadable)),
+        investigation: Arc::new(investigation.with_comments(comments).with_unreadable(unreadable)),
         ruleset: ruleset.map(Arc::new),
         faults,
     })
@@ -114,7 +125,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
         let ours = match layout::place(&file.path) {
-            Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) => true,
+            Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) | Place::Comment(_) => true,
             Place::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
             Place::Stray => false,
         };
@@ -135,6 +146,9 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
         FileKind::File | FileKind::Executable if *place == Place::Stray => {
             Some(match layout::home(&file.path) {
                 Some(home) => format!("not the path of that node's file, {home}; it is left out"),
+                None if file.path.starts_with(layout::COMMENTS) => {
+                    "not the path of a comment's file; it is left out".into()
+                }
                 None => "not the path of a node's file; it is left out".into(),
             })
         }
@@ -171,18 +185,41 @@ pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<N
     node_in(&text(git, path, blob)?, path, id)
 }
 
-/// The same, while there is room for its bytes. The first node for which there is none ends the room.
-fn node_within(room: &mut Option<u64>, git: &Git, file: &TreeFile, id: &NodeId) -> Result<Node, Fault> {
+/// The comment in a blob, which must be the one that its path names.
+pub(super) fn comment(git: &Git, path: &str, blob: BlobId, id: CommentId) -> Result<Comment, Fault> {
+    comment_in(&text(git, path, blob)?, path, id)
+}
+
+/// What a file says, while there is room for its bytes. The first file for which there is none ends the room.
+fn within<T>(
+    room: &mut Option<u64>,
+    git: &Git,
+    file: &TreeFile,
+    parse: impl Fn(&str) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let beyond = || {
-        let reason =
-            format!("the nodes have more than {TEXT_MAX} bytes together; from here on they are not read");
+        let reason = format!(
+            "the nodes and comments have more than {TEXT_MAX} bytes together; from here on they are not read"
+        );
         Fault { path: file.path.clone(), line: None, reason }
     };
     let left = room.ok_or_else(beyond)?;
     let text = text(git, &file.path, file.blob)?;
     *room = left.checked_sub(text.len() as u64);
     room.ok_or_else(beyond)?;
-    node_in(&text, &file.path, id)
+    parse(&text)
+}
+
+fn comment_in(text: &str, path: &str, id: CommentId) -> Result<Comment, Fault> {
+    let comment = comment_file::read(text).map_err(|error| fault(path, error))?;
+    match comment.id == id {
+        true => Ok(comment),
+        false => Err(Fault {
+            path: path.to_owned(),
+            line: None,
+            reason: format!("it says that it is {}, but its path says {id}", comment.id),
+        }),
+    }
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
@@ -234,7 +271,7 @@ mod tests {
             let mut room = Some(most);
             let nodes = git.files(head).unwrap().into_iter().map(|file| {
                 let Place::Node(id) = layout::place(&file.path) else { panic!("{}", file.path) };
-                node_within(&mut room, &git, &file, &id).is_ok()
+                within(&mut room, &git, &file, |text| node_in(text, &file.path, &id)).is_ok()
             });
             nodes.collect()
         };

@@ -91,6 +91,7 @@ CALLS = [
     ("tot_step", {"nodes": []}, "OK", None),
     ("tot_reclassify", {"nodeId": "R3.A1a", "newState": "VERIFY", "reason": "as it was"}, "OK", None),
     ("tot_amend", {"nodeId": "R2.A1", "headline": "41 minutes on all cores", "reason": "to be read in lists"}, "OK", None),
+    ("tot_comment", {"nodeId": "R2.A1", "text": "The disk was idle.", "agentId": "reader"}, "OK", None),
     ("tot_list", {"text": "backup", "state": "open"}, "OK", None),
     ("tot_end", {"conclusion": "Compress on all cores: `zstd -T0`.", "agentId": "measurer"}, "OK", None),
     ("tot_report", {}, "OK", None),

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Caller, Investigation, Node, NodeId, SessionId, StateName, Timestamp};
-use tree_of_thoughts::format::{conclusion_file, layout, meta_file, node_file};
+use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
 use tree_of_thoughts::import;
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::{RulesetFile, builtin};
@@ -321,6 +321,20 @@ fn any_conclusion_file_is_read_or_refused() {
             let Ok(conclusion) = conclusion_file::read(&text) else { return };
             let written = conclusion_file::write(&conclusion).unwrap();
             assert_eq!(conclusion_file::read(&written).unwrap(), conclusion, "{written}");
+        }
+    });
+}
+
+#[test]
+fn any_comment_file_is_read_or_refused() {
+    let valid = "version: 1\nid: 01a1fb7f-2603-7166-96ef-ddcdd76363f4\nnode: R2.A1\nkind: answer\n\
+        replyTo: 01a1fb7f-2603-7166-96ef-ddcdd76363f3\nauthor:\n  name: Maria\n  email: m@example.org\n  agentId: a\n\
+        by: {kind: agent, client: c, session: s, model: m}\nat: 2026-11-20T09:15:02Z\ntext: |\n  It is so.\n";
+    fuzz(near(vec![valid.into()]), || {
+        |text: String| {
+            let Ok(comment) = comment_file::read(&text) else { return };
+            let written = comment_file::write(&comment).unwrap();
+            assert_eq!(comment_file::read(&written).unwrap(), comment, "{written}");
         }
     });
 }
@@ -700,6 +714,18 @@ fn any_input_of_amend_is_answered() {
         "evidence": "e", "alternativesConsidered": ["a"], "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
         "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}], "agentId": "z"});
     fuzz_tool("tot_amend", vec![node, json!({"sessionId": SESSION, "reason": "r", "conclusion": "c"})]);
+}
+
+#[test]
+fn any_input_of_comment_is_answered() {
+    let reply = "01a1fb7f-2603-7166-96ef-ddcdd76363f4";
+    fuzz_tool(
+        "tot_comment",
+        vec![
+            json!({"sessionId": SESSION, "nodeId": "R1.A", "kind": "objection", "text": "t", "agentId": "z"}),
+            json!({"sessionId": SESSION, "kind": "resolution", "replyTo": reply, "text": "It is so.", "agentId": "z"}),
+        ],
+    );
 }
 
 #[test]

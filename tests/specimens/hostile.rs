@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tree_of_thoughts::domain::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Conclusion,
-    Event, Lines, Link, LinkKind, Meta, Node, NodeId, PersonsAnswer, Pin, Reclassification, SessionId,
-    StopReason, Stopped, Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Comment,
+    CommentId, CommentKind, Commenter, Conclusion, Event, Lines, Link, LinkKind, Meta, Node, NodeId,
+    PersonsAnswer, Pin, Reclassification, SessionId, StopReason, Stopped, Timestamp, Warning,
 };
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
@@ -96,12 +96,43 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         }],
         ..Conclusion::new(time(5))
     };
+    let said = comments(text, &time).into_iter().map(|comment| Event::Commented { comment });
+    let said = said.flat_map(|event| format::files(&event).unwrap());
+    commit(5, text, said.map(|file| (file.path, file.content.unwrap())).collect());
     // Some have no end.
     if !number.is_multiple_of(3) {
         let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap());
         commit(5, &format!("End {text}"), vec![file]);
     }
     stream.write(folder);
+}
+
+/// An objection and an answer to a node, and a comment on the whole.
+fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
+    let id = |number: u8| CommentId::new(BEGIN as u64, [number; 10]);
+    let kinds = [
+        (1, Some("R1.A"), CommentKind::Objection, None),
+        (2, Some("R1.A"), CommentKind::Answer, Some(1)),
+        (3, None, CommentKind::Comment, None),
+    ];
+    let comment = |(number, node, kind, reply_to): (u8, Option<&str>, CommentKind, Option<u8>)| {
+        Arc::new(Comment {
+            id: id(number),
+            node: node.map(|node| node.parse().unwrap()),
+            kind,
+            reply_to: reply_to.map(id),
+            author: Commenter {
+                name: text.to_owned(),
+                email: Some(text.to_owned()),
+                is_person: number == 1,
+                agent_id: Some(text.to_owned()),
+                caller: caller(text),
+            },
+            at: time(5),
+            text: text.to_owned(),
+        })
+    };
+    kinds.into_iter().map(comment).collect()
 }
 
 /// The default one, with the payload as each of its texts; every fourth can't be a ruleset.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tree_of_thoughts::decide::amend::{Amend, amend};
+use tree_of_thoughts::decide::comment::{Say, comment};
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
 use tree_of_thoughts::decide::end::{End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
@@ -11,7 +12,7 @@ use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{
-    Caller, Diagnostic, Event, Investigation, LookedUpPaths, Node, SessionId, Timestamp,
+    Caller, CommentId, Commenter, Diagnostic, Event, Investigation, LookedUpPaths, Node, SessionId, Timestamp,
 };
 use tree_of_thoughts::ruleset::{EffectiveRules, Library, RulesetFile};
 
@@ -132,6 +133,14 @@ impl Table {
 
     pub fn try_amend(&mut self, request: Amend) -> Result<Decision, Rejection> {
         let decision = amend(&self.investigation, &self.rules(), request, &self.known, self.now)?;
+        Ok(self.apply(decision))
+    }
+
+    /// Says something, a minute later.
+    pub fn say(&mut self, request: Say, author: Commenter) -> Result<Decision, Rejection> {
+        self.sleep(60);
+        let id = CommentId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
+        let decision = comment(&self.investigation, &self.rules(), request, author, id, self.now)?;
         Ok(self.apply(decision))
     }
 

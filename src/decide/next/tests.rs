@@ -1,13 +1,14 @@
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 
 use super::*;
+use crate::decide::comment::{Kind, Say, comment};
 use crate::decide::commit::{NodeResult, commit};
 use crate::decide::end::{End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, start};
 use crate::decide::{Decision, TITLE_MAX};
-use crate::domain::{Event, SessionId, Timestamp};
+use crate::domain::{CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
 use crate::ruleset::{RulesetFile, builtin};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
@@ -97,6 +98,24 @@ impl<'r> Play<'r> {
         self.take(|investigation, rules, at| reclassify(investigation, rules, request, at))
     }
 
+    fn say(&mut self, request: Say) -> Result<(), Rejection> {
+        self.take(|investigation, rules, at| {
+            let id = CommentId::new(u64::try_from(at.milliseconds()).unwrap(), [0; 10]);
+            comment(investigation, rules, request, Commenter::default(), id, at)
+        })
+    }
+
+    fn object(&mut self, node: &NodeId, text: &str) {
+        let objection = Say {
+            node_id: Some(node.to_string()),
+            kind: Kind(CommentKind::Objection),
+            text: format!("It is wrong, since {text}."),
+            agent_id: Some("a reader".into()),
+            ..Say::default()
+        };
+        self.say(objection).unwrap();
+    }
+
     /// Commits each of these, proposed before, in a state.
     fn grow(&mut self, nodes: &[(&str, Option<&str>, &str)]) {
         let request = Propose {
@@ -143,6 +162,13 @@ impl<'r> Play<'r> {
                 accepted
             }
             Call::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
+            Call::Reply(reply) => self.say(Say {
+                kind: Kind(reply.kind),
+                reply_to: Some(reply.to.to_string()),
+                text: "It was looked into, and holds.".into(),
+                agent_id: Some("another".into()),
+                ..Say::default()
+            }),
             Call::End => self.take(|investigation, rules, at| {
                 let request = End { conclusion: Some("It is so.".into()), ..End::default() };
                 let decision = end(investigation, rules, request, at)?;
@@ -254,6 +280,9 @@ fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
         }
         let committed: Vec<NodeId> =
             play.investigation.committed().map(|(node, _)| node.id.clone()).collect();
+        if !committed.is_empty() && random.below(4) == 0 {
+            play.object(&committed[random.below(committed.len())].clone(), "nobody has measured it");
+        }
         if !committed.is_empty() && random.below(3) == 0 {
             let state = states[random.below(states.len())].clone();
             let _ = play.reclassify(&committed[random.below(committed.len())], &state);

@@ -110,6 +110,9 @@ struct Solution {
     /// The nodes that refute it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refuted_by: Vec<String>,
+    /// The open objections to what it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    contested_by: Vec<String>,
 }
 
 /// A node that says something about the question.
@@ -197,6 +200,7 @@ impl Solution {
             confirmation: solution.grade,
             verified_by: solution.confirming.iter().map(|it| it.node.to_string()).collect(),
             refuted_by: solution.refuted_by.iter().map(ToString::to_string).collect(),
+            contested_by: solution.contested_by.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! 7. `README.md`: its row among the tools.
 
 mod amend;
+mod comment;
 mod commit;
 mod end;
 mod list;
@@ -53,6 +54,7 @@ mend the call, or that a person must. `omitted` counts what was left out of a li
 
 Work survives a restart: tot_list finds an investigation again, tot_status shows how it stands, tot_read gives nodes \
 whole, tot_reclassify revives, corrects or gives up one, tot_amend corrects what one says, \
+tot_comment objects and answers, \
 tot_report writes a site for people. Resources: tot://{sessionId}.";
 
 /// What any tool may answer.
@@ -98,6 +100,7 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         commit::tool(Arc::clone(service)),
         reclassify::tool(Arc::clone(service)),
         amend::tool(Arc::clone(service)),
+        comment::tool(Arc::clone(service)),
         status::tool(Arc::clone(service)),
         read::tool(Arc::clone(service)),
         next::tool(Arc::clone(service)),

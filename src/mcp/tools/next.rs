@@ -12,9 +12,9 @@ use super::super::tool::{About, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::decide::next::{
-    Call, Coverage, Dimension, Next, NextCall, Plan, Strategy, Task, next, number_of_tasks,
+    Call, Coverage, Dimension, Next, NextCall, Plan, Reply, Strategy, Task, next, number_of_tasks,
 };
-use crate::domain::{Caller, Claim, Investigation, NodeId, SessionId};
+use crate::domain::{Caller, Claim, CommentKind, Investigation, NodeId, SessionId};
 use crate::service::{Refusal, Service};
 use crate::text::{one_line, shorten};
 
@@ -298,6 +298,13 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Aske
                 fields.insert("evidence".into(), evidence(least));
             }
             ("tot_reclassify", arguments)
+        }
+        Call::Reply(Reply { to, kind }) => {
+            let mut arguments = json!({"kind": kind, "replyTo": to.to_string(), "text": "<what you say>"});
+            if let (CommentKind::Resolution, Some(fields)) = (kind, arguments.as_object_mut()) {
+                fields.insert("agentId".into(), json!("<not the author of the node>"));
+            }
+            ("tot_comment", arguments)
         }
         Call::End => ("tot_end", json!({"conclusion": "<the answer, in Markdown>"})),
     };

@@ -15,10 +15,10 @@ use super::super::address::Address;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
-use crate::domain::{Code, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::service::{Refusal, Service};
-use crate::text::counted;
+use crate::text::{counted, shorten};
 use crate::view::NodeView;
 
 const ABOUT: About = About {
@@ -257,6 +257,17 @@ fn fields(
     fields.insert("nodeId".to_owned(), Value::from(view.id.as_str()));
     if let Ok(Value::Object(all)) = serde_json::to_value(&view) {
         fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
+    }
+    let said: Vec<_> =
+        investigation.comments().filter(|comment| comment.node.as_ref() == Some(view.id)).collect();
+    // The newest, since what is open is mostly there.
+    let more_comments = said.len().saturating_sub(entries);
+    let comments = said[more_comments..]
+        .iter()
+        .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
+    fields.insert("comments".to_owned(), json!(comments.collect::<Vec<_>>()));
+    if more_comments > 0 {
+        fields.insert("moreComments".to_owned(), Value::from(more_comments));
     }
     if more_children > 0 {
         fields.insert("moreChildren".to_owned(), Value::from(more_children));

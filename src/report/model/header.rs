@@ -43,6 +43,10 @@ pub(in crate::report) struct Header {
     pub is_continued: bool,
     /// How many nodes have results that differ, between which nobody has decided.
     pub contested: usize,
+    /// How many objections nobody has resolved.
+    pub objections: usize,
+    /// How many answers rest on nodes with open objections.
+    pub contested_answers: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
     /// When the conclusion was given, where that was after the end.
@@ -138,6 +142,12 @@ pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
             .collect(),
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
         contested: standing::contested(investigation).len(),
+        objections: overview.objections.len(),
+        contested_answers: overview
+            .solutions
+            .iter()
+            .filter(|solution| !solution.contested_by.is_empty())
+            .count(),
         has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),

@@ -7,6 +7,7 @@
 //! states in a few words, and the questions that pages ask of the tree.
 
 mod cards;
+mod comments;
 mod header;
 mod judged;
 mod node;
@@ -72,10 +73,11 @@ impl Report {
         let cards = Cards::new(investigation, rules, &references, excerpt);
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
-        let nodes = cards.node_views(texts, &references, &places, &history, &input.evidence);
+        let comments = cards.comments();
+        let nodes = cards.node_views(texts, &references, &places, &history, &input.evidence, &comments);
         let warnings = cards.warnings();
         let states = cards.state_counts();
-        let overview = cards.overview(&warnings, &states, references.len());
+        let overview = cards.overview(&warnings, &states, references.len(), &comments);
         Report {
             header: SharedValue::of(header::header(input, &overview)),
             nodes,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Reference;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd, StateView, Time};
+use super::comments::{Comments, Thread};
 use super::judged::NodeWarning;
 use crate::domain::{
     Amendment, Caller, Citation, Classification, Command, Node, NodeId, Pin, Reclassification,
@@ -76,6 +77,8 @@ pub(in crate::report) struct NodePage {
     pub is_contested: bool,
     /// Results of others for the same proposal.
     pub other_results: Vec<OtherResultView>,
+    /// What was said of it, the oldest first.
+    pub comments: Vec<Thread>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
     /// What it cites; of what the findings list, or was given as data, only what other nodes cite too.
@@ -220,6 +223,7 @@ impl<'a> Cards<'a> {
         places: &[usize],
         history: &History,
         evidence: &Evidence,
+        comments: &Comments,
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
@@ -282,6 +286,7 @@ impl<'a> Cards<'a> {
                         .map(|claim| format!("{} until {}", claim.agent_id, claim.until.to_minute())),
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
+                    comments: comments.of_node(&node.id),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,
                     references: self

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::Serialize;
 
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
+use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
 use super::{Time, plural};
@@ -28,6 +29,10 @@ pub(in crate::report) struct Overview {
     pub conclusion_amended: Vec<AmendedConclusion>,
     /// Solutions that are not refuted, the surest first.
     pub solutions: Vec<Solution>,
+    /// Objections that nobody has resolved, the oldest first.
+    pub objections: Vec<Thread>,
+    /// What was said of the whole.
+    pub comments: Vec<Thread>,
     /// Nodes that others refuted.
     pub refuted: Vec<Refuted>,
     /// Whether the method can confirm answers at all.
@@ -53,6 +58,8 @@ pub(in crate::report) struct Solution {
     pub card: SharedValue<Card>,
     /// The surest first.
     pub confirmed_by: Vec<ConfirmedBy>,
+    /// The open objections to what it rests on.
+    pub contested_by: Vec<ContestedBy>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
     pub reference_count: usize,
@@ -135,6 +142,7 @@ impl<'a> Cards<'a> {
         warnings: &[WarningKind],
         states: &[StateCount],
         reference_count: usize,
+        comments: &Comments,
     ) -> Overview {
         let mut graded: Vec<(Option<Grade>, Solution)> = self
             .with_role(Role::Solution)
@@ -143,6 +151,7 @@ impl<'a> Cards<'a> {
                 let card = self.card(node)?;
                 let solution = Solution {
                     confirmed_by: self.confirmed_by(node),
+                    contested_by: self.contested_by(node, comments),
                     evidence: evidence_of(node, &card),
                     card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
@@ -210,6 +219,8 @@ impl<'a> Cards<'a> {
                 })
                 .collect(),
             solutions,
+            objections: comments.open(),
+            comments: comments.of_the_whole(),
             refuted,
             method_confirms,
             awaiting: self.with_role(Role::AwaitingConfirmation).filter_map(|node| self.card(node)).collect(),
@@ -246,7 +257,13 @@ fn verdict(
     if !has_rules {
         return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
     }
-    let verdict = found(ended, method_confirms, solutions, theories);
+    let mut verdict = found(ended, method_confirms, solutions, theories);
+    let contested = solutions.iter().filter(|solution| !solution.contested_by.is_empty()).count();
+    match (contested, solutions.len()) {
+        (0, _) => {}
+        (1, 1) => verdict.push_str(" It is contested."),
+        (contested, _) => verdict.push_str(&format!(" {contested} contested.")),
+    }
     match refuted {
         0 => verdict,
         refuted => format!("{verdict} {refuted} refuted."),

@@ -30,6 +30,7 @@ pub mod evidence;
 pub mod min_depth;
 pub mod min_rounds;
 pub mod modes;
+pub mod objections;
 pub mod quality;
 pub mod roots;
 pub mod secrets;
@@ -47,7 +48,7 @@ use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName, Timestam
 use states::State;
 
 /// Every kind of rule, in the order in which they are asked and told.
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 19] = [
     min_rounds::KIND,
     min_depth::KIND,
     states::KIND,
@@ -58,6 +59,7 @@ pub const KINDS: [Kind; 18] = [
     alternatives::KIND,
     confirmation::KIND,
     verification::KIND,
+    objections::KIND,
     terminal_ratio::KIND,
     batch_limit::KIND,
     roots::KIND,

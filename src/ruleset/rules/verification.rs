@@ -173,41 +173,46 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
         }
         Text::Findings(_) | Text::Change(..) => {}
     }
-    let others = [Who::of(answer.agent_id.as_deref(), &answer.caller), author(answer).0];
+    let others = writers(answer);
     let of_findings = |part| !matches!(part, "title" | "headline");
     let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
     let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
-    std::iter::once(by).chain(also).map(|who| apart(who, &others)).min().unwrap_or_default()
+    std::iter::once(by).chain(also).map(|who| who.apart_from(&others)).min().unwrap_or_default()
 }
 
-/// How far somebody is from those who gave an answer.
-fn apart(who: Who<'_>, others: &[Who<'_>]) -> Grade {
-    let Some(agent) = who.agent else { return Grade::SelfChecked };
-    let names: Vec<&str> = others.iter().filter_map(|other| other.agent).collect();
-    if names.iter().any(|name| name.trim().eq_ignore_ascii_case(agent.trim())) {
-        return Grade::SelfChecked;
-    }
-    let is_another_session =
-        |other: &Who| matches!((who.session, other.session), (Some(a), Some(b)) if a != b);
-    if others.iter().all(is_another_session) {
-        Grade::Independent
-    } else if names.is_empty() {
-        Grade::SelfChecked
-    } else {
-        Grade::SecondAgent
-    }
+/// Who committed a node, and who gave it the state in force.
+pub(super) fn writers(classification: &Classification) -> [Who<'_>; 2] {
+    [Who::of(classification.agent_id.as_deref(), &classification.caller), author(classification).0]
 }
 
-/// Who gave a node its state.
+/// Somebody, as far as callers say who they are.
 #[derive(Clone, Copy)]
-struct Who<'a> {
+pub(super) struct Who<'a> {
     agent: Option<&'a str>,
     session: Option<&'a str>,
 }
 
 impl<'a> Who<'a> {
-    fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
+    pub(super) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
         Who { agent, session: caller.session.as_deref() }
+    }
+
+    /// How far somebody is from those who wrote something.
+    pub(super) fn apart_from(self, others: &[Who<'_>]) -> Grade {
+        let Some(agent) = self.agent else { return Grade::SelfChecked };
+        let names: Vec<&str> = others.iter().filter_map(|other| other.agent).collect();
+        if names.iter().any(|name| name.trim().eq_ignore_ascii_case(agent.trim())) {
+            return Grade::SelfChecked;
+        }
+        let is_another_session =
+            |other: &Who| matches!((self.session, other.session), (Some(a), Some(b)) if a != b);
+        if others.iter().all(is_another_session) {
+            Grade::Independent
+        } else if names.is_empty() {
+            Grade::SelfChecked
+        } else {
+            Grade::SecondAgent
+        }
     }
 }
 

@@ -17,6 +17,10 @@ impl Identity {
         Some(self.name.clone()).filter(|name| name != FALLBACK_NAME)
     }
 
+    pub(super) fn parts(&self) -> (String, String) {
+        (self.name.clone(), self.email.clone())
+    }
+
     pub(super) fn signature<'a>(&'a self, time: &'a str) -> gix::actor::SignatureRef<'a> {
         gix::actor::SignatureRef { name: BStr::new(&self.name), email: BStr::new(&self.email), time }
     }

@@ -274,6 +274,11 @@ impl Git {
         self.author.name()
     }
 
+    /// The author's name and address, which are the program's own where nobody has said them.
+    pub fn identity(&self) -> (String, String) {
+        self.author.parts()
+    }
+
     fn shown(&self) -> Shown {
         shown(self.work_dir.as_ref().unwrap_or(&self.git_dir))
     }

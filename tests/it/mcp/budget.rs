@@ -32,7 +32,9 @@ const HUGE: Shape = [20, 50, 9];
 /// What a reply of a tool may have by default, in bytes of the whole result: with up to 40 nodes, and beyond.
 fn budget(tool: &str) -> (usize, usize) {
     match tool {
-        "tot_propose" | "tot_commit" | "tot_reclassify" | "tot_amend" | "tot_report" => (1_500, 3_000),
+        "tot_propose" | "tot_commit" | "tot_reclassify" | "tot_amend" | "tot_comment" | "tot_report" => {
+            (1_500, 3_000)
+        }
         "tot_step" => (3_000, 5_000),
         "tot_next" => (4_000, 6_000),
         "tot_status" => (3_000, 6_000),

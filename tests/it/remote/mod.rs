@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod clone;
 #[cfg(unix)]
+mod comments;
+#[cfg(unix)]
 mod http;
 #[cfg(unix)]
 mod index;

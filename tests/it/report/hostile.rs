@@ -56,6 +56,9 @@ fn what_comes_through_the_server_gives_sound_sites() {
         stored += usize::from(session.call("tot_commit", json!({"results": [result]}))["status"] == "OK");
         let change = json!({"nodeId": id, "newState": "EXPLORE", "reason": text, "agentId": text});
         session.call("tot_reclassify", change);
+        let objection = json!({"nodeId": id, "kind": "objection", "text": text, "agentId": text});
+        session.call("tot_comment", objection);
+        session.call("tot_comment", json!({"text": text, "agentId": text}));
     }
     assert!(stored >= 60, "only {stored} were taken");
     let mut inputs = vec![input(session.repository())];

@@ -104,6 +104,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
                 evidence: (agent.result)(&step).evidence,
                 ..Reclassify::default()
             }),
+            Call::Reply(_) => unreachable!("nobody objects"),
             Call::End => unreachable!("it was tried"),
         };
         note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));

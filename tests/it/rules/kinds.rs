@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::next::{Next, next};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::Code;
+use tree_of_thoughts::domain::{Code, CommentKind, Commenter};
 use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::report::{ReportInput, SiteOptions, Templates, site};
 use tree_of_thoughts::ruleset::instructions::instructions;
@@ -46,7 +47,7 @@ struct Fixture {
     says: &'static str,
 }
 
-const FIXTURES: [Fixture; 18] = [
+const FIXTURES: [Fixture; 19] = [
     Fixture {
         kind: "end.minRounds",
         with: ["minRounds: 1", "minRounds: 3"],
@@ -127,6 +128,22 @@ const FIXTURES: [Fixture; 18] = [
         with: ["end:", "verification: {confirmed: reject}\nend:"],
         play: one_closed_root,
         says: "UNCONFIRMED_ANSWER",
+    },
+    Fixture {
+        kind: "objections",
+        with: ["end:", "objections: reject\nend:"],
+        play: |table| {
+            table.grow(&[("R1.A", "", "YES")]);
+            let objection = Say {
+                node_id: Some("R1.A".into()),
+                kind: Kind(CommentKind::Objection),
+                text: "It was not measured.".into(),
+                ..Say::default()
+            };
+            table.say(objection, Commenter::default()).unwrap();
+            table.blockers()
+        },
+        says: "OBJECTION_OPEN",
     },
     Fixture {
         kind: "terminalRatio",

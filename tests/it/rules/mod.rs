@@ -11,6 +11,7 @@ mod found_verify;
 mod honest;
 mod kinds;
 mod multi_gate;
+mod objections;
 mod random;
 mod single_root;
 

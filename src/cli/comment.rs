@@ -1,0 +1,253 @@
+//! `tot comment`, `tot object` and `tot resolve`: what a person says.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Outcome, finish, is_person, refused, say};
+use crate::decide::comment::{Kind, Say};
+use crate::domain::{Caller, Comment, CommentKind, Event, Investigation, NodeId};
+use crate::remote::GitProgram;
+use crate::ruleset::rules::objections;
+use crate::service::Service;
+use crate::text::{one_line, shorten, visible};
+use crate::world::World;
+
+/// Says something of a node, or of the investigation as a whole. It is a file and a commit of its own, in the name that git
+/// has for you.
+#[derive(Args)]
+#[command(after_long_help = COMMENT_EXAMPLES)]
+pub(super) struct CommentArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node
+    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    what: Vec<String>,
+    /// Answers another comment, by its id or a part of it
+    #[arg(long, value_name = "COMMENT")]
+    reply_to: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+const COMMENT_EXAMPLES: &str = "\
+Examples:
+  tot comment R2.A1 -m 'Measured on one disk only.'
+  tot comment                            of the whole, in your editor
+  tot comment --reply-to 8f3a -m 'Done: see R3.A1b.'";
+
+/// Says that a node is wrong, and why. What rests on it is contested until the objection is resolved.
+#[derive(Args)]
+#[command(after_long_help = OBJECT_EXAMPLES)]
+pub(super) struct ObjectArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node
+    #[arg(value_name = "[ID] NODE", required = true, num_args = 1..=2)]
+    what: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+const OBJECT_EXAMPLES: &str = "\
+Examples:
+  tot object R2.A1 -m 'The cache was warm: run it again after a restart.'
+  tot object 0196 R2.A1                  in your editor";
+
+/// Settles an objection, and says how. A person can; an agent can where it did not write the node.
+#[derive(Args)]
+#[command(after_long_help = RESOLVE_EXAMPLES)]
+pub(super) struct ResolveArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the objection, by
+    /// its id, a part of it, or its node where that has only one
+    #[arg(value_name = "[ID] COMMENT", required = true, num_args = 1..=2)]
+    what: Vec<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+const RESOLVE_EXAMPLES: &str = "\
+Examples:
+  tot resolve 8f3a -m 'Run again, cold: 4 h, as R3.A1b says.'
+  tot resolve R2.A1 -m 'Withdrawn.'";
+
+#[derive(Args)]
+struct How {
+    /// What you say, in Markdown; without it your editor opens, or standard input is read where that is no terminal
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    /// Absent where you have said it before, so that nothing was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+}
+
+pub(super) fn comment(arguments: &CommentArguments) -> ExitCode {
+    let CommentArguments { what, reply_to, how } = arguments;
+    let kind = if reply_to.is_some() { CommentKind::Answer } else { CommentKind::Comment };
+    finish("tot comment", talk(kind, what, reply_to.as_deref(), how))
+}
+
+pub(super) fn object(arguments: &ObjectArguments) -> ExitCode {
+    finish("tot object", talk(CommentKind::Objection, &arguments.what, None, &arguments.how))
+}
+
+pub(super) fn resolve(arguments: &ResolveArguments) -> ExitCode {
+    let (what, named) = match arguments.what.split_last() {
+        Some((named, rest)) => (rest, Some(named.as_str())),
+        None => (&[][..], None),
+    };
+    finish("tot resolve", talk(CommentKind::Resolution, what, named, &arguments.how))
+}
+
+fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -> Outcome {
+    let (id, node) = match what {
+        [] => (None, None),
+        [one] if one.parse::<NodeId>().is_ok() => (None, Some(one.as_str())),
+        [one] => (Some(one.as_str()), None),
+        [id, node, ..] => (Some(id.as_str()), Some(node.as_str())),
+    };
+    let place = how.root.place();
+    let path = place.one(id)?;
+    let snapshot = place.store.load(&path)?;
+    let investigation = snapshot.investigation.as_ref();
+    let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;
+    if let Some(node) = node {
+        investigation.node(&node.parse()?).ok_or_else(|| format!("there is no node {node}"))?;
+    }
+    let (text, kept) = match &how.message {
+        Some(text) => (text.clone(), None),
+        None if !std::io::stdin().is_terminal() => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            (text, None)
+        }
+        None => edited(&path, investigation, kind, node, reply_to.as_ref())?,
+    };
+    let request = Say {
+        node_id: node.map(str::to_owned),
+        kind: Kind(kind),
+        reply_to: reply_to.map(|it| it.id.to_string()),
+        text,
+        agent_id: None,
+    };
+    let service = Service::new(place.store.root().to_owned(), World::Machine, None);
+    let session = investigation.meta().id.to_string();
+    let written = service.comment(&session, request, &Caller::default(), true).map_err(|refusal| {
+        let error = refused(refusal);
+        match &kept {
+            Some(file) => format!("{error}\nYour text is kept in {}", file.display()).into(),
+            None => error,
+        }
+    })?;
+    // It is in the commit now.
+    kept.iter().for_each(|file| drop(fs::remove_file(file)));
+    let comment = match &written.decision.event {
+        Some(Event::Commented { comment }) => Some(comment),
+        _ => None,
+    };
+    if how.json {
+        let document = Document {
+            commit: comment.map(|_| written.standing.snapshot.head.to_string()),
+            comment_id: comment.map(|it| it.id.to_string()),
+            node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
+        };
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let Some(comment) = comment else { return say("You have said that before; nothing was written.\n") };
+    let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);
+    let open = objections::open(written.standing.investigation()).len();
+    let open = match open {
+        0 => "no objection is open".to_owned(),
+        1 => "1 objection is open".to_owned(),
+        number => format!("{number} objections are open"),
+    };
+    say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
+}
+
+/// The comment of that id, or the only one that a part of an id fits; of a resolution, an open objection, also by its node.
+fn find(
+    investigation: &Investigation,
+    kind: CommentKind,
+    part: &str,
+) -> Result<Comment, Box<dyn std::error::Error>> {
+    let lower = part.trim().to_ascii_lowercase();
+    let is_it = |comment: &Comment| {
+        let id = comment.id.to_string();
+        let is_node = comment.node.as_ref().is_some_and(|node| node.as_str() == part.trim());
+        id.starts_with(&lower) || id.ends_with(&lower) || (is_node && kind == CommentKind::Resolution)
+    };
+    let (what, found): (_, Vec<Comment>) = match kind {
+        CommentKind::Resolution => {
+            let open = objections::open(investigation).into_iter().map(|it| (*it.comment).clone());
+            ("open objection", open.filter(is_it).collect())
+        }
+        _ => {
+            let all = investigation.comments().map(|it| (**it).clone());
+            ("comment", all.filter(is_it).collect())
+        }
+    };
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(format!("there is no {what} {}", shorten(&one_line(part), 60)).into()),
+        several => {
+            let ids: Vec<String> = several.iter().take(5).map(|it| it.id.to_string()).collect();
+            Err(format!("several fit: {}", ids.join(", ")).into())
+        }
+    }
+}
+
+/// Below this, what stands in the editor is no part of the text. git's own mark.
+const SCISSORS: &str = "# ------------------------ >8 ------------------------";
+
+/// What the user writes in an editor, and the file it is kept in until it is stored.
+fn edited(
+    path: &Path,
+    investigation: &Investigation,
+    kind: CommentKind,
+    node: Option<&str>,
+    reply_to: Option<&Comment>,
+) -> Result<(String, Option<PathBuf>), Box<dyn std::error::Error>> {
+    let about = node.or(reply_to.and_then(|it| it.node.as_ref()).map(NodeId::as_str));
+    let node = about.and_then(|node| investigation.node(&node.parse().ok()?));
+    let mut template = format!(
+        "\n\n{SCISSORS}\n# Your {} on {}, in Markdown. What stands below the line is left out.\n",
+        kind.label(),
+        about.unwrap_or("the whole"),
+    );
+    let mut quote = |title: &str, text: &str| {
+        let lines = text.lines().map(|line| format!("# {}\n", line.chars().map(visible).collect::<String>()));
+        template.push_str(&format!("#\n# {title}\n{}", lines.collect::<String>()));
+    };
+    if let Some(node) = node {
+        quote(&one_line(node.name()), node.classification.as_ref().map_or("", |it| &it.findings));
+    }
+    if let Some(comment) = reply_to {
+        quote(&format!("{} said:", one_line(comment.author.label())), &comment.text);
+    }
+    let file = path.join(".git").join("TOT_COMMENT.md");
+    fs::write(&file, template)?;
+    GitProgram::find(is_person())?.edit(path, &file)?;
+    let text = fs::read_to_string(&file)?;
+    let text = text.split(SCISSORS).next().unwrap_or_default().trim().to_owned();
+    if text.is_empty() {
+        let _ = fs::remove_file(&file);
+        return Err("nothing was said, so nothing was written".into());
+    }
+    Ok((text, Some(file)))
+}

@@ -1,0 +1,192 @@
+//! `tot_comment`, `tot comment`, `tot object`, `tot resolve`: what people and agents say. Also after the end.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Decision, Rejection, check_lengths, not_blank, quoted};
+use crate::domain::node::says_nothing;
+use crate::domain::{
+    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Event, Investigation, NodeId, Timestamp,
+};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::objections::{first_of, may_resolve};
+use crate::ruleset::rules::{Verdict, secrets};
+
+/// What is to be said, not yet checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Say {
+    /// The node; absent for the whole, or for that of `replyTo`.
+    pub node_id: Option<String>,
+    /// An objection says that the node is wrong; another than its author resolves it.
+    #[serde(default)]
+    #[schemars(with = "CommentKindName")]
+    pub kind: Kind,
+    /// The comment that is answered or resolved.
+    pub reply_to: Option<String>,
+    /// Markdown.
+    pub text: String,
+    /// Who says it.
+    pub agent_id: Option<String>,
+}
+
+/// What is said: as [`CommentKind`], and a comment where nothing is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Kind(pub CommentKind);
+
+impl Default for Kind {
+    fn default() -> Self {
+        Kind(CommentKind::Comment)
+    }
+}
+
+/// The kinds, for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
+enum CommentKindName {
+    Comment,
+    Objection,
+    Answer,
+    Resolution,
+}
+
+/// What refuses it, beside what any call is.
+pub const CODES: &[Code] =
+    &[Code::NodeNotFound, Code::CommentNotFound, Code::ResolvedByAuthor, Code::SecretSuspected];
+
+/// What it is warned of.
+pub const WARNINGS: &[Code] = &[Code::SecretSuspected];
+
+/// Says it, as that author, under that id or the next free one. What the same author has said in the same words stands
+/// already: nothing is written then.
+///
+/// # Errors
+///
+/// The codes of [`CODES`], `INVALID_ARGUMENT`, `TEXT_TOO_LONG`.
+pub fn comment(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    request: Say,
+    author: Commenter,
+    id: CommentId,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let kind = request.kind.0;
+    let author = Commenter { agent_id: not_blank(request.agent_id), ..author };
+    let mut verdict = Verdict::default();
+    let reply_to = reply_to(investigation, kind, request.reply_to.as_deref(), &mut verdict.errors);
+    let node = node(investigation, request.node_id.as_deref(), reply_to, &mut verdict.errors);
+    if kind == CommentKind::Objection && node.is_none() && verdict.errors.is_empty() {
+        let error = Diagnostic::new(Code::InvalidArgument, "An objection is to a node.");
+        verdict.errors.push(error.suggest("Name it with nodeId."));
+    }
+    let text = request.text.trim().to_owned();
+    let is_empty = text.is_empty()
+        || (text.starts_with('<') && says_nothing(&text))
+        || (!author.is_person && kind != CommentKind::Comment && says_nothing(&text));
+    if is_empty {
+        let error =
+            Diagnostic::new(Code::InvalidArgument, format!("The text of the {} says nothing.", kind.label()));
+        verdict.errors.push(error.suggest("Say in a sentence what is meant, and why."));
+    }
+    let about = node.as_ref().map_or("", NodeId::as_str);
+    check_lengths(about, [("text", text.as_str())], &mut verdict.errors);
+    secrets::check(rules.secrets(), about, [("text", text.as_str())], &mut verdict);
+    if kind == CommentKind::Resolution && reply_to.is_some() {
+        let node = node.as_ref().and_then(|id| investigation.node(id));
+        if !may_resolve(node.map(AsRef::as_ref), &author) {
+            let message =
+                format!("An objection to {about} is not resolved by who wrote it, or by nobody with a name.");
+            let error = Diagnostic::new(Code::ResolvedByAuthor, message);
+            verdict.errors.push(error.about(about).suggest(
+                "Answer it with kind answer; a person, or another agent that has looked into it, resolves it then.",
+            ));
+        }
+    }
+    Rejection::unless_empty(verdict.errors)?;
+    let said = investigation.comments().find(|it| {
+        it.node == node
+            && it.kind == kind
+            && it.reply_to == reply_to
+            && it.text == text
+            && is_same(&it.author, &author)
+    });
+    if said.is_some() {
+        return Ok(Decision { event: None, warnings: verdict.warnings });
+    }
+    let mut id = id;
+    while investigation.comment(id).is_some() {
+        id = id.next();
+    }
+    let comment = Arc::new(Comment { id, node, kind, reply_to, author, at: now, text });
+    Ok(Decision { event: Some(Event::Commented { comment }), warnings: verdict.warnings })
+}
+
+/// Whether two authors are one; a session may have begun anew.
+fn is_same(one: &Commenter, other: &Commenter) -> bool {
+    let key = |it: &Commenter| (it.is_person, it.name.clone(), it.email.clone(), it.agent_id.clone());
+    key(one) == key(other)
+}
+
+/// The comment that is replied to; for a resolution the objection, also where an answer to it was named.
+fn reply_to(
+    investigation: &Investigation,
+    kind: CommentKind,
+    named: Option<&str>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<CommentId> {
+    let must = matches!(kind, CommentKind::Answer | CommentKind::Resolution);
+    let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
+        if must {
+            let error = Diagnostic::new(
+                Code::InvalidArgument,
+                format!("What the {} is for is missing.", kind.label()),
+            );
+            errors.push(error.suggest("Name the comment with replyTo; tot_read of the node lists them."));
+        }
+        return None;
+    };
+    let found = named.parse().ok().and_then(|id| investigation.comment(id));
+    let found = match kind {
+        CommentKind::Resolution => {
+            found.map(|it| first_of(investigation, it)).filter(|it| it.kind == CommentKind::Objection)
+        }
+        _ => found,
+    };
+    if found.is_none() {
+        let what = if kind == CommentKind::Resolution { "objection" } else { "comment" };
+        let error = Diagnostic::new(Code::CommentNotFound, format!("There is no {what} {}.", quoted(named)));
+        errors.push(error.suggest("tot_read of the node lists what was said of it."));
+    }
+    found.map(|it| it.id)
+}
+
+/// The node that it is about.
+fn node(
+    investigation: &Investigation,
+    named: Option<&str>,
+    reply_to: Option<CommentId>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<NodeId> {
+    let replied = reply_to.and_then(|id| investigation.comment(id));
+    let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
+        return replied?.node.clone();
+    };
+    let Some(node) = named.parse().ok().and_then(|id| investigation.node(&id)) else {
+        let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {}.", quoted(named)));
+        errors.push(error.suggest("tot_status lists the nodes."));
+        return None;
+    };
+    if let Some(replied) = replied.filter(|replied| replied.node.as_ref() != Some(&node.id)) {
+        let about = replied.node.as_ref().map_or("the whole", NodeId::as_str);
+        let error =
+            Diagnostic::new(Code::InvalidArgument, format!("The comment {} is on {about}.", replied.id));
+        errors.push(error.suggest("Leave out nodeId: an answer is about the same node."));
+    }
+    Some(node.id.clone())
+}

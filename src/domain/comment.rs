@@ -1,0 +1,72 @@
+//! What people and agents say about an investigation: comments, objections to a node, and what answers them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Caller, CommentId, NodeId, Timestamp};
+
+/// One comment. It is written once and never changed, and stands in a file of its own, so that two never conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Its id, which begins with its time.
+    pub id: CommentId,
+    /// What it is about; `None` for the investigation as a whole.
+    pub node: Option<NodeId>,
+    /// What it is.
+    pub kind: CommentKind,
+    /// What it answers or resolves.
+    pub reply_to: Option<CommentId>,
+    /// Who wrote it.
+    pub author: Commenter,
+    /// When.
+    pub at: Timestamp,
+    /// Markdown, as it came.
+    pub text: String,
+}
+
+/// What a comment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CommentKind {
+    /// A remark, which asks for nothing.
+    Comment,
+    /// That a node is wrong, and why. It stays open until it is resolved.
+    Objection,
+    /// What is said to another comment.
+    Answer,
+    /// That an objection is settled, and how.
+    Resolution,
+}
+
+/// Who wrote a comment: what git and the client say, which nobody has proved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commenter {
+    /// The author that git's configuration names.
+    pub name: String,
+    /// That one's address.
+    pub email: Option<String>,
+    /// Whether it came through the person's command, and not through a tool.
+    pub is_person: bool,
+    /// The agent, as it says.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+}
+
+impl Commenter {
+    /// What pages and lists call it: the agent, or else the name.
+    pub fn label(&self) -> &str {
+        self.agent_id.as_deref().filter(|_| !self.is_person).unwrap_or(&self.name)
+    }
+}
+
+impl CommentKind {
+    /// For people, before what it is about: an _objection_ to `R2.A1`.
+    pub fn label(self) -> &'static str {
+        match self {
+            CommentKind::Comment => "comment",
+            CommentKind::Objection => "objection",
+            CommentKind::Answer => "answer",
+            CommentKind::Resolution => "resolution",
+        }
+    }
+}

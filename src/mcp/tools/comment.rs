@@ -1,0 +1,67 @@
+//! `tot_comment`: what an agent says of a node, or to what others have said.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::tool::{About, Nothing, Tool};
+use super::super::wire::Shared;
+use super::{answer, with_model};
+use crate::decide::comment::{self, Say};
+use crate::domain::{Caller, Event};
+use crate::service::{Refusal, Service};
+
+const ABOUT: About = About {
+    name: "tot_comment",
+    title: "Comment, object, answer",
+    description: "Says something of a node or the whole, also after the end. An open objection makes the answers that \
+                  rest on the node contested, until another than its author resolves it.",
+    codes: comment::CODES,
+    warnings: comment::WARNINGS,
+    also: &[],
+    read_only: false,
+    also_reads: false,
+    idempotent: true,
+    budget: 1_500,
+};
+
+/// What is said.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Input {
+    /// From tot_start.
+    session_id: String,
+    #[serde(flatten)]
+    request: Say,
+    /// Your model.
+    model: Option<String>,
+}
+
+/// What was written.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    /// The comment; absent where it was said before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment_id: Option<String>,
+}
+
+/// The tool.
+pub(super) fn tool(service: Arc<Service>) -> Tool {
+    Tool::writing(ABOUT, move |input, caller| answer(&service, run(&service, input, caller)))
+}
+
+fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
+    let caller = with_model(caller, input.model);
+    let written = service.comment(&input.session_id, input.request, &caller, false)?;
+    let mut shared = Shared::written(&written);
+    let comment_id = match &written.decision.event {
+        Some(Event::Commented { comment }) => Some(comment.id.to_string()),
+        _ => {
+            shared.message = format!("You have said that before; nothing was written. {}", shared.message);
+            None
+        }
+    };
+    Ok((shared, Body { comment_id }, Nothing {}))
+}

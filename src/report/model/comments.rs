@@ -1,0 +1,147 @@
+//! What was said: at the node that it is about, and what is still open on the first page.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::cards::{Card, Cards, Time};
+use super::node::client;
+use crate::domain::{Comment, CommentId, CommentKind, Node, NodeId};
+use crate::report::templates::{SafeHtml, SharedValue};
+use crate::ruleset::rules::objections::{self, Objection, first_of, may_resolve};
+
+/// A comment, with what was said to it.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Thread {
+    pub first: CommentView,
+    /// The oldest first.
+    pub replies: Vec<CommentView>,
+    /// Whether it is an objection that nobody has resolved.
+    pub is_open: bool,
+    /// The node that it is about; absent for the whole.
+    pub node: Option<String>,
+    /// Absent also where there is no such node.
+    pub card: Option<SharedValue<Card>>,
+    /// Where it stands, from the investigation's folder.
+    pub href: String,
+}
+
+/// What one has said.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct CommentView {
+    pub id: String,
+    /// `comment`, `objection`, `answer`, `resolution`.
+    pub kind: &'static str,
+    /// The agent, or the name that git had for the author.
+    pub by: String,
+    /// Whether it came through the person's command, as its file says.
+    pub is_person: bool,
+    pub client: Option<String>,
+    pub at: Time,
+    pub text: Option<SafeHtml>,
+    /// Whether it is a resolution that does not count, by who wrote the node.
+    pub is_void: bool,
+}
+
+/// An open objection to what an answer rests on, as a link.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct ContestedBy {
+    pub by: String,
+    pub node: String,
+    pub href: String,
+}
+
+/// All that was said of an investigation.
+pub(in crate::report) struct Comments {
+    open: Vec<Objection>,
+    by_node: HashMap<NodeId, Vec<Thread>>,
+    whole: Vec<Thread>,
+}
+
+impl Comments {
+    /// What was said of a node.
+    pub(super) fn of_node(&self, node: &NodeId) -> Vec<Thread> {
+        self.by_node.get(node).cloned().unwrap_or_default()
+    }
+
+    /// What was said of the whole, or of nodes that are not there.
+    pub(super) fn of_the_whole(&self) -> Vec<Thread> {
+        self.whole.clone()
+    }
+
+    /// The objections that nobody has resolved, the oldest first.
+    pub(super) fn open(&self) -> Vec<Thread> {
+        let all = self.by_node.values().flatten().chain(&self.whole);
+        let mut open: Vec<Thread> = all.filter(|thread| thread.is_open).cloned().collect();
+        open.sort_by(|one, other| one.first.id.cmp(&other.first.id));
+        open
+    }
+}
+
+impl Cards<'_> {
+    pub(super) fn comments(&self) -> Comments {
+        let open = objections::open(self.investigation);
+        let is_open: HashSet<CommentId> = open.iter().map(|objection| objection.comment.id).collect();
+        let mut replies: HashMap<CommentId, Vec<CommentView>> = HashMap::new();
+        for comment in self.investigation.comments() {
+            let first = first_of(self.investigation, comment).id;
+            if first != comment.id {
+                replies.entry(first).or_default().push(self.said(comment));
+            }
+        }
+        let mut comments = Comments { open, by_node: HashMap::new(), whole: Vec::new() };
+        for comment in self.investigation.comments() {
+            if first_of(self.investigation, comment).id != comment.id {
+                continue;
+            }
+            let card = comment.node.as_ref().and_then(|node| self.get(node)).cloned();
+            let thread = Thread {
+                first: self.said(comment),
+                replies: replies.remove(&comment.id).unwrap_or_default(),
+                is_open: is_open.contains(&comment.id),
+                node: comment.node.as_ref().map(ToString::to_string),
+                href: self.place(comment),
+                card,
+            };
+            match comment.node.as_ref().filter(|_| thread.card.is_some()) {
+                Some(node) => comments.by_node.entry(node.clone()).or_default().push(thread),
+                None => comments.whole.push(thread),
+            }
+        }
+        comments
+    }
+
+    /// The open objections that keep an answer from standing.
+    pub(super) fn contested_by(&self, answer: &Node, comments: &Comments) -> Vec<ContestedBy> {
+        let against = self
+            .rules
+            .map_or_else(Vec::new, |rules| rules.against(self.investigation, answer, &comments.open));
+        let link = |objection: &&Objection| ContestedBy {
+            by: objection.comment.author.label().to_owned(),
+            node: objection.comment.node.as_ref().map_or_else(String::new, ToString::to_string),
+            href: self.place(&objection.comment),
+        };
+        against.iter().map(link).collect()
+    }
+
+    /// Where a comment stands.
+    fn place(&self, comment: &Comment) -> String {
+        let page = comment.node.as_ref().and_then(|node| self.get(node));
+        format!("{}#said-{}", page.map_or("index.html", |card| card.href.as_str()), comment.id)
+    }
+
+    fn said(&self, comment: &Comment) -> CommentView {
+        let node = comment.node.as_ref().and_then(|node| self.investigation.node(node));
+        CommentView {
+            id: comment.id.to_string(),
+            kind: comment.kind.label(),
+            by: comment.author.label().to_owned(),
+            is_person: comment.author.is_person,
+            client: client(&comment.author.caller),
+            at: Time::of(comment.at),
+            text: SafeHtml::some_markdown(Some(&comment.text), &format!("said-text-{}", comment.id), 3),
+            is_void: comment.kind == CommentKind::Resolution
+                && !may_resolve(node.map(AsRef::as_ref), &comment.author),
+        }
+    }
+}
