@@ -44,9 +44,11 @@
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `project` (how what is cited stands), `ruleset`, `signoff`, `store`, `text`, `view` (what is stored of a node).
+//!   `markdown`, `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `text`, `view` (what is stored
+//!   of a node).
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `world`.
+//! - `review`: `decide` (what was turned round), `domain`, `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -79,7 +81,7 @@
 //! - `similar`: `report::difference`.
 //! - `url`: `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
-//! - `clap`: `cli`.
+//! - `clap`, `crossterm`: `cli`.
 //! - `mimalloc`: `bin`.
 //!
 //! # Invariants
@@ -89,8 +91,8 @@
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
-//! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor that git
-//!   names) and `demo` (our own).
+//! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
+//!   the pager that git names) and `demo` (our own).
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
@@ -113,6 +115,7 @@ pub mod merge;
 pub mod project;
 pub mod remote;
 pub mod report;
+pub mod review;
 pub mod ruleset;
 pub mod secrets;
 pub mod service;

@@ -8,13 +8,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::{Place, RootArgument};
 use super::{Outcome, finish, is_person, refused, say};
 use crate::decide::comment::{Kind, Say};
 use crate::domain::{Caller, Comment, CommentKind, Event, Investigation, NodeId};
 use crate::remote::GitProgram;
 use crate::ruleset::rules::objections;
-use crate::service::Service;
+use crate::service::{Service, Written};
 use crate::text::{one_line, shorten, visible};
 use crate::world::World;
 
@@ -124,20 +124,60 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
     };
     let place = how.root.place();
     let path = place.one(id)?;
-    let snapshot = place.store.load(&path)?;
+    let words = Words { kind, node, reply_to, message: how.message.as_deref() };
+    let written = write(&place, &path, &words)?;
+    let comment = match &written.decision.event {
+        Some(Event::Commented { comment }) => Some(comment),
+        _ => None,
+    };
+    if how.json {
+        let document = Document {
+            commit: comment.map(|_| written.standing.snapshot.head.to_string()),
+            comment_id: comment.map(|it| it.id.to_string()),
+            node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
+        };
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let Some(comment) = comment else { return say("You have said that before; nothing was written.\n") };
+    let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);
+    let open = match objections::open(written.standing.investigation()).len() {
+        0 => "no objection is open".to_owned(),
+        1 => "1 objection is open".to_owned(),
+        number => format!("{number} objections are open"),
+    };
+    say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
+}
+
+/// What a person wants to say.
+pub(super) struct Words<'a> {
+    pub kind: CommentKind,
+    pub node: Option<&'a str>,
+    pub reply_to: Option<&'a str>,
+    /// Without it the editor opens, or standard input is read where that is no terminal.
+    pub message: Option<&'a str>,
+}
+
+/// Writes it, as a commit of its own.
+pub(super) fn write(
+    place: &Place,
+    path: &Path,
+    words: &Words<'_>,
+) -> Result<Written, Box<dyn std::error::Error>> {
+    let Words { kind, node, reply_to, message } = *words;
+    let snapshot = place.store.load(path)?;
     let investigation = snapshot.investigation.as_ref();
     let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;
     if let Some(node) = node {
         investigation.node(&node.parse()?).ok_or_else(|| format!("there is no node {node}"))?;
     }
-    let (text, kept) = match &how.message {
-        Some(text) => (text.clone(), None),
+    let (text, kept) = match message {
+        Some(text) => (text.to_owned(), None),
         None if !std::io::stdin().is_terminal() => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text)?;
             (text, None)
         }
-        None => edited(&path, investigation, kind, node, reply_to.as_ref())?,
+        None => edited(path, investigation, kind, node, reply_to.as_ref())?,
     };
     let request = Say {
         node_id: node.map(str::to_owned),
@@ -157,27 +197,7 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
     })?;
     // It is in the commit now.
     kept.iter().for_each(|file| drop(fs::remove_file(file)));
-    let comment = match &written.decision.event {
-        Some(Event::Commented { comment }) => Some(comment),
-        _ => None,
-    };
-    if how.json {
-        let document = Document {
-            commit: comment.map(|_| written.standing.snapshot.head.to_string()),
-            comment_id: comment.map(|it| it.id.to_string()),
-            node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
-        };
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
-    }
-    let Some(comment) = comment else { return say("You have said that before; nothing was written.\n") };
-    let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);
-    let open = objections::open(written.standing.investigation()).len();
-    let open = match open {
-        0 => "no objection is open".to_owned(),
-        1 => "1 objection is open".to_owned(),
-        number => format!("{number} objections are open"),
-    };
-    say(&format!("{} {} on {about}; {open}\n", comment.kind.label(), comment.id))
+    Ok(written)
 }
 
 /// The comment of that id, or the only one that a part of an id fits; of a resolution, an open objection, also by its node.

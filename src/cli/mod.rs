@@ -13,6 +13,7 @@ mod merge;
 mod place;
 mod remote;
 mod report;
+mod review;
 mod ruleset;
 mod serve;
 mod serving;
@@ -87,6 +88,8 @@ enum Command {
     Report(Box<report::ReportArguments>),
     /// Settles an objection
     Resolve(comment::ResolveArguments),
+    /// Shows what is new since you last looked, riskiest first
+    Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
@@ -196,6 +199,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
         Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
+        Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),

@@ -1,7 +1,9 @@
-//! The user's editor, as git finds it: `GIT_EDITOR`, `core.editor`, `VISUAL`, `EDITOR`, or git's own default.
+//! The user's editor and pager, as git finds them: `GIT_EDITOR`, `core.editor`, `VISUAL`, `EDITOR`; `GIT_PAGER`, `core.pager`,
+//! `PAGER`; or git's own defaults.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::process::{Call, GitProgram};
 use super::{RemoteError, Result};
@@ -13,9 +15,7 @@ impl GitProgram {
     ///
     /// No editor, as on a dumb terminal, and one that fails, by which the user says that it is given up.
     pub fn edit(&self, folder: &Path, file: &Path) -> Result<()> {
-        let what = "git var GIT_EDITOR";
-        let ran = self.run(folder, &["var", "GIT_EDITOR"], Call { what, ..Call::default() })?;
-        let editor = ran.succeeded(what)?.text().trim().to_owned();
+        let editor = self.variable(folder, "GIT_EDITOR")?;
         // It may have arguments, and git runs it in the same way.
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{editor} \"$@\"")).arg(&editor).arg(file);
@@ -25,5 +25,33 @@ impl GitProgram {
             true => Ok(()),
             false => Err(RemoteError::Failed { what: editor, said: "the text was given up".to_owned() }),
         }
+    }
+
+    /// Shows a text in the user's pager, and waits until that is closed.
+    ///
+    /// # Errors
+    ///
+    /// A pager that can't be started.
+    pub fn page(&self, folder: &Path, text: &str) -> Result<()> {
+        let pager = self.variable(folder, "GIT_PAGER")?;
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(&pager).stdin(Stdio::piped());
+        if std::env::var_os("LESS").is_none() {
+            // As git does: a short text needs no key, and colours are colours.
+            command.env("LESS", "FRX");
+        }
+        let failed = |source| RemoteError::Io { action: format!("run {pager}"), source };
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut input) = child.stdin.take() {
+            // Who closes it early has seen enough.
+            let _ = input.write_all(text.as_bytes());
+        }
+        child.wait().map(drop).map_err(failed)
+    }
+
+    fn variable(&self, folder: &Path, name: &str) -> Result<String> {
+        let what = format!("git var {name}");
+        let ran = self.run(folder, &["var", name], Call { what: &what, ..Call::default() })?;
+        Ok(ran.succeeded(&what)?.text().trim().to_owned())
     }
 }

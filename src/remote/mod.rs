@@ -3,8 +3,8 @@
 //! gix has no push, and a user's credentials, ssh aliases, proxies and rewritten addresses are set up for git. So whatever
 //! goes over the network is done by the user's own git, as a child process. One concern per file: `process` (how it is
 //! run), `place` (what an investigation is called on a remote), `settings` (git's own configuration of remotes), `transfer`
-//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags), `editor` (the user's editor, as git
-//! finds it).
+//! (what is there, fetch, push), `objects` (what is here), `signature` (signed tags), `editor` (the user's editor and pager,
+//! as git finds them).
 //!
 //! # Guarantees
 //!
@@ -35,7 +35,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{Here, Text};
+pub use objects::{Here, SEEN, Text};
 pub use place::{Place, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};

@@ -43,7 +43,23 @@ pub struct Text {
     pub text: String,
 }
 
+/// Where a reviewer last looked; see [`GitProgram::mark_seen`].
+pub const SEEN: &str = "refs/tot/seen";
+
 impl GitProgram {
+    /// Notes that a commit was looked at, by [`SEEN`]. That reference is this repository's alone: no branch and no tag, it
+    /// is never pushed and never cloned.
+    ///
+    /// # Errors
+    ///
+    /// What git says.
+    pub fn mark_seen(&self, repository: &Path, commit: CommitId) -> Result<()> {
+        let what = "git update-ref";
+        let arguments = ["update-ref", "-m", "tot review --mark", SEEN, &commit.to_string()];
+        let ran = self.run(repository, &arguments, Call { what, ..Call::default() })?;
+        ran.succeeded(what).map(drop)
+    }
+
     fn here(&self, repository: &Path, arguments: &[&str]) -> Result<Ran> {
         let what = format!("git {}", arguments[0]);
         self.run(repository, arguments, Call { what: &what, ..Call::default() })

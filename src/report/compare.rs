@@ -15,6 +15,7 @@ use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::project::Evidence;
+use crate::review::{self, Item};
 use crate::ruleset::EffectiveRules;
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
@@ -45,6 +46,8 @@ pub(super) struct CompareView {
     pub history_end: Option<String>,
     /// Commits from one to the other, along first parents, where the one before is among them.
     pub commits: Option<usize>,
+    /// What wants to be looked at, riskiest first.
+    pub review: Vec<ReviewItem>,
     /// Nodes that became an answer or stopped being one, or whose confirmation changed.
     pub answers: Vec<AnswerChange>,
     /// Proposed since, and still pending.
@@ -86,6 +89,23 @@ pub(super) struct Side {
     pub rounds: u32,
     pub blockers: usize,
     pub has_rules: bool,
+}
+
+/// Something to look at.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ReviewItem {
+    /// Absent for the whole.
+    pub node: Option<NodeRef>,
+    /// The riskiest first.
+    pub notes: Vec<ReviewNote>,
+}
+
+/// One thing to be said of a node.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct ReviewNote {
+    /// `contested`, `unconfirmed`, `objection`, …
+    pub risk: &'static str,
+    pub text: String,
 }
 
 /// A node whose standing as an answer changed.
@@ -180,6 +200,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
             _ => None,
         },
         commits: input.history.iter().position(|entry| entry.commit == before.head),
+        review: reviewed(before, after, &old_cards, &new_cards),
         answers: answers(old, new, &old_cards, &new_cards),
         proposed: Vec::new(),
         committed: Vec::new(),
@@ -201,6 +222,32 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
     }
     view.nothing = view.is_empty();
     view
+}
+
+/// What a reviewer reads first.
+fn reviewed(
+    before: &Snapshot,
+    after: &Snapshot,
+    old_cards: &Cards<'_>,
+    new_cards: &Cards<'_>,
+) -> Vec<ReviewItem> {
+    let investigation = after.investigation.as_ref();
+    let rules = after.ruleset.as_ref().ok();
+    let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
+    let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &[]);
+    let item = |item: Item| ReviewItem {
+        node: item.node.and_then(|id| {
+            let new = new_cards.get(&id);
+            let card = new.or_else(|| old_cards.get(&id))?.clone();
+            Some(NodeRef { card, has_page: new.is_some() })
+        }),
+        notes: item
+            .notes
+            .into_iter()
+            .map(|note| ReviewNote { risk: note.risk.label(), text: note.text })
+            .collect(),
+    };
+    items.into_iter().map(item).collect()
 }
 
 impl CompareView {
@@ -238,7 +285,8 @@ impl CompareView {
     }
 
     fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.review.is_empty()
+            && self.answers.is_empty()
             && self.proposed.is_empty()
             && self.committed.is_empty()
             && self.reclassified.is_empty()

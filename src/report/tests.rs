@@ -543,6 +543,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let fields = each("item.fields", "Field", "");
     let compare = [
         "{{ keys('CompareView', compare) }}{{ keys('Side', compare.before) }}".to_owned(),
+        each("compare.review", "ReviewItem", &each("item.notes", "ReviewNote", "")),
         each("compare.answers", "AnswerChange", "{{ keys('NodeRef', item.node) }}"),
         each("compare.committed", "Committed", ""),
         each("compare.reclassified", "Reclassified", ""),

@@ -13,6 +13,7 @@ mod kinds;
 mod multi_gate;
 mod objections;
 mod random;
+mod review;
 mod single_root;
 
 use tree_of_thoughts::domain::Code;

@@ -1,0 +1,289 @@
+//! `tot review`: what is new since a person last looked, one by one.
+
+use std::io::{self, IsTerminal, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
+use crossterm::style::Stylize;
+use crossterm::terminal;
+use serde::Serialize;
+
+use super::comment::{Words, write};
+use super::place::{Place, RootArgument};
+use super::{Outcome, finish, is_person, say};
+use crate::domain::{CommentKind, Investigation, NodeId};
+use crate::remote::{GitProgram, SEEN};
+use crate::review::{Item, Risk, review};
+use crate::ruleset::EffectiveRules;
+use crate::store::{Snapshot, StoreError};
+use crate::text::{counted, one_line, visible};
+use crate::view::NodeView;
+
+/// Shows what is new in an investigation since you last looked, riskiest first.
+///
+/// First contested and unconfirmed answers, then another conclusion, objections, warnings, evidence that is not there any
+/// more, states that were turned round, and the rest. At a terminal one by one, with keys; in a pipe as text.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ReviewArguments {
+    /// The investigation: its id, or a beginning or ending of it; it can be left out inside of its folder, or where there is
+    /// only one
+    id: Option<String>,
+    /// What is new since this commit, branch or tag; without it, since you last marked what you had seen
+    #[arg(long, value_name = "REV")]
+    since: Option<String>,
+    /// Mark what is committed now as seen, without asking: in the reference refs/tot/seen, which no one else gets
+    #[arg(long)]
+    mark: bool,
+    /// Print all of it as text, also at a terminal
+    #[arg(long)]
+    print: bool,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    root: RootArgument,
+}
+
+const EXAMPLES: &str = "\
+Keys: n next, p previous, o open the node, c comment, j object, m mark all as seen, q quit
+
+Examples:
+  tot review                        in the folder of an investigation
+  tot review 0196 --since ended/1   what came after the first end
+  tot review 0196 --mark --print    what is new, which is then seen";
+
+/// What is new, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    id: String,
+    /// The commit that it is compared with; absent for all there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    head: String,
+    items: &'a [Item],
+}
+
+pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
+    finish("tot review", try_run(arguments))
+}
+
+fn try_run(arguments: &ReviewArguments) -> Outcome {
+    let place = arguments.root.place();
+    let path = place.one(arguments.id.as_deref())?;
+    let after = place.store.load(&path)?;
+    let before = match &arguments.since {
+        Some(rev) => Some(place.store.load_at(&path, rev)?),
+        None => match place.store.load_at(&path, SEEN) {
+            Ok(before) => Some(before),
+            Err(StoreError::UnknownRevision { .. }) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after };
+    let items = look.items();
+    if arguments.json {
+        let document = Document {
+            id: after.investigation.meta().id.to_string(),
+            since: before.as_ref().map(|before| before.head.to_string()),
+            head: after.head.to_string(),
+            items: &items,
+        };
+        say(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+    } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let each: Vec<String> = items.iter().map(|item| block(item, false)).collect();
+        say(&format!("{}\n{}", look.head(&items), each.concat()))?;
+    } else {
+        return look.walk(&items, arguments.mark);
+    }
+    if arguments.mark {
+        GitProgram::find(is_person())?.mark_seen(&path, after.head)?;
+    }
+    Ok(())
+}
+
+/// What is looked at.
+struct Look<'a> {
+    place: &'a Place,
+    path: &'a Path,
+    before: Option<&'a Snapshot>,
+    after: &'a Snapshot,
+}
+
+impl Look<'_> {
+    fn items(&self) -> Vec<Item> {
+        let after = self.after.investigation.as_ref();
+        let rules = self.after.ruleset.as_ref().ok();
+        let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, after.meta()));
+        let before = self.before.map(|before| before.investigation.as_ref());
+        review(before, after, rules.as_ref(), &[])
+    }
+
+    /// How much there is to look at.
+    fn head(&self, items: &[Item]) -> String {
+        let investigation = self.after.investigation.as_ref();
+        let title = one_line(&investigation.meta().title);
+        let since = match self.before {
+            None => "you have not marked anything as seen yet".to_owned(),
+            Some(before) => format!("since {}", &before.head.to_string()[..10]),
+        };
+        let nodes = items.iter().filter(|item| item.node.is_some()).count();
+        let of = counted(investigation.len(), "node");
+        let risks = [Risk::Contested, Risk::Unconfirmed, Risk::Objection, Risk::Evidence];
+        let number =
+            |risk: &Risk| items.iter().filter(|it| it.notes.iter().any(|note| note.risk == *risk)).count();
+        let told: Vec<String> = risks
+            .iter()
+            .map(|risk| (number(risk), risk.label()))
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, label)| format!("{number} {label}"))
+            .collect();
+        let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
+        match items.is_empty() {
+            true => format!("{title}\nNothing is new: {since}.\n"),
+            false => format!("{title}\n{nodes} of {of} to look at{told}; {since}.\n"),
+        }
+    }
+
+    /// Shows the items one by one, and does what the keys say.
+    fn walk(&self, items: &[Item], mark: bool) -> Outcome {
+        let git = GitProgram::find(is_person())?;
+        say(&format!("{}\n", self.head(items)))?;
+        let mut at = 0;
+        let mut is_new = true;
+        while let Some(item) = items.get(at) {
+            if is_new {
+                say(&format!("{}\n", block(item, true)))?;
+            }
+            is_new = true;
+            let answer = |line: &str| say(&format!("\r{line}\n"));
+            let asked = format!(
+                "({}/{}) [n]ext [p]revious [o]pen [c]omment ob[j]ect [m]ark all as seen [q]uit? ",
+                at + 1,
+                items.len()
+            );
+            say(&asked.as_str().bold().to_string())?;
+            let node = item.node.as_ref().map(NodeId::as_str);
+            let key = pressed()?;
+            say(&format!("{}\n", visible(key)))?;
+            match key {
+                'n' | ' ' | '\n' => at += 1,
+                'p' => at = at.saturating_sub(1),
+                'o' => git.page(self.path, &self.whole(item))?,
+                'c' | 'j' => {
+                    let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
+                    let words = Words { kind, node, reply_to: None, message: None };
+                    match write(self.place, self.path, &words) {
+                        Ok(_) => answer("It is committed.")?,
+                        Err(error) => answer(&error.to_string())?,
+                    }
+                    is_new = false;
+                }
+                'm' => {
+                    git.mark_seen(self.path, self.after.head)?;
+                    return say("All is marked as seen.\n");
+                }
+                'q' => return Ok(()),
+                _ => is_new = false,
+            }
+        }
+        if mark {
+            git.mark_seen(self.path, self.after.head)?;
+            return say("All is marked as seen.\n");
+        }
+        if !items.is_empty() {
+            say("That was all. Mark it as seen [y/n]? ")?;
+            let key = pressed()?;
+            say(&format!("{}\n", visible(key)))?;
+            if key == 'y' {
+                git.mark_seen(self.path, self.after.head)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is stored of what an item is about, for a pager.
+    fn whole(&self, item: &Item) -> String {
+        let investigation = self.after.investigation.as_ref();
+        match item.node.as_ref().and_then(|id| investigation.node(id)) {
+            Some(node) => {
+                let mut text = format!("{} {}\n", node.id, one_line(node.name()));
+                for field in NodeView::fields(node).filter(|field| !field.value.trim().is_empty()) {
+                    text.push_str(&heading(field.name, &field.value));
+                }
+                text + &said(investigation, Some(&node.id))
+            }
+            None => {
+                let end = investigation.conclusion().and_then(|end| end.conclusion.as_deref());
+                let text = heading("Question", &investigation.meta().query);
+                text + &heading("Conclusion", end.unwrap_or("none")) + &said(investigation, None)
+            }
+        }
+    }
+}
+
+fn said(investigation: &Investigation, node: Option<&NodeId>) -> String {
+    let of_it = investigation.comments().filter(|comment| comment.node.as_ref() == node);
+    let told = of_it.map(|comment| {
+        let (kind, who) = (comment.kind.label(), one_line(comment.author.label()));
+        heading(&format!("{kind} of {who}, {}", comment.at.to_minute()), &comment.text)
+    });
+    told.collect()
+}
+
+/// A text of others, without what a terminal would take for a command.
+fn heading(name: &str, text: &str) -> String {
+    let lines =
+        text.trim().lines().map(|line| format!("  {}\n", line.chars().map(visible).collect::<String>()));
+    format!("\n{name}\n{}", lines.collect::<String>())
+}
+
+/// An item in some lines.
+fn block(item: &Item, colour: bool) -> String {
+    let name = match &item.node {
+        Some(node) => {
+            let state = item.state.as_ref().map(|state| format!("{state} ")).unwrap_or_default();
+            format!("{node} {state}{}", item.title)
+        }
+        None => "The whole".to_owned(),
+    };
+    let mut text = if colour { format!("{}\n", name.as_str().bold()) } else { format!("{name}\n") };
+    for note in &item.notes {
+        let label = format!("{:<11}", note.risk.label());
+        let label = match note.risk {
+            _ if !colour => label,
+            Risk::Contested | Risk::Unconfirmed | Risk::Objection => label.as_str().red().to_string(),
+            Risk::Conclusion | Risk::Warning | Risk::Evidence | Risk::Turned => {
+                label.as_str().yellow().to_string()
+            }
+            Risk::Other => label,
+        };
+        text.push_str(&format!("  {label} {}\n", note.text));
+    }
+    text
+}
+
+/// The key that is pressed; `q` for Ctrl-C and Escape.
+fn pressed() -> io::Result<char> {
+    io::stdout().flush()?;
+    terminal::enable_raw_mode()?;
+    let key = loop {
+        match read() {
+            Ok(Event::Key(key)) if key.kind == KeyEventKind::Press => match key.code {
+                KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => break Ok('q'),
+                KeyCode::Char(key) => break Ok(key),
+                KeyCode::Enter | KeyCode::Right | KeyCode::Down => break Ok('n'),
+                KeyCode::Left | KeyCode::Up => break Ok('p'),
+                KeyCode::Esc => break Ok('q'),
+                _ => {}
+            },
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    terminal::disable_raw_mode()?;
+    key
+}

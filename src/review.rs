@@ -1,0 +1,291 @@
+//! What is new in an investigation since somebody looked, riskiest first: what a reviewer reads before all else.
+//!
+//! One [`Item`] for each node that has changed, or that stands otherwise by what others have changed, and one for the whole;
+//! each with everything that is to be said of it, the riskiest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::decide::standing::turned;
+use crate::domain::event::what_happened;
+use crate::domain::{
+    Author, Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
+};
+use crate::ruleset::rules::objections::{self, Objection};
+use crate::ruleset::{EffectiveRules, Role};
+use crate::text::{one_line, shorten};
+
+/// How many characters of a text are quoted.
+const QUOTED: usize = 300;
+
+/// Why something wants to be looked at; the riskiest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Risk {
+    /// An answer that rests on a node with an open objection, or results of one node that differ.
+    Contested,
+    /// An answer that nobody has confirmed, or nobody but who found it.
+    Unconfirmed,
+    /// The conclusion is another.
+    Conclusion,
+    /// Somebody objects to it.
+    Objection,
+    /// A call was warned of, or there was no call.
+    Warning,
+    /// What it cites is not there any more as it was.
+    Evidence,
+    /// A state that was turned round.
+    Turned,
+    /// All else.
+    Other,
+}
+
+/// Something to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// That of its first note.
+    pub risk: Risk,
+    /// The node; absent for the whole.
+    #[serde(serialize_with = "as_text", rename = "nodeId", skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// Its state; absent of a proposal, of a node that is gone, and of the whole.
+    #[serde(serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateName>,
+    /// What it is called.
+    pub title: String,
+    /// What is to be said of it, the riskiest first.
+    pub notes: Vec<Note>,
+}
+
+/// One thing to be said of a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// What kind of thing.
+    pub risk: Risk,
+    /// In a sentence, on one line, without its dot.
+    pub text: String,
+}
+
+fn as_text<T: fmt::Display, S: serde::Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
+}
+
+impl Risk {
+    /// For people, before what is to be said.
+    pub fn label(self) -> &'static str {
+        match self {
+            Risk::Contested => "contested",
+            Risk::Unconfirmed => "unconfirmed",
+            Risk::Conclusion => "conclusion",
+            Risk::Objection => "objection",
+            Risk::Warning => "warning",
+            Risk::Evidence => "evidence",
+            Risk::Turned => "turned",
+            Risk::Other => "changed",
+        }
+    }
+}
+
+/// What there is to look at between two states; without an earlier one, everything. `drifted` says of nodes what has become
+/// of what they cite. Without rules no node is known to be an answer.
+pub fn review(
+    before: Option<&Investigation>,
+    after: &Investigation,
+    rules: Option<&EffectiveRules>,
+    drifted: &[(NodeId, String)],
+) -> Vec<Item> {
+    let nothing = Investigation::new(after.meta().clone());
+    let before = before.unwrap_or(&nothing);
+    let mut notes = Notes::default();
+    let ids: BTreeSet<&NodeId> = before.nodes().chain(after.nodes()).map(|node| &node.id).collect();
+    for id in ids {
+        for happening in what_happened(before.node(id), after.node(id)) {
+            notes.happened(id, &happening, rules);
+        }
+    }
+    let open = objections::open(after);
+    for comment in after.comments().filter(|comment| before.comment(comment.id).is_none()) {
+        notes.said(comment, open.iter().any(|objection| objection.comment.id == comment.id));
+    }
+    if let Some(rules) = rules {
+        answers(&mut notes, [before, after], rules, &open);
+    }
+    for (node, text) in drifted {
+        notes.add(Some(node), Risk::Evidence, text.clone());
+    }
+    conclusion(&mut notes, before, after);
+    notes.items(before, after)
+}
+
+/// What is said of each node, and of the whole.
+#[derive(Default)]
+struct Notes(BTreeMap<Option<NodeId>, BTreeSet<Note>>);
+
+impl Notes {
+    fn add(&mut self, node: Option<&NodeId>, risk: Risk, text: String) {
+        let text = shorten(&one_line(&text), QUOTED);
+        self.0.entry(node.cloned()).or_default().insert(Note { risk, text });
+    }
+
+    fn happened(&mut self, id: &NodeId, happening: &Happening, rules: Option<&EffectiveRules>) {
+        let by =
+            |agent: &Option<String>| agent.as_ref().map(|agent| format!(", by {agent}")).unwrap_or_default();
+        let (risk, text) = match happening {
+            Happening::Proposed(_) => (Risk::Other, "proposed".to_owned()),
+            Happening::Withdrawn(_) => (Risk::Other, "the proposal was taken back".to_owned()),
+            Happening::Committed(node) => {
+                let Some(result) = &node.classification else { return };
+                self.warned(id, &result.warnings);
+                (Risk::Other, format!("committed as {}{}", result.state, by(&result.agent_id)))
+            }
+            Happening::OtherResult(node, number) => {
+                let result = node.classification.as_ref().and_then(|first| first.other_results.get(*number));
+                let Some(result) = result else { return };
+                self.warned(id, &result.warnings);
+                (Risk::Turned, format!("another result, {}{}", result.state, by(&result.agent_id)))
+            }
+            Happening::Reclassified(_, change) => {
+                self.warned(id, &change.warnings);
+                let by = match &change.by {
+                    Author::Agent(agent) => format!(", by {agent}"),
+                    Author::Child(child) => format!(", by {child}"),
+                    Author::Unknown => String::new(),
+                };
+                let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                // To settle a contest, or to repeat what it was, turns nothing round.
+                let risk = match is_turn(&change.from, &change.to, rules) {
+                    true => Risk::Turned,
+                    false => Risk::Other,
+                };
+                (risk, format!("{} became {}{by}{reason}", change.from, change.to))
+            }
+            Happening::Amended(_, amendment) => {
+                let parts: Vec<&str> = amendment.parts().collect();
+                let by = by(&amendment.agent_id);
+                (Risk::Other, format!("amended ({}){by}: {}", parts.join(", "), amendment.reason))
+            }
+            Happening::Edited(_) => (Risk::Warning, "changed by hand, or in a merge".to_owned()),
+            Happening::Removed(_) => (Risk::Warning, "removed by hand".to_owned()),
+            Happening::Claimed(_)
+            | Happening::Released(_)
+            | Happening::Started
+            | Happening::Ended(_)
+            | Happening::Reopened
+            | Happening::Commented(_)
+            | Happening::CommentEdited(_)
+            | Happening::CommentRemoved(_) => return,
+        };
+        self.add(Some(id), risk, text);
+    }
+
+    fn warned(&mut self, id: &NodeId, warnings: &[Warning]) {
+        for warning in warnings {
+            self.add(Some(id), Risk::Warning, format!("{} {}", warning.code, warning.message));
+        }
+    }
+
+    fn said(&mut self, comment: &Comment, is_open: bool) {
+        let who = comment.author.label();
+        let (risk, verb) = match comment.kind {
+            CommentKind::Objection if is_open => (Risk::Objection, "objects"),
+            CommentKind::Objection => (Risk::Other, "objected, and it is resolved"),
+            CommentKind::Comment => (Risk::Other, "says"),
+            CommentKind::Answer => (Risk::Other, "answers"),
+            CommentKind::Resolution => (Risk::Other, "resolves an objection"),
+        };
+        self.add(comment.node.as_ref(), risk, format!("{who} {verb}: {}", comment.text));
+    }
+
+    fn items(self, before: &Investigation, after: &Investigation) -> Vec<Item> {
+        let item = |(node, notes): (Option<NodeId>, BTreeSet<Note>)| {
+            let there = node.as_ref().and_then(|id| after.node(id).or_else(|| before.node(id)));
+            let title = there.map_or(after.meta().title.as_str(), |node| node.name());
+            Some(Item {
+                risk: notes.first()?.risk,
+                state: node.as_ref().and_then(|id| after.node(id)?.state().cloned()),
+                title: one_line(title),
+                node,
+                notes: notes.into_iter().collect(),
+            })
+        };
+        let mut items: Vec<Item> = self.0.into_iter().filter_map(item).collect();
+        // Within one risk the whole first, then by the ids.
+        items.sort_by_key(|item| item.risk);
+        items
+    }
+}
+
+/// Whether a node is something else by this change: what was open is closed, or the other way, or an answer is none.
+fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> bool {
+    match rules {
+        Some(rules) => rules.role(from) != rules.role(to),
+        None => from != to,
+    }
+}
+
+/// Which answers want to be looked at: those that have changed, and those that stand otherwise than before.
+fn answers(
+    notes: &mut Notes,
+    [before, after]: [&Investigation; 2],
+    rules: &EffectiveRules,
+    open: &[Objection],
+) {
+    let was_open = objections::open(before);
+    for (node, state) in after.committed() {
+        let earlier = before.committed_node(&node.id);
+        let has_changed = earlier.is_none_or(|earlier| earlier != node);
+        let is_contested =
+            |node: &Node| node.classification.as_ref().is_some_and(Classification::is_contested);
+        if is_contested(node) && has_changed {
+            let text = "its results differ, and nobody has decided between them".to_owned();
+            notes.add(Some(&node.id), Risk::Contested, text);
+        }
+        if rules.role(state) != Role::Solution || !rules.refuted_by(after, node).is_empty() {
+            continue;
+        }
+        let knew = earlier.map_or_else(Vec::new, |earlier| rules.against(before, earlier, &was_open));
+        for objection in rules.against(after, node, open) {
+            if has_changed || !knew.iter().any(|it| it.comment.id == objection.comment.id) {
+                notes.add(Some(&node.id), Risk::Contested, objection.message());
+            }
+        }
+        let grade = rules.grade(after, node);
+        let was = earlier.map(|earlier| rules.grade(before, earlier));
+        if !grade.is_confirmed() && (has_changed || was != Some(grade)) {
+            notes.add(Some(&node.id), Risk::Unconfirmed, format!("an answer, {}", grade.label()));
+        }
+    }
+    let turned = turned(before, after, rules);
+    for id in &turned.refuted {
+        let by = after.node(id).map_or_else(Vec::new, |node| rules.refuted_by(after, node));
+        let by: Vec<&str> = by.iter().map(NodeId::as_str).collect();
+        notes.add(Some(id), Risk::Turned, format!("refuted by {}", by.join(", ")));
+    }
+    for id in &turned.unconfirmed {
+        notes.add(Some(id), Risk::Unconfirmed, "it was confirmed, and is not any more".to_owned());
+    }
+}
+
+fn conclusion(notes: &mut Notes, before: &Investigation, after: &Investigation) {
+    let text = |investigation: &Investigation| {
+        let end = investigation.conclusion();
+        end.map(|end| end.conclusion.clone().unwrap_or_else(|| "it has none".to_owned()))
+    };
+    let told = match (text(before), text(after)) {
+        (Some(_), None) => "it was opened again".to_owned(),
+        (None, Some(text)) => format!("it was ended: {text}"),
+        (Some(was), Some(text)) if was != text => format!("it is another now: {text}"),
+        _ => return,
+    };
+    notes.add(None, Risk::Conclusion, told);
+}
