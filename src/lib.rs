@@ -48,7 +48,7 @@
 //!   of a node).
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `world`.
-//! - `review`: `decide` (what was turned round), `domain`, `ruleset`, `text`.
+//! - `review`: `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.

@@ -13,6 +13,7 @@ use crate::domain::event::what_happened;
 use crate::domain::{
     Author, Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
 };
+use crate::project::Evidence;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{one_line, shorten};
@@ -96,13 +97,13 @@ impl Risk {
     }
 }
 
-/// What there is to look at between two states; without an earlier one, everything. `drifted` says of nodes what has become
-/// of what they cite. Without rules no node is known to be an answer.
+/// What there is to look at between two states; without an earlier one, everything. Without rules no node is known to be an
+/// answer. Evidence that is lost is told of every node: when it was lost is not known.
 pub fn review(
     before: Option<&Investigation>,
     after: &Investigation,
     rules: Option<&EffectiveRules>,
-    drifted: &[(NodeId, String)],
+    evidence: &Evidence,
 ) -> Vec<Item> {
     let nothing = Investigation::new(after.meta().clone());
     let before = before.unwrap_or(&nothing);
@@ -120,8 +121,12 @@ pub fn review(
     if let Some(rules) = rules {
         answers(&mut notes, [before, after], rules, &open);
     }
-    for (node, text) in drifted {
-        notes.add(Some(node), Risk::Evidence, text.clone());
+    for (node, pin) in after.pins() {
+        if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
+            let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+            let text = format!("{}{lines}, which it cites, is {}", pin.path, drift.as_str());
+            notes.add(Some(&node.id), Risk::Evidence, text);
+        }
     }
     conclusion(&mut notes, before, after);
     notes.items(before, after)

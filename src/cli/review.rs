@@ -1,7 +1,7 @@
 //! `tot review`: what is new since a person last looked, one by one.
 
 use std::io::{self, IsTerminal, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -14,6 +14,7 @@ use super::comment::{Words, write};
 use super::place::{Place, RootArgument};
 use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
+use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
 use crate::review::{Item, Risk, review};
 use crate::ruleset::EffectiveRules;
@@ -37,6 +38,9 @@ pub(super) struct ReviewArguments {
     /// Mark what is committed now as seen, without asking: in the reference refs/tot/seen, which no one else gets
     #[arg(long)]
     mark: bool,
+    /// The project whose files are cited; without it the repository around the current folder, if there is one
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
     /// Print all of it as text, also at a terminal
     #[arg(long)]
     print: bool,
@@ -83,7 +87,13 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
             Err(error) => return Err(error.into()),
         },
     };
-    let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after };
+    let project = match &arguments.project {
+        Some(dir) => Some(Project::around(dir)?),
+        None => Project::here(),
+    };
+    let pins = after.investigation.pins().map(|(_, pin)| pin);
+    let evidence = project.map(|project| project.evidence(pins)).unwrap_or_default();
+    let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence };
     let items = look.items();
     if arguments.json {
         let document = Document {
@@ -111,6 +121,7 @@ struct Look<'a> {
     path: &'a Path,
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
+    evidence: Evidence,
 }
 
 impl Look<'_> {
@@ -119,7 +130,7 @@ impl Look<'_> {
         let rules = self.after.ruleset.as_ref().ok();
         let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, after.meta()));
         let before = self.before.map(|before| before.investigation.as_ref());
-        review(before, after, rules.as_ref(), &[])
+        review(before, after, rules.as_ref(), &self.evidence)
     }
 
     /// How much there is to look at.

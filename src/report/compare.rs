@@ -200,7 +200,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
             _ => None,
         },
         commits: input.history.iter().position(|entry| entry.commit == before.head),
-        review: reviewed(before, after, &old_cards, &new_cards),
+        review: reviewed(before, input, &old_cards, &new_cards),
         answers: answers(old, new, &old_cards, &new_cards),
         proposed: Vec::new(),
         committed: Vec::new(),
@@ -227,14 +227,14 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
 /// What a reviewer reads first.
 fn reviewed(
     before: &Snapshot,
-    after: &Snapshot,
+    after: &ReportInput,
     old_cards: &Cards<'_>,
     new_cards: &Cards<'_>,
 ) -> Vec<ReviewItem> {
-    let investigation = after.investigation.as_ref();
-    let rules = after.ruleset.as_ref().ok();
+    let investigation = after.snapshot.investigation.as_ref();
+    let rules = after.snapshot.ruleset.as_ref().ok();
     let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
-    let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &[]);
+    let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &after.evidence);
     let item = |item: Item| ReviewItem {
         node: item.node.and_then(|id| {
             let new = new_cards.get(&id);

@@ -4,12 +4,13 @@ use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::domain::{CommentKind, Commenter, Investigation};
+use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::review::review;
 
 use crate::support::table::{Table, found};
 
 fn told(before: Option<&Investigation>, table: &Table) -> String {
-    let items = review(before, &table.investigation, Some(&table.rules()), &[]);
+    let items = review(before, &table.investigation, Some(&table.rules()), &Evidence::default());
     let mut text = String::new();
     for item in items {
         let node = item.node.map_or_else(|| "the whole".to_owned(), |node| node.to_string());
