@@ -665,7 +665,7 @@ fn pin_text(pin: &Pin) -> String {
 }
 
 /// The commit that a cited file was in, or that it was in none.
-pub fn pin_commit(pin: &Pin) -> String {
+fn pin_commit(pin: &Pin) -> String {
     match (&pin.commit, pin.uncommitted) {
         (Some(commit), false) => commit.clone(),
         (Some(commit), true) => format!("{commit}, with changes that were not committed"),

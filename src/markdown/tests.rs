@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, excerpt, plain_text, references,
+    HtmlOptions, Mention, MentionKind, excerpt, own_path, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
     to_html, unreadable_references,
 };
@@ -993,5 +993,38 @@ proptest! {
         safe(&text);
         references(&text);
         prop_assert!(excerpt(&text, max).chars().count() <= max);
+    }
+}
+
+#[test]
+fn a_path_keeps_the_last_of_its_lines() {
+    let lines = |path: &str| {
+        let found = references(&format!("## References\n- {path}"));
+        found.first().map(|mention| (mention.line, mention.last_line))
+    };
+    for (path, expected) in [
+        ("src/a.rs:18-24", (Some(18), Some(24))),
+        ("src/a.rs:18–24", (Some(18), Some(24))),
+        ("src/a.rs#L18-L24", (Some(18), Some(24))),
+        ("src/a.rs:18", (Some(18), None)),
+        ("src/a.rs:18:7", (Some(18), None)),
+        ("src/a.rs:18-18", (Some(18), None)),
+        ("src/a.rs:24-18", (Some(24), None)),
+        ("src/a.rs:18-99999999999", (Some(18), None)),
+        ("src/a.rs", (None, None)),
+    ] {
+        assert_eq!(lines(path), Some(expected), "{path}");
+    }
+}
+
+#[test]
+fn a_source_given_as_data_is_a_path_unless_it_says_otherwise() {
+    for path in ["src/a.rs", "a.rs:7", "LICENSE", "src/queue", "./x.py", "/abs/x.py"] {
+        assert!(own_path(path).is_some(), "{path}");
+    }
+    for other in
+        ["https://a.example/x.rs", "owner/name src/a.rs:7", "tot@0a1b2c3:src/a.rs", "the wiki", "ADR 12", ""]
+    {
+        assert!(own_path(other).is_none(), "{other}");
     }
 }

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    Amendment, Author, Claim, Classification, CommentKind, Commenter, Conclusion, Investigation, Link,
-    LinkKind, Meta, Reclassification, Timestamp,
+    Amendment, Author, Citation, Claim, Classification, CommentKind, Commenter, Conclusion, Investigation,
+    Link, LinkKind, Meta, NamedIn, Pin, Reclassification, Timestamp,
 };
 
 /// A tree in values.
@@ -307,6 +307,45 @@ impl Tree {
     fn node_title(&self, id: &str) -> &str {
         &self.nodes[&id.parse().unwrap()].title
     }
+}
+
+/// Two servers that store the same call do not see the same work tree.
+#[test]
+fn what_was_seen_of_a_cited_file_makes_no_other_result() {
+    let mut base = Tree::default();
+    base.propose("R1.A", None, "root", 1);
+    let side = |text: &str| {
+        let mut tree = base.clone();
+        tree.commit("R1.A", "EXPLORE", "same", 2);
+        let pin = Pin {
+            path: "src/a.rs".into(),
+            commit: None,
+            blob: text.into(),
+            uncommitted: true,
+            lines: None,
+            text: Some(text.into()),
+        };
+        let named = Citation {
+            target: "src/a.rs".into(),
+            named_in: Some(NamedIn::Findings),
+            pinned: Some(pin),
+            ..Citation::default()
+        };
+        tree.node("R1.A").classification.as_mut().unwrap().references = vec![named];
+        tree
+    };
+    let [one, two] = [side("one").files(), side("two").files()];
+    let merge = |ours: &Files, theirs: &Files| {
+        let trees =
+            Trees { base: base.files(), ours: ours.clone(), theirs: theirs.clone(), ..Trees::default() };
+        merge(&trees).unwrap()
+    };
+    let merged = merge(&one, &two);
+    assert_eq!(merged, merge(&two, &one));
+    assert_eq!(merged.decisions, []);
+    let mut tree = Tree::of(&merged.files);
+    let result = tree.node("R1.A").classification.clone().unwrap();
+    assert_eq!((result.references.len(), result.other_results.len()), (1, 0));
 }
 
 #[test]

@@ -20,6 +20,7 @@
 mod drift;
 mod forge;
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
@@ -130,21 +131,24 @@ impl Project {
             return LookedUpPaths::new();
         }
         let Ok(repository) = self.open() else { return LookedUpPaths::new() };
-        let found =
-            cited.iter().filter_map(|cited| Some((cited.clone(), self.look_up_one(&repository, cited)?)));
+        // Read only where something is missing: the list is long in a large project.
+        let all = OnceCell::new();
+        let found = cited
+            .iter()
+            .filter_map(|cited| Some((cited.clone(), self.look_up_one(&repository, &all, cited)?)));
         found.collect()
     }
 
     /// How each of these stands in the work tree now, and where people see it as it was.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let Ok(repository) = self.open() else { return Evidence::default() };
-        let tracked = tracked(&repository);
+        let all = OnceCell::new();
         let judged = pins.into_iter().map(|pin| {
             let place = self.inside(&pin.path, &self.root).and_then(|path| self.plain_file(&path));
             let here = place.map(|path| read(&self.root.join(path)));
             let elsewhere = match here {
                 Some(_) => Vec::new(),
-                None => self.elsewhere(pin, &tracked),
+                None => self.elsewhere(pin, all.get_or_init(|| tracked(&repository))),
             };
             (pin.clone(), judge(pin, here.as_ref(), &elsewhere))
         });
@@ -158,7 +162,12 @@ impl Project {
     }
 
     /// `None`: it is none of the project's, no plain file, or can't be read.
-    fn look_up_one(&self, repository: &gix::Repository, cited: &CitedPath) -> Option<LookedUp> {
+    fn look_up_one(
+        &self,
+        repository: &gix::Repository,
+        all: &OnceCell<Vec<(String, String)>>,
+        cited: &CitedPath,
+    ) -> Option<LookedUp> {
         let candidates = self.candidates(&cited.path)?;
         let missing = |what: String| Some(LookedUp::Missing(what));
         if let Some(name) = &cited.commit {
@@ -187,7 +196,8 @@ impl Project {
             return None;
         }
         let name = cited.path.rsplit('/').next();
-        let like = tracked(repository).into_iter().find(|(path, _)| path.rsplit('/').next() == name);
+        let mut tracked = all.get_or_init(|| tracked(repository)).iter();
+        let like = tracked.find(|(path, _)| path.rsplit('/').next() == name);
         let like = like.map(|(path, _)| format!(" ({path} is)")).unwrap_or_default();
         missing(format!("{} is not in the project{like}", cited.path))
     }
