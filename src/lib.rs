@@ -33,6 +33,7 @@
 //! - `format`: `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
+//! - `withhold`: `domain`, `format` (where its files are), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
@@ -45,9 +46,9 @@
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `text`, `view` (what is stored
-//!   of a node).
+//!   of a node), `withhold`.
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
-//!   and none is made), `store`, `text`, `view`, `world`.
+//!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.
 //! - `review`: `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
@@ -87,7 +88,7 @@
 //! # Invariants
 //!
 //! - `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
-//!   `signoff::judge`, `signoff::statement`, `text`, `view`, `yaml`: pure. No file, no clock, no git, no protocol.
+//!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
@@ -125,5 +126,6 @@ pub mod store;
 pub mod sync;
 pub mod text;
 pub mod view;
+pub mod withhold;
 pub mod world;
 pub mod yaml;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::place::RootArgument;
+use super::place::{RootArgument, withheld};
 use super::report::Range;
 use super::{Outcome, finish, say};
 use crate::report::changes;
@@ -42,6 +42,9 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     let Range { from, to } = range.parse()?;
     let place = arguments.root.place();
     let path = place.one(id)?;
-    let (before, after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
+    let (mut before, mut after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
+    let withheld = withheld(&place.store, &path)?;
+    withheld.hide(&mut before);
+    withheld.hide(&mut after);
     say(&changes::markdown(&before, &after, [&from, &to]))
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::place::RootArgument;
+use super::place::{RootArgument, withheld};
 use super::{Outcome, finish};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
@@ -19,6 +19,7 @@ use crate::sync::SyncError;
 use crate::view::NodeView;
 
 /// Gives one investigation as one file: to standard output, or into a file. `json` and `bundle` are what `tot import` takes.
+/// What withheld.yaml lists is left out of all but the bundle, which is the repository.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ExportArguments {
@@ -84,10 +85,10 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let snapshot = place.store.load(&folder)?;
             let history = place.store.history(&snapshot)?;
             let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
-            text(
-                &ReportInput { snapshot, history, rev: None, sign_offs, evidence: Evidence::default() },
-                format,
-            )?
+            let mut input =
+                ReportInput { snapshot, history, rev: None, sign_offs, evidence: Evidence::default() };
+            input.withhold(&withheld(&place.store, &folder)?)?;
+            text(&input, format)?
         }
     };
     match &arguments.output {

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::format::layout;
 use crate::store::{FindError, Store};
+use crate::withhold::Withheld;
 
 /// The folder of the investigations.
 #[derive(Args)]
@@ -31,6 +32,11 @@ impl RootArgument {
         let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);
         Place { store: Store::new(named.or(around).unwrap_or(default)), inside }
     }
+}
+
+/// What the investigation in that folder leaves out of what is published.
+pub(super) fn withheld(store: &Store, folder: &Path) -> Result<Withheld, Box<dyn std::error::Error>> {
+    Ok(Withheld::read(store.withheld(folder)?.as_deref())?)
 }
 
 impl Place {

@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use clap::{Args, Parser};
 
+use super::place::withheld;
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
+use crate::domain::NodeId;
 use crate::project::Project;
 use crate::remote::GitProgram;
 use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Templates, Unreadable};
@@ -25,6 +27,7 @@ pub(super) struct ReportCommand {
 }
 
 #[derive(Args)]
+#[command(after_long_help = GUIDE)]
 pub(super) struct ReportArguments {
     /// Folders of investigations (bare clones too), or a folder that holds several
     #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
@@ -56,6 +59,10 @@ pub(super) struct ReportArguments {
     /// unchecked
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
+    /// Leave the texts of this node out of every page and file, beside those that withheld.yaml lists; for several, give it
+    /// several times (for one investigation)
+    #[arg(long, value_name = "NODE")]
+    withhold: Vec<NodeId>,
     /// A folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
@@ -63,6 +70,28 @@ pub(super) struct ReportArguments {
     #[arg(long, value_name = "DIR")]
     dump_template: Option<PathBuf>,
 }
+
+const GUIDE: &str = "\
+To leave out what must not be public, commit a file withheld.yaml in the investigation:
+
+  withheld:
+    - nodes: [R2.A1, R3.A1a]
+      by: Anna
+      why: names a customer
+
+All texts of these nodes, now and in the history, are replaced by who withholds them and why: in every report, in what tot
+export gives (but the bundle) and in tot diff. Their ids, states, times, agents and authors stay, and so does
+what else says the same: the conclusion, the question, other nodes. Agents and clones still have all of it.
+
+A secret that is in the history is out as soon as somebody else has the repository: make it worthless first (a new
+password, a revoked key). To remove it, rewrite the history with git-filter-repo, in a fresh clone:
+
+  git filter-repo --replace-text secrets.txt --replace-message secrets.txt     secrets.txt: lines as hunter2==>removed
+
+Every commit from the first one with the secret on has another id then. Sign-offs of these commits are invalid, since their
+signatures no longer fit: delete these tags, and sign again. Other clones and the remote still have the old history, and
+tot sync refuses to join the two: push the new one to a new repository or branch, have all others clone it anew, and have
+the forge delete the old one with its caches.";
 
 /// Two commits: `ended/1..HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +136,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         stores: arguments.investigations.iter().map(Store::new).collect(),
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
+        withhold: arguments.withhold.clone(),
         signers: arguments.allowed_signers.as_deref().map(Signers::of).transpose()?,
         project: match &arguments.project {
             Some(dir) => Some(Project::around(dir)?),
@@ -149,8 +179,14 @@ pub(super) fn render_one(
     out: &Path,
     progress: &Progress,
 ) -> Outcome {
-    let source =
-        Source { stores: vec![Store::new(repository)], rev: None, range: None, signers: None, project: None };
+    let source = Source {
+        stores: vec![Store::new(repository)],
+        rev: None,
+        range: None,
+        withhold: Vec::new(),
+        signers: None,
+        project: None,
+    };
     render(&source.read(progress)?, options, out, progress)
 }
 
@@ -184,6 +220,7 @@ pub(super) struct Source {
     range: Option<Range>,
     /// What the investigations are about, if that is known.
     project: Option<Project>,
+    withhold: Vec<NodeId>,
     signers: Option<Signers>,
 }
 
@@ -207,12 +244,14 @@ impl Source {
         let alone = match (&self.rev, &self.range) {
             (Some(_), _) => "--rev",
             (_, Some(_)) => "--compare",
+            _ if !self.withhold.is_empty() => "--withhold",
             _ => return Ok(()),
         };
         if self.stores.len() != 1 {
-            return Err(
-                format!("{alone} goes with one investigation: its commits are not those of another").into()
-            );
+            return Err(format!(
+                "{alone} goes with one investigation: its commits and nodes are not those of another"
+            )
+            .into());
         }
         Ok(())
     }
@@ -289,7 +328,7 @@ impl Source {
             Some(rev) => store.load_at(folder, rev)?,
             None => store.load(folder)?,
         };
-        let comparison = match &self.range {
+        let mut comparison = match &self.range {
             None => None,
             Some(Range { from, to }) => {
                 let before = store.load_at(folder, from)?;
@@ -310,7 +349,16 @@ impl Source {
             // Those of later states say nothing of this one, and nothing is wrong with them.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
-        Ok((ReportInput { snapshot, history, rev, sign_offs, evidence }, comparison))
+        let mut withheld = withheld(store, folder)?;
+        for node in &self.withhold {
+            withheld.add(node.clone(), "the publisher", None);
+        }
+        if let Some(comparison) = &mut comparison {
+            withheld.hide(&mut comparison.before);
+        }
+        let mut input = ReportInput { snapshot, history, rev, sign_offs, evidence };
+        input.withhold(&withheld)?;
+        Ok((input, comparison))
     }
 }
 

@@ -10,8 +10,9 @@
 //! 4. `src/mcp/tools/reclassify.rs` and `src/decide/reclassify.rs`: whether it can change later.
 //! 5. `src/view.rs`: its name in JSON and its heading. `investigation.json`, `tot_read`, resources, pages, search, history
 //!    and comparison have it from there.
-//! 6. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
-//! 7. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
+//! 6. `src/withhold.rs`: what stands in its place where the node is not to be public.
+//! 7. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
+//! 8. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
 
 use std::collections::HashSet;
 

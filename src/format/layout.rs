@@ -50,6 +50,8 @@ pub const ATTRIBUTES: &str = ".gitattributes";
 pub const ATTRIBUTES_TEXT: &str = "* -text\n";
 /// What a forge shows; see [`super::readme`].
 pub const README: &str = "README.md";
+/// Which nodes' texts are left out of what is published, where there are some: a file that a person writes.
+pub const WITHHELD: &str = "withheld.yaml";
 /// The folder of the nodes.
 pub const NODES: &str = "nodes/";
 /// The folder of the comments.

@@ -68,6 +68,7 @@ use crate::domain::SessionId;
 use crate::project::Evidence;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
+use crate::withhold::{Withheld, WithheldError};
 
 /// What the report of one investigation is made of.
 #[derive(Clone, Debug)]
@@ -82,6 +83,23 @@ pub struct ReportInput {
     pub sign_offs: SignOffs,
     /// How what is cited of the project stands now; nothing where no project is known.
     pub evidence: Evidence,
+}
+
+impl ReportInput {
+    /// Leaves the texts of these nodes out.
+    ///
+    /// # Errors
+    ///
+    /// One that was never a node of the newest state: misspelt, it would be published. Of an earlier state that is not said,
+    /// since a node may have come later.
+    pub fn withhold(&mut self, withheld: &Withheld) -> Result<(), WithheldError> {
+        if self.rev.is_none() {
+            withheld.refuse_strangers(&self.snapshot, &self.history)?;
+        }
+        withheld.hide_in(&mut self.history, &self.snapshot);
+        withheld.hide(&mut self.snapshot);
+        Ok(())
+    }
 }
 
 /// What a site is made of.

@@ -3,6 +3,7 @@
 mod compare;
 mod sign_offs;
 mod sites;
+mod withheld;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

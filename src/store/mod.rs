@@ -492,6 +492,17 @@ impl Store {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
     }
 
+    /// The text of the newest commit's [`layout::WITHHELD`]; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says, and something else in its place: who does not know what is withheld publishes nothing.
+    pub fn withheld(&self, path: &Path) -> Result<Option<String>, StoreError> {
+        let git = self.open(path)?;
+        let Some(head) = git.head()?.commit else { return Ok(None) };
+        read::withheld(&git, path, head)
+    }
+
     /// The objects of the repository that can't be read, or are not what their ids say: each id with the reason. Reads
     /// every object.
     ///

@@ -180,6 +180,18 @@ fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     })
 }
 
+/// The text of the list of withheld nodes.
+pub(super) fn withheld(git: &Git, path: &Path, commit: CommitId) -> Result<Option<String>, StoreError> {
+    let Some(file) = git.files(commit)?.into_iter().find(|file| file.path == layout::WITHHELD) else {
+        return Ok(None);
+    };
+    let not_read = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
+    if !file.is_plain() {
+        return Err(not_read(format!("{} is not a file", layout::WITHHELD)));
+    }
+    text(git, &file.path, file.blob).map(Some).map_err(|fault| not_read(fault.to_string()))
+}
+
 /// The node in a blob, which must be the one that its path names.
 pub(super) fn node(git: &Git, path: &str, blob: BlobId, id: &NodeId) -> Result<Node, Fault> {
     node_in(&text(git, path, blob)?, path, id)

@@ -28,6 +28,7 @@ use crate::service::{Refusal, Service};
 use crate::signoff;
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
+use crate::withhold::{Withheld, WithheldError};
 
 const ABOUT: About = About {
     name: "tot_report",
@@ -166,8 +167,11 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
     let evidence = service.evidence(&snapshot.investigation);
     let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
-    let site = report::site(&[ReportInput { snapshot, history, rev: None, sign_offs, evidence }], &templates)
-        .map_err(|error| failed(&error))?;
+    let withheld = service.store().withheld(&snapshot.path)?;
+    let withheld = Withheld::read(withheld.as_deref()).map_err(|error| unclear(&error))?;
+    let mut input = ReportInput { snapshot, history, rev: None, sign_offs, evidence };
+    input.withhold(&withheld).map_err(|error| unclear(&error))?;
+    let site = report::site(&[input], &templates).map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;
     let index = out.join("index.html");
@@ -197,6 +201,11 @@ fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
     Diagnostic::new(Code::ReportError, message)
         .suggest("The operator of the server chooses the folder with --site.")
         .into()
+}
+
+fn unclear(error: &WithheldError) -> Refusal {
+    let message = sentence(&causes(error));
+    Diagnostic::new(Code::ReportError, message).suggest("Mend withheld.yaml, and commit it.").into()
 }
 
 fn failed(error: &dyn std::error::Error) -> Refusal {

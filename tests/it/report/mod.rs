@@ -7,3 +7,4 @@ mod publishing;
 mod serve;
 mod site;
 mod summary;
+mod withheld;

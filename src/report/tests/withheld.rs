@@ -1,0 +1,279 @@
+//! What is not to be public, and is found nowhere in a site.
+
+use super::*;
+use crate::domain::{
+    Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, StateName,
+};
+use crate::withhold::Withheld;
+
+/// A word that stands in each text of the node and nowhere else.
+const SECRET: &str = "Quetzalcoatl";
+const NODE: &str = "R4.A1a1";
+
+/// A text that says something, with the secret in it.
+fn text(what: &str) -> String {
+    format!("The {what} of {SECRET} is `{SECRET}`, see https://{SECRET}.example.org/{SECRET}")
+}
+
+fn commands() -> Vec<Command> {
+    vec![Command { command: text("command"), exit_code: Some(1), output: Some(text("output")) }]
+}
+
+fn references() -> Vec<Citation> {
+    let given = Citation {
+        target: text("target"),
+        quote: Some(text("quote")),
+        note: Some(text("note")),
+        ..Citation::default()
+    };
+    let pin = Pin {
+        path: format!("src/{SECRET}.rs"),
+        commit: None,
+        blob: "aa".to_owned(),
+        uncommitted: true,
+        lines: None,
+        text: Some(text("cited file")),
+    };
+    let named_in = Some(NamedIn::Findings);
+    vec![given, Citation { target: pin.path.clone(), named_in, pinned: Some(pin), ..Citation::default() }]
+}
+
+fn warning() -> Warning {
+    Warning { code: Code::Suspicious, message: text("warning") }
+}
+
+fn reclassification(from: &StateName, to: &StateName) -> Reclassification {
+    Reclassification {
+        from: from.clone(),
+        to: to.clone(),
+        at: time(800),
+        by: Author::Agent("lead".to_owned()),
+        caller: Caller::default(),
+        reason: Some(text("reason")),
+        evidence: Some(text("evidence")),
+        verification_method: Some(SECRET.to_owned()),
+        alternatives_considered: vec![text("one"), text("other")],
+        warnings: vec![warning()],
+        settles: 0,
+    }
+}
+
+fn amendment() -> Amendment {
+    Amendment {
+        title: Some(text("title")),
+        headline: Some(text("headline")),
+        findings: Some(text("findings")),
+        evidence: Some(text("evidence")),
+        alternatives_considered: Some(vec![text("alternative")]),
+        commands: Some(commands()),
+        references: Some(references()),
+        ..Amendment::new(time(801), text("reason of the amendment"))
+    }
+}
+
+fn filled(node: &Node) -> Node {
+    let mut node = node.clone();
+    node.title = text("title");
+    node.planned_action = text("plan");
+    node.covers = vec![format!("engine={SECRET}")];
+    let Some(it) = &mut node.classification else { return node };
+    it.headline = Some(text("headline"));
+    it.findings = text("findings");
+    it.evidence = Some(text("evidence"));
+    // Alone it says nothing, by the rules.
+    it.verification_method = Some(SECRET.to_owned());
+    it.alternatives_considered = vec![text("one alternative"), text("another")];
+    it.commands = commands();
+    it.references = references();
+    it.warnings.push(warning());
+    let state = it.current_state().clone();
+    it.reclassified.push(reclassification(&state, &state));
+    it.amended.push(amendment());
+    let other = it.clone();
+    it.other_results.push(other);
+    node
+}
+
+fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> Arc<Comment> {
+    let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000000{number:02x}").parse().unwrap();
+    Arc::new(Comment {
+        id: id(number),
+        node: node.map(|node| node.parse().unwrap()),
+        kind: if node.is_some() { CommentKind::Objection } else { CommentKind::Answer },
+        reply_to: reply_to.map(id),
+        author: Commenter { name: "Maria".to_owned(), ..Commenter::default() },
+        at: time(180),
+        text: text.to_owned(),
+    })
+}
+
+/// The sample, whose one node has the secret in each of its texts, and in what each commit says and did.
+fn secret() -> ReportInput {
+    let mut input = sample();
+    let old = input.snapshot.investigation.as_ref();
+    let nodes: Vec<Arc<Node>> = old
+        .nodes()
+        .map(|node| if node.id.as_str() == NODE { Arc::new(filled(node)) } else { Arc::clone(node) })
+        .collect();
+    let node = nodes.iter().find(|node| node.id.as_str() == NODE).unwrap().clone();
+    let state = node.state().unwrap().clone();
+    let (new, _) = Investigation::from_facts(old.meta().clone(), nodes, old.conclusion().cloned());
+    // What is said of it, what answers that, and what a hand has made answer itself.
+    let objection = comment(1, Some(NODE), None, &text("objection"));
+    let said = [
+        Arc::clone(&objection),
+        comment(2, None, Some(1), &text("answer")),
+        comment(3, None, Some(2), &text("answer to the answer")),
+        comment(4, None, Some(4), "Public"),
+    ];
+    input.snapshot.investigation = Arc::new(new.with_comments(said));
+    let path = crate::format::layout::node(&node.id);
+    let fault = Fault { path: path.clone(), line: Some(3), reason: text("fault") };
+    input.snapshot.faults.push(fault.clone());
+    let touching = &mut input.history[2];
+    touching.happenings = vec![
+        Happening::Proposed(Arc::clone(&node)),
+        Happening::Claimed(Arc::clone(&node)),
+        Happening::Released(Arc::clone(&node)),
+        Happening::Committed(Arc::clone(&node)),
+        Happening::OtherResult(Arc::clone(&node), 0),
+        Happening::Reclassified(Arc::clone(&node), reclassification(&state, &state)),
+        Happening::Amended(Arc::clone(&node), amendment()),
+        Happening::Edited(Arc::clone(&node)),
+        Happening::Withdrawn(Arc::clone(&node)),
+        Happening::Removed(Arc::clone(&node)),
+    ];
+    touching.message = format!("{}\n\n{}\n\nMerged: {}\n", text("subject"), text("body"), text("trailer"));
+    touching.faults.push(fault);
+    let talking = &mut input.history[5];
+    talking.happenings = vec![
+        Happening::Commented(objection),
+        Happening::CommentEdited(comment(5, None, Some(1), &text("edited answer"))),
+        Happening::CommentRemoved(comment(6, Some(NODE), None, &text("removed objection"))),
+        Happening::CommentRemoved(comment(7, None, Some(6), &text("removed answer"))),
+    ];
+    talking.message = text("message of a comment");
+    talking.faults.push(Fault {
+        path: "comments/01989c3e-7f2a-7000-8000-000000000009.yaml".to_owned(),
+        line: None,
+        reason: text("fault in a comment"),
+    });
+    input.history[3].happenings.clear();
+    input.history[3].paths.push(path);
+    input.history[3].message = text("message of a file that is not read");
+    input.history[4].gaps.push("Not all that it changed is read.".to_owned());
+    input.history[4].message = text("message of what is not read");
+    input
+}
+
+fn with_secret(files: &Files) -> Vec<&str> {
+    let has = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).to_lowercase();
+        text.contains(&SECRET.to_lowercase())
+    };
+    files.iter().filter(|(_, bytes)| has(bytes)).map(|(path, _)| path.as_str()).collect()
+}
+
+fn files(input: &ReportInput, before: &ReportInput) -> Files {
+    let before = before.snapshot.clone();
+    let names = ["HEAD~1".to_owned(), "HEAD".to_owned()];
+    let comparison = Some(Comparison { before, relation: Relation::Forward, names });
+    let contents = Contents { inputs: vec![input.clone()], comparison, ..Contents::default() };
+    let base_url = Some("https://example.org/".parse().unwrap());
+    let templates = Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap();
+    let mut files = build(&contents, &templates, &mut |_| {}).unwrap();
+    for (name, bytes) in [
+        ("export.json", export::data(input).unwrap()),
+        ("export.html", export::html(input).unwrap()),
+        ("export.svg", export::svg(input).into_bytes()),
+        ("changes.md", changes::markdown(&sample().snapshot, &input.snapshot, ["a", "b"]).into_bytes()),
+    ] {
+        files.insert(name.to_owned(), bytes);
+    }
+    files
+}
+
+#[test]
+fn what_is_withheld_is_in_no_byte_of_a_site() {
+    let (mut input, mut before) = (secret(), sample());
+    let public = files(&input, &before);
+    let told = with_secret(&public);
+    for file in [
+        "index.html",
+        "tree.html",
+        "graph.svg",
+        "graph.dot",
+        "search-data.js",
+        "history.html",
+        "references.html",
+        "judged.html",
+        "print.html",
+        "compare.html",
+        "investigation.json",
+        "export.html",
+    ] {
+        assert!(told.contains(&file), "the secret is not even in {file}");
+    }
+    let mut withheld = Withheld::default();
+    withheld.add(NODE.parse().unwrap(), "Anna", Some("names a customer"));
+    input.withhold(&withheld).unwrap();
+    // It was there before, too.
+    before.snapshot = secret().snapshot;
+    withheld.hide(&mut before.snapshot);
+    let files = files(&input, &before);
+    assert_eq!(with_secret(&files), Vec::<&str>::new());
+    assert!(
+        page(&files, "index.html").contains("Public")
+            || page(&files, "investigation.json").contains("Public")
+    );
+    let label = "Withheld by Anna: names a customer";
+    for file in
+        ["index.html", "tree.html", "graph.svg", "search-data.js", "history.html", "investigation.json"]
+    {
+        assert!(String::from_utf8_lossy(&files[file]).contains(label), "{file}");
+    }
+    assert_eq!(files.keys().collect::<Vec<_>>(), public.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn what_follows_from_the_facts_stays_as_it_is() {
+    for input in [sample(), backed(), unfinished(), edited(), concluded_late()] {
+        let mut hidden = input.clone();
+        let mut withheld = Withheld::default();
+        hidden.snapshot.investigation.nodes().for_each(|node| withheld.add(node.id.clone(), "Anna", None));
+        hidden.withhold(&withheld).unwrap();
+        let data = |input: &ReportInput| -> serde_json::Value {
+            serde_json::from_slice(&export::data(input).unwrap()).unwrap()
+        };
+        let (public, hidden) = (data(&input), data(&hidden));
+        for key in ["solutions", "refuted", "theories", "deadEnds", "quality", "meta", "conclusion"] {
+            assert_eq!(public[key], hidden[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_list_that_is_not_understood_publishes_nothing() {
+    let read = |text: &str| Withheld::read(Some(text));
+    let list =
+        "withheld:\n  - nodes: [R4.A1a1, R1.A]\n    by: Anna\n    why: x\n  - {nodes: [R2.A1], by: Bo}\n";
+    let mut input = sample();
+    input.withhold(&read(list).unwrap()).unwrap();
+    assert_eq!(input.snapshot.investigation.node(&"R2.A1".parse().unwrap()).unwrap().title, "Withheld by Bo");
+    for text in [
+        "",
+        "withheld",
+        "withheld: R1.A",
+        "withhold: []",
+        "withheld: [{nodes: [R1.A]}]",
+        "withheld: [{node: R1.A, by: x}]",
+        "withheld: [{nodes: [nonsense], by: x}]",
+        "withheld: [{nodes: [R1.A], by: x, until: never}]",
+        "withheld: [",
+    ] {
+        assert!(read(text).is_err(), "{text}");
+    }
+    let misspelt = read("withheld: [{nodes: [R9.A1], by: x}]").unwrap();
+    assert!(sample().withhold(&misspelt).is_err());
+    assert_eq!(Withheld::read(None).unwrap(), Withheld::default());
+}
