@@ -8,8 +8,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::decide::standing;
-use crate::domain::Node;
+use crate::domain::{Node, NodeId};
 use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{one_line, shorten, visible};
@@ -104,6 +105,10 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     // Contested nodes are among them.
     for owed in standing::owed(investigation, &rules).iter().chain(&standing::faults(investigation, &rules)) {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
+    }
+    // Whether the rules wait for them or not.
+    for objection in objections::open(investigation) {
+        open.push(format!("objection{}", about(objection.comment.node.as_ref().map(NodeId::as_str))));
     }
     let is_self_checked = |node: &Node| rules.grade(investigation, node) == Grade::SelfChecked;
     for (node, _) in investigation.committed().filter(|(node, _)| is_self_checked(node)) {
