@@ -261,7 +261,11 @@ fn answers(
         let knew = earlier.map_or_else(Vec::new, |earlier| rules.against(before, earlier, &was_open));
         for objection in rules.against(after, node, open) {
             if has_changed || !knew.iter().any(|it| it.comment.id == objection.comment.id) {
-                notes.add(Some(&node.id), Risk::Contested, objection.message());
+                let text = match objection.comment.node == Some(node.id.clone()) {
+                    true => "an objection to it is open".to_owned(),
+                    false => objection.message(),
+                };
+                notes.add(Some(&node.id), Risk::Contested, text);
             }
         }
         let grade = rules.grade(after, node);

@@ -10,6 +10,7 @@ use super::place::RootArgument;
 use super::{Outcome, finish, say};
 use crate::remote::{GitProgram, NewTag};
 use crate::signoff::{self, Decision};
+use crate::store::{Snapshot, Store};
 use crate::text::one_line;
 use crate::world::World;
 
@@ -52,8 +53,8 @@ To sign with a key of ssh:
 /// What was done, as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
-    tag: String,
+pub(super) struct Document {
+    pub tag: String,
     decision: Decision,
     commit: String,
     signed: bool,
@@ -67,36 +68,46 @@ pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
 fn try_run(arguments: &ApproveArguments) -> Outcome {
     let place = arguments.root.place();
     let path = place.one(arguments.id.as_deref())?;
-    let git = GitProgram::find(super::is_person())?;
-    refuse_changed(&git, &path)?;
-    let snapshot = place.store.load(&path)?;
-    let files = place.store.files_to_sign(&snapshot)?;
-    let person = place.store.author(&path)?;
-    let person = person.ok_or("git does not know your name: tell it with `git config --global user.name`")?;
     let decision = if arguments.reject { Decision::Rejected } else { Decision::Approved };
-    let open = signoff::open(&snapshot);
     let text = arguments.message.as_deref().unwrap_or_default();
-    let message = signoff::statement(decision, &snapshot, &files, &open, text);
-    let name = signoff::name(decision, &person, snapshot.head, World::Machine.number());
-    let is_signed = !arguments.unsigned;
-    let tag = NewTag { name: &name, commit: snapshot.head, message: &message, is_signed };
-    if let Err(error) = git.tag(&path, &tag) {
+    let snapshot = place.store.load(&path)?;
+    let signed = sign(&place.store, &snapshot, decision, text, !arguments.unsigned)?;
+    if arguments.json {
+        return say(&(serde_json::to_string_pretty(&signed)? + "\n"));
+    }
+    let unsigned = if signed.signed { "" } else { ", unsigned" };
+    let title = one_line(&snapshot.investigation.meta().title);
+    let mut said = format!("{title}: {decision} as of {}{unsigned}\n{}\n", &signed.commit[..10], signed.tag);
+    let open = signed.open.iter().map(|line| format!("  open: {}\n", one_line(line)));
+    said.extend(open);
+    say(&said)
+}
+
+/// Signs what is committed, which must be what stands in the work tree.
+pub(super) fn sign(
+    store: &Store,
+    snapshot: &Snapshot,
+    decision: Decision,
+    text: &str,
+    is_signed: bool,
+) -> Result<Document, Box<dyn std::error::Error>> {
+    let path = &snapshot.path;
+    let git = GitProgram::find(super::is_person())?;
+    refuse_changed(&git, path)?;
+    let files = store.files_to_sign(snapshot)?;
+    let person = store.author(path)?;
+    let person = person.ok_or("git does not know your name: tell it with `git config --global user.name`")?;
+    let open = signoff::open(snapshot);
+    let message = signoff::statement(decision, snapshot, &files, &open, text);
+    let tag = signoff::name(decision, &person, snapshot.head, World::Machine.number());
+    let new = NewTag { name: &tag, commit: snapshot.head, message: &message, is_signed };
+    if let Err(error) = git.tag(path, &new) {
         return Err(match error.without_key() {
             Some(hint) => format!("{error}. {hint}").into(),
             None => error.into(),
         });
     }
-    let commit = snapshot.head.to_string();
-    if arguments.json {
-        let document = Document { tag: name, decision, commit, signed: is_signed, open };
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
-    }
-    let unsigned = if is_signed { "" } else { ", unsigned" };
-    let title = one_line(&snapshot.investigation.meta().title);
-    let mut said = format!("{title}: {decision} as of {}{unsigned}\n{name}\n", &commit[..10]);
-    let open = open.iter().map(|line| format!("  open: {}\n", one_line(line)));
-    said.extend(open);
-    say(&said)
+    Ok(Document { tag, decision, commit: snapshot.head.to_string(), signed: is_signed, open })
 }
 
 /// What a person has looked at may be what is in the work tree, and what is signed is what is committed.

@@ -10,6 +10,7 @@ use crossterm::style::Stylize;
 use crossterm::terminal;
 use serde::Serialize;
 
+use super::approve::sign;
 use super::comment::{Words, write};
 use super::place::{Place, RootArgument};
 use super::{Outcome, finish, is_person, say};
@@ -18,6 +19,7 @@ use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
 use crate::review::{Item, Risk, review};
 use crate::ruleset::EffectiveRules;
+use crate::signoff::Decision;
 use crate::store::{Snapshot, StoreError};
 use crate::text::{counted, one_line, visible};
 use crate::view::NodeView;
@@ -52,7 +54,7 @@ pub(super) struct ReviewArguments {
 }
 
 const EXAMPLES: &str = "\
-Keys: n next, p previous, o open the node, c comment, j object, m mark all as seen, q quit
+Keys: n next, p previous, o open the node, c comment, j object, a approve what you have seen, m mark it as seen, q quit
 
 Examples:
   tot review                        in the folder of an investigation
@@ -172,7 +174,7 @@ impl Look<'_> {
             is_new = true;
             let answer = |line: &str| say(&format!("\r{line}\n"));
             let asked = format!(
-                "({}/{}) [n]ext [p]revious [o]pen [c]omment ob[j]ect [m]ark all as seen [q]uit? ",
+                "({}/{}) [n]ext [p]revious [o]pen [c]omment ob[j]ect [a]pprove [m]ark as seen [q]uit? ",
                 at + 1,
                 items.len()
             );
@@ -183,7 +185,7 @@ impl Look<'_> {
             match key {
                 'n' | ' ' | '\n' => at += 1,
                 'p' => at = at.saturating_sub(1),
-                'o' => git.page(self.path, &self.whole(item))?,
+                'o' => git.page(self.path, &format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
                     let words = Words { kind, node, reply_to: None, message: None };
@@ -193,27 +195,40 @@ impl Look<'_> {
                     }
                     is_new = false;
                 }
-                'm' => {
-                    git.mark_seen(self.path, self.after.head)?;
-                    return say("All is marked as seen.\n");
+                'a' => {
+                    answer(&self.approve()?)?;
+                    is_new = false;
                 }
+                'm' => return self.mark(&git),
                 'q' => return Ok(()),
                 _ => is_new = false,
             }
         }
-        if mark {
-            git.mark_seen(self.path, self.after.head)?;
-            return say("All is marked as seen.\n");
-        }
-        if !items.is_empty() {
-            say("That was all. Mark it as seen [y/n]? ")?;
-            let key = pressed()?;
-            say(&format!("{}\n", visible(key)))?;
-            if key == 'y' {
-                git.mark_seen(self.path, self.after.head)?;
-            }
+        if mark || (!items.is_empty() && agrees("That was all. Mark it as seen")?) {
+            return self.mark(&git);
         }
         Ok(())
+    }
+
+    fn mark(&self, git: &GitProgram) -> Outcome {
+        git.mark_seen(self.path, self.after.head)?;
+        say("It is marked as seen.\n")
+    }
+
+    /// Signs off the commit that was looked at, if nothing has come since, and says what came of it.
+    fn approve(&self) -> Result<String, Box<dyn std::error::Error>> {
+        let now = self.place.store.load(self.path)?;
+        let has_moved = now.head != self.after.head;
+        if has_moved && !agrees("There are later commits, if only with your own words. Approve the newest")? {
+            return Ok("Nothing was signed.".to_owned());
+        }
+        if !has_moved && !agrees(&format!("Approve {}", &now.head.to_string()[..10]))? {
+            return Ok("Nothing was signed.".to_owned());
+        }
+        Ok(match sign(&self.place.store, &now, Decision::Approved, "", true) {
+            Ok(signed) => format!("Approved: {}", signed.tag),
+            Err(error) => error.to_string(),
+        })
     }
 
     /// All that is stored of what an item is about, for a pager.
@@ -275,6 +290,14 @@ fn block(item: &Item, colour: bool) -> String {
         text.push_str(&format!("  {label} {}\n", note.text));
     }
     text
+}
+
+/// Whether `y` is the answer.
+fn agrees(question: &str) -> Result<bool, Box<dyn std::error::Error>> {
+    say(&format!("{question} [y/n]? "))?;
+    let key = pressed()?;
+    say(&format!("{}\n", visible(key)))?;
+    Ok(key == 'y')
 }
 
 /// The key that is pressed; `q` for Ctrl-C and Escape.

@@ -233,6 +233,8 @@ impl Happening {
 /// What happened to a node whose file was `before` and is `after`.
 pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> Vec<Happening> {
     match (before, after) {
+        // A proposal, too, that stands as it stood.
+        (before, after) if before == after => Vec::new(),
         (None, None) => Vec::new(),
         (Some(before), None) if before.is_pending() => vec![Happening::Withdrawn(Arc::clone(before))],
         (Some(before), None) => vec![Happening::Removed(Arc::clone(before))],

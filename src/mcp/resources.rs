@@ -10,8 +10,9 @@ use super::address::Address;
 use super::prompts::quoted;
 use crate::decide::results::{Solution, results};
 use crate::decide::standing::outlook;
-use crate::domain::{Caller, Code, Conclusion, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::graph::{self, Pages, SvgOptions};
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
@@ -498,6 +499,16 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
         line
     });
     listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
+    let said: Vec<&Arc<Comment>> =
+        investigation.comments().filter(|comment| comment.node.as_ref() == Some(&node.id)).collect();
+    let open = objections::open(investigation);
+    let lines = said.iter().map(|comment| {
+        let is_open = open.iter().any(|objection| objection.comment.id == comment.id);
+        let open = if is_open { " (open)" } else { "" };
+        let (kind, by) = (comment.kind.label(), one_line(comment.author.label()));
+        format!("{} {kind}{open} {} by {by}: {}", comment.at, comment.id, one_line(&comment.text))
+    });
+    listing(&mut text, "Comments", lines, said.len());
     let amended = view.amended.iter().map(|amendment| one_line(&amendment.line()));
     listing(&mut text, view::CHANGES_OF_TEXTS, amended, view.amended.len());
     for other in &view.other_results {

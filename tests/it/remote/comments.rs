@@ -106,6 +106,8 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
     sandbox.assert_sound(&one.repository(&id));
 }
 
+// `script` of util-linux gives a terminal.
+#[cfg(target_os = "linux")]
 #[test]
 fn the_editor_of_git_opens_and_what_is_refused_is_not_lost() {
     let sandbox = Sandbox::new();
@@ -225,4 +227,76 @@ fn a_comment_that_was_changed_or_removed_by_hand_is_named_by_check() {
         STORED_LOST It changed the comment COMMENT.
         STORED_LOST It removed the comment COMMENT.
         "#);
+}
+
+#[test]
+fn a_review_tells_what_is_new_until_it_is_marked() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    let repository = one.repository(&id);
+    let first = one.ok(&["review"]);
+    assert!(first.contains("1 of 1 node to look at; you have not marked anything as seen yet."), "{first}");
+    one.ok(&["review", "--mark"]);
+    let marked = one.head(&id);
+    assert_eq!(sandbox.git(&repository, &["rev-parse", "refs/tot/seen"]).trim(), marked);
+    let none = format!("Why is the sky blue?\nNothing is new: since {}.\n\n", &marked[..10]);
+    assert_eq!(one.ok(&["review"]), none);
+
+    one.grow(&id, &["R2.A1", "R2.A2"]);
+    one.ok(&["object", "R2.A1", "-m", "\u{1b}[31mThe cache was warm."]);
+    let told = one.ok(&["review"]);
+    assert_snapshot!(told.replace(&marked[..10], "COMMIT"), @r#"
+        Why is the sky blue?
+        2 of 3 nodes to look at (1 objection); since COMMIT.
+
+        R2.A1 EXPLORE Title of R2.A1
+          objection   Tester objects: ␛[31mThe cache was warm.
+          changed     committed as EXPLORE, by agent-R2.A1
+        R2.A2 EXPLORE Title of R2.A2
+          changed     committed as EXPLORE, by agent-R2.A2
+        "#);
+    assert!(!told.contains('\u{1b}'));
+    let document: Value = serde_json::from_str(&one.ok(&["review", "--json"])).unwrap();
+    assert_eq!(document["items"][0]["risk"], "objection");
+    assert_eq!(document["since"], json!(marked));
+    assert_eq!(one.ok(&["review", "--since", "HEAD"]).lines().count(), 3);
+    let unknown = one.tot(&["review", "--since", "nothing"]);
+    assert!(unknown.status == 1 && unknown.err.contains("has no commit `nothing`"), "{unknown:?}");
+
+    // Where somebody has looked is nobody else's business.
+    one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    one.synced();
+    assert!(!sandbox.git(&hub, &["for-each-ref"]).contains("refs/tot"));
+    one.ok(&["review", "--mark"]);
+    assert!(one.ok(&["review"]).contains("Nothing is new"));
+}
+
+/// At a terminal, with keys: a comment from the editor, then what was seen is marked.
+// `script` of util-linux gives a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_review_at_a_terminal_goes_on_by_keys() {
+    let sandbox = Sandbox::new();
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    let mut command = sandbox.command("script");
+    let review = format!("{TOT} review --root {}", one.root.display());
+    command.args(["-q", "-e", "-c", &review, "/dev/null"]).env("TERM", "xterm").env("GIT_PAGER", "cat");
+    command.env("GIT_EDITOR", "sed -i '1s/^/Looks right./'");
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    {
+        let mut keys = child.stdin.take().unwrap();
+        for key in ["x", "o", "c", "n", "y"] {
+            std::thread::sleep(std::time::Duration::from_millis(1_500));
+            std::io::Write::write_all(&mut keys, key.as_bytes()).unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+    }
+    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(out.contains("Findings of R1.A.") && out.contains("It is committed."), "{out}");
+    assert!(out.contains("It is marked as seen."), "{out}");
+    assert!(sandbox.git(&one.repository(&id), &["log", "-1", "--format=%B"]).contains("    Looks right."));
 }
