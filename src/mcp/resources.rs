@@ -371,7 +371,8 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
             .map(|it| link(investigation, &it.node, links))
             .collect();
         let by = if by.is_empty() { String::new() } else { format!(": {}", by.join(", ")) };
-        format!("{}, {}{by}", named(solution), solution.grade.label())
+        let contested = if solution.contested_by.is_empty() { "" } else { ", contested" };
+        format!("{}, {}{by}{contested}", named(solution), solution.grade.label())
     });
     listing(text, "Answers", solutions, found.solutions.len());
     let refuted = found.refuted.iter().map(|solution| {

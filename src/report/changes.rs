@@ -7,6 +7,7 @@ use super::history::verb_of;
 use crate::domain::event::what_happened;
 use crate::domain::{Author, Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
+use crate::ruleset::rules::objections;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::store::Snapshot;
 use crate::text::counted;
@@ -110,7 +111,12 @@ fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
         let is_answer = rules.role(node.state()?) == Role::Solution;
         let refuted = rules.refuted_by(investigation, node).len();
         is_answer.then(|| match refuted {
-            0 => rules.grade(investigation, node).label().to_owned(),
+            0 => {
+                let open = objections::open(investigation);
+                let is_contested = !rules.against(investigation, node, &open).is_empty();
+                let contested = if is_contested { ", contested" } else { "" };
+                format!("{}{contested}", rules.grade(investigation, node).label())
+            }
             number => format!("refuted by {}", counted(number, "node")),
         })
     };

@@ -135,8 +135,8 @@ pub(super) struct CommitLink {
 pub(super) fn view(input: &ReportInput, cards: &Cards<'_>) -> History {
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, entry) in input.history.iter().enumerate() {
-        for node in entry.happenings.iter().filter_map(Happening::node) {
-            let commits = by_node.entry(node.id.clone()).or_default();
+        for node in entry.happenings.iter().filter_map(Happening::node_id) {
+            let commits = by_node.entry(node.clone()).or_default();
             if commits.last() != Some(&at) {
                 commits.push(at);
             }

@@ -16,6 +16,7 @@ use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Comment, Diagnostic, Investigation, Node, NodeId};
+use crate::ruleset::rules::objections;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
@@ -191,20 +192,26 @@ fn read<'n>(
     read
 }
 
-/// What the rules make of an answer: by whom it is confirmed, or what refutes it.
+/// What the rules make of an answer: by whom it is confirmed and which objections contest it, or what refutes it.
 fn judged(investigation: &Investigation, rules: EffectiveRules<'_>, node: &Node) -> Map<String, Value> {
     /// How many nodes are named.
     const NAMED: usize = 5;
     let is_answer = node.state().is_some_and(|state| rules.role(state) == Role::Solution);
     let refuted_by = rules.refuted_by(investigation, node);
-    let judged = if !refuted_by.is_empty() {
-        ("refutedBy", refuted_by.iter().take(NAMED).map(|id| id.as_str()).collect())
+    let mut judged = Map::new();
+    if !refuted_by.is_empty() {
+        let by: Vec<&str> = refuted_by.iter().take(NAMED).map(|id| id.as_str()).collect();
+        judged.insert("refutedBy".to_owned(), json!(by));
     } else if is_answer {
-        ("confirmation", json!(rules.grade(investigation, node)))
-    } else {
-        return Map::new();
-    };
-    Map::from_iter([(judged.0.to_owned(), judged.1)])
+        judged.insert("confirmation".to_owned(), json!(rules.grade(investigation, node)));
+        let open = objections::open(investigation);
+        let against = rules.against(investigation, node, &open);
+        if !against.is_empty() {
+            let by = against.iter().take(NAMED).map(|objection| objection.comment.id.to_string());
+            judged.insert("contestedBy".to_owned(), json!(by.collect::<Vec<_>>()));
+        }
+    }
+    judged
 }
 
 /// So many bytes of a text from a character on, as they are written in JSON, and where the next piece begins.

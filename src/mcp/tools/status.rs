@@ -18,6 +18,7 @@ use crate::domain::{Code, Diagnostic, Node};
 use crate::markdown;
 use crate::ruleset::Role;
 use crate::ruleset::rules::children::children;
+use crate::ruleset::rules::objections;
 use crate::service::sharing::RemoteStanding;
 use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
@@ -278,10 +279,13 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
 /// The answers, each with what confirms it.
 fn answers(standing: &Standing) -> impl Iterator<Item = String> {
     let (investigation, rules) = (standing.investigation(), standing.rules());
+    let open = objections::open(investigation);
     investigation.committed().filter_map(move |(node, state)| {
+        let is_contested = || !rules.against(investigation, node, &open).is_empty();
         let stands = match rules.role(state) {
             Role::Solution => match rules.refuted_by(investigation, node).first() {
                 Some(child) => format!("refuted by {child}"),
+                None if is_contested() => format!("{}, contested", rules.grade(investigation, node).label()),
                 None => rules.grade(investigation, node).label().to_owned(),
             },
             Role::Theory => "untestable here".to_owned(),

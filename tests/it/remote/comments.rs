@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{Machine, hub};
-use crate::support::{Sandbox, Server, TOT};
+use crate::support::{Sandbox, Server, Session, TOT, codes};
 
 /// The id in what a command printed with `--json`.
 fn id_in(out: &str) -> String {
@@ -299,4 +299,33 @@ fn a_review_at_a_terminal_goes_on_by_keys() {
     assert!(out.contains("Findings of R1.A.") && out.contains("It is committed."), "{out}");
     assert!(out.contains("It is marked as seen."), "{out}");
     assert!(sandbox.git(&one.repository(&id), &["log", "-1", "--format=%B"]).contains("    Looks right."));
+}
+
+/// Wherever an answer is told it says so.
+#[test]
+fn a_contested_answer_is_called_so_by_every_tool_and_page() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
+    let objection =
+        json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    let comment = session.ok("tot_comment", objection)["commentId"].clone();
+    let status = session.ok("tot_status", json!({}));
+    assert!(status.to_string().contains("confirmed by a second agent, contested"), "{status}");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
+    assert_eq!(read["nodes"][0]["contestedBy"], json!([comment]));
+    let end = session.ok("tot_end", json!({"conclusion": "It was the cache."}));
+    assert_eq!(end["solutions"][0]["contestedBy"], json!([comment]), "{end}");
+    assert!(codes(&end["warnings"]).contains(&"OBJECTION_OPEN".to_owned()), "{end}");
+    let repository = session.repository();
+    let readme = std::fs::read_to_string(repository.join("README.md")).unwrap();
+    assert!(readme.contains("**1 open objection; 1 answer contested by that:**"), "{readme}");
+    let resolution =
+        json!({"kind": "resolution", "replyTo": comment, "text": "The day does not matter.", "agentId": "y"});
+    session.ok("tot_comment", resolution);
+    let readme = std::fs::read_to_string(repository.join("README.md")).unwrap();
+    assert!(!readme.contains("objection"), "{readme}");
+    sandbox.assert_sound(&repository);
 }
