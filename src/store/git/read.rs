@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gix::ObjectId;
 use gix::bstr::{BStr, ByteSlice};
-use gix::objs::{Kind, TreeRefIter};
+use gix::objs::{Find as _, FindHeader as _, Kind, TreeRefIter};
 use gix::refs::Target;
 use gix::revision::spec::parse::{ObjectKindHint, Options};
 
@@ -224,17 +224,38 @@ pub fn head_at_a_glance(dir: &Path) -> Option<CommitId> {
 impl Git {
     /// The bytes of an object that must be there and of `kind`.
     pub(super) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>> {
-        match self.repository.try_find_object(id).map_err(self.library("read an object"))? {
-            Some(object) if object.kind == kind => Ok(object.detach().data),
+        let found = self.repository.try_find_object(id).map_err(self.library("read an object"))?;
+        let found = found.map(|object| (object.kind, object.detach().data));
+        let again = |objects: &gix::odb::Handle| {
+            let mut data = Vec::new();
+            let kind = objects.try_find(&id, &mut data).ok()??.kind;
+            Some((kind, data))
+        };
+        match found.or_else(|| self.look_again(again)) {
+            Some((found, data)) if found == kind => Ok(data),
             _ => Err(self.missing(kind, id)),
         }
     }
 
     pub(super) fn blob_size(&self, id: ObjectId) -> Result<u64> {
-        match self.repository.try_find_header(id).map_err(self.library("read the size of an object"))? {
-            Some(header) if header.kind() == Kind::Blob => Ok(header.size()),
+        let found =
+            self.repository.try_find_header(id).map_err(self.library("read the size of an object"))?;
+        let found = found.map(|header| (header.kind(), header.size()));
+        let again = |objects: &gix::odb::Handle| {
+            let header = objects.try_header(&id).ok()??;
+            Some((header.kind, header.size))
+        };
+        match found.or_else(|| self.look_again(again)) {
+            Some((Kind::Blob, size)) => Ok(size),
             _ => Err(self.missing(Kind::Blob, id)),
         }
+    }
+
+    /// Looks for an object that was not found where it was looked for. A `git gc` may just have moved it, and the next one may
+    /// have taken away the pack that the first look had heard of: so this one knows nothing of before.
+    fn look_again<T>(&self, look: impl Fn(&gix::odb::Handle) -> Option<T>) -> Option<T> {
+        let path = self.git_dir.join("objects");
+        (0..RACE_RETRIES).find_map(|_| look(&gix::odb::at(&path, gix::hash::Kind::Sha1).ok()?))
     }
 
     pub(super) fn tree_of(&self, commit: ObjectId) -> Result<ObjectId> {
