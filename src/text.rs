@@ -100,6 +100,21 @@ pub fn sentence(text: &str) -> String {
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
+/// The first sentence of a text on one line, or all of it: a stop, a blank, and what can begin another.
+pub fn first_sentence(text: &str) -> &str {
+    let stops = text.match_indices(['.', '!', '?', '…']);
+    let ends = stops.map(|(at, stop)| at + stop.len()).find(|end| {
+        let (before, after) = text.split_at(*end);
+        let is_next =
+            after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
+        // An initial or an abbreviation ends none.
+        let last = before.trim_end_matches(['.', '!', '?', '…']).rsplit(' ').next().unwrap_or_default();
+        let is_whole = before.ends_with('…') || (last.chars().count() > 2 && !last.contains('.'));
+        is_next && (is_whole || last.chars().all(|c| c.is_ascii_digit()))
+    });
+    ends.map_or(text, |end| &text[..end])
+}
+
 /// `1 node`, `2 nodes`.
 pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
@@ -124,6 +139,20 @@ mod tests {
         ] {
             assert_eq!(shorten(text, most), shown, "{text:?}");
             assert!(shown.chars().count() <= most, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_ends_at_a_stop_and_not_at_an_abbreviation() {
+        for (text, first) in [
+            ("It waits. Then it fails.", "It waits."),
+            ("Version 1.2 of e.g. Apache fails. Always.", "Version 1.2 of e.g. Apache fails."),
+            ("By J. Doe, who waits… So it is", "By J. Doe, who waits…"),
+            ("no stop at all", "no stop at all"),
+            ("file.rs waits. é is small. “Yes.”", "file.rs waits. é is small."),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(text), first, "{text:?}");
         }
     }
 

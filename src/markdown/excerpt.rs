@@ -1,12 +1,18 @@
 //! The beginning of a text, for summaries and descriptions.
 
-use pulldown_cmark::{Event, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::{
     parse::{self, Parsed, Source},
     reference::is_references,
 };
-use crate::text::{one_line, shorten};
+use crate::text::{first_sentence, one_line, shorten};
+
+/// How many blocks of a text are looked at for the code that belongs to its beginning.
+const LEAD_BLOCKS: usize = 4;
+/// The longest code that belongs to it, in bytes and in lines.
+const LEAD_CODE: usize = 800;
+const LEAD_LINES: usize = 10;
 
 /// Plain text of the beginning, for summaries: markup dropped, white space folded, cut at a word boundary so
 /// that with its `…` it has at most `max_chars` characters.
@@ -32,10 +38,106 @@ impl Parsed<'_> {
         shorten(&words, max_chars)
     }
 
+    /// What a text comes to: the first sentences of its first paragraph, and the first short block of code soon after it, with
+    /// the paragraph before that. Headings before it are left out. None where it begins with something else.
+    pub fn lead(&self, max_chars: usize) -> Option<Parsed<'_>> {
+        let mut events: Vec<parse::Located<'_>> = Vec::new();
+        let mut before: Option<&[parse::Located<'_>]> = None;
+        let text = blocks(&self.events).skip_while(|block| {
+            matches!(block.last(), Some((Event::End(TagEnd::Heading(_)) | Event::Rule, _)))
+        });
+        for block in text.take(LEAD_BLOCKS) {
+            match block {
+                [.., (Event::End(TagEnd::Paragraph), _)] if events.is_empty() => {
+                    events = cut(block, max_chars)
+                }
+                [.., (Event::End(TagEnd::Paragraph), _)] => before = Some(block),
+                [(_, first), .., (Event::End(TagEnd::CodeBlock), _)] if !events.is_empty() => {
+                    let code = &self.source[first.clone()];
+                    if code.len() <= LEAD_CODE && code.lines().count() <= LEAD_LINES + 2 {
+                        events.extend(before.map(|block| cut(block, max_chars / 2)).into_iter().flatten());
+                        events.extend(block.iter().cloned());
+                    }
+                    break;
+                }
+                _ => break,
+            }
+        }
+        // What a note says does not stand here.
+        events.retain(|(event, _)| !matches!(event, Event::FootnoteReference(_)));
+        (!events.is_empty()).then_some(Parsed { source: self.source, events, definitions: Vec::new() })
+    }
+
     /// As [`plain_text`].
     pub fn plain_text(&self, max_chars: usize) -> String {
         shorten(&plain(&self.events, max_chars, Extent::All), max_chars)
     }
+}
+
+/// The blocks at the top of a text, each with all its events.
+fn blocks<'e, 's>(events: &'e [parse::Located<'s>]) -> impl Iterator<Item = &'e [parse::Located<'s>]> {
+    let mut rest = events;
+    std::iter::from_fn(move || {
+        let mut depth = 0_usize;
+        let end = rest.iter().position(|(event, _)| {
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        })?;
+        let (block, after) = rest.split_at(end + 1);
+        rest = after;
+        Some(block)
+    })
+}
+
+/// The first sentences of a paragraph, as many as have room; of a longer one, its beginning.
+fn cut<'s>(paragraph: &[parse::Located<'s>], max_chars: usize) -> Vec<parse::Located<'s>> {
+    let piece = |event: &Event<'s>| match event {
+        Event::Text(piece) | Event::Code(piece) | Event::InlineHtml(piece) => Some(piece.to_string()),
+        Event::SoftBreak | Event::HardBreak => Some(" ".to_owned()),
+        _ => None,
+    };
+    let whole: String = paragraph.iter().filter_map(|(event, _)| piece(event)).collect();
+    let has_room = |text: &str| text.chars().count() <= max_chars;
+    if has_room(&whole) {
+        return paragraph.to_vec();
+    }
+    let mut kept = 0;
+    while let Some(sentence) = Some(first_sentence(&whole[kept..])).filter(|it| !it.is_empty())
+        && has_room(&whole[..kept + sentence.len()])
+    {
+        // With the blank after it, which the next one begins behind.
+        kept += sentence.len() + usize::from(whole[kept + sentence.len()..].starts_with(' '));
+    }
+    let (mut left, end) = match kept {
+        0 => (shorten(&whole, max_chars).trim_end_matches('…').len(), "…"),
+        kept => (whole[..kept].trim_end().len(), ""),
+    };
+    let mut events = Vec::new();
+    let mut open = Vec::new();
+    for (event, range) in paragraph {
+        let length = piece(event).map_or(0, |piece| piece.len());
+        if length >= left && length > 0 {
+            let is_code = matches!(event, Event::Code(_));
+            let text: CowStr<'_> =
+                piece(event).map_or_else(String::new, |piece| piece[..left].to_owned()).into();
+            events.push((if is_code { Event::Code(text) } else { Event::Text(text) }, range.clone()));
+            events.push((Event::Text(end.into()), range.clone()));
+            events.extend(open.into_iter().rev().map(|tag| (Event::End(tag), range.clone())));
+            break;
+        }
+        left -= length;
+        match event {
+            Event::Start(tag) => open.push(tag.to_end()),
+            Event::End(_) => drop(open.pop()),
+            _ => {}
+        }
+        events.push((event.clone(), range.clone()));
+    }
+    events
 }
 
 /// What of a text is kept.

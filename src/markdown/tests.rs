@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 
 use super::{
-    HtmlOptions, Mention, MentionKind, excerpt, own_path, plain_text, references,
+    HtmlOptions, Mention, MentionKind, Source, excerpt, own_path, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
     to_html, unreadable_references,
 };
@@ -836,6 +836,38 @@ fn time_of_floods() {
 }
 
 // ---- excerpt ----------------------------------------------------------------------------------------------
+
+#[test]
+fn a_lead_is_the_first_paragraph_and_the_code_that_belongs_to_it() {
+    let lead = |text: &str| {
+        let source = Source::new(text);
+        let parsed = source.parse();
+        parsed.lead(40).map(|lead| lead.to_html(&HtmlOptions { prefix: "x", heading_level: 3 }))
+    };
+    let code = "<pre tabindex=\"0\"><code>x = 1\n</code></pre>";
+    let emphatic = "**Waits here.** It `c` waits. And then it waits for long.";
+    for (text, shown) in [
+        (emphatic, "<p><strong>Waits here.</strong> It <code>c</code> waits.</p>"),
+        (
+            "It *waits, and waits, and waits, and waits*, then fails.",
+            "<p>It <em>waits, and waits, and waits, and…</em></p>",
+        ),
+        ("It is.\n\nNamely:\n\n    x = 1\n", &format!("<p>It is.</p><p>Namely:</p>{code}")),
+        ("# So\n\nIt *waits*.\n\nAnd more.", "<p>It <em>waits</em>.</p>"),
+        ("It is:\n\n    x = 1\n\nAnd more.", &format!("<p>It is:</p>{code}")),
+        ("It is.\n\n- so\n\n```\nx = 1\n```\n", "<p>It is.</p>"),
+        ("It is.\n\n## Else\n\n```\nx = 1\n```\n", "<p>It is.</p>"),
+        ("It is[^1].\n\n[^1]: Not so.", "<p>It is.</p>"),
+    ] {
+        let html = lead(text).unwrap_or_else(|| panic!("{text:?} has none"));
+        assert_eq!(html.replace(">\n<", "><").trim(), shown, "{text:?}");
+    }
+    let long = format!("It is.\n\n```\n{}```\n", "x = 1\n".repeat(20));
+    assert_eq!(lead(&long).unwrap().trim(), "<p>It is.</p>");
+    for none in ["", "- a list", "```\ncode\n```"] {
+        assert_eq!(lead(none), None, "{none:?}");
+    }
+}
 
 #[test]
 fn excerpts() {

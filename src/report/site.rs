@@ -9,7 +9,8 @@ use super::compare::{self, CompareView, Comparison};
 use super::feed;
 use super::history::HistoryPage;
 use super::model::{
-    Card, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView, StateCount,
+    Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
+    StateCount,
 };
 use super::pictures::{self, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView};
@@ -145,8 +146,14 @@ struct InvestigationPage<'a, T: Serialize> {
 #[derive(Serialize)]
 struct OverviewContent<'a> {
     overview: &'a Overview,
+    doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
+}
+
+#[derive(Serialize)]
+struct DoubtsContent<'a> {
+    doubts: &'a Doubts,
 }
 
 #[derive(Serialize)]
@@ -263,11 +270,14 @@ fn pages(
     let outline = report.outline.as_slice();
     let overview = OverviewContent {
         overview: &report.overview,
+        doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         graph: &pictures.in_short,
     };
     let first = Page { description, ..page("overview", title) };
     add("index.html", "overview.html", first, Content::Overview(overview))?;
+    let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
+    add("doubts.html", "doubts.html", page("doubts", "Doubts"), doubts)?;
     let tree = Content::Tree(TreeContent { outline, states });
     add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {
@@ -398,6 +408,7 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
 #[serde(untagged)]
 enum Content<'a> {
     Overview(OverviewContent<'a>),
+    Doubts(DoubtsContent<'a>),
     Graph(GraphContent<'a>),
     Tree(TreeContent<'a>),
     Print(PrintContent<'a>),

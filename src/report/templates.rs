@@ -221,6 +221,13 @@ impl SafeHtml {
         Some(SafeHtml::markdown(text, prefix, heading_level))
     }
 
+    /// What a text comes to: its first paragraph and the code that follows soon, if they are short.
+    pub(super) fn lead(text: &str, most: usize, prefix: &str) -> Option<SafeHtml> {
+        let source = markdown::Source::new(text);
+        let parsed = source.parse();
+        Some(SafeHtml::parsed(&parsed.lead(most)?, prefix, 3))
+    }
+
     /// The same of the texts in a list that are not blank.
     pub(super) fn list(texts: &[Cow<'_, str>], prefix: &str) -> Vec<SafeHtml> {
         let texts = texts.iter().filter(|text| !text.trim().is_empty()).enumerate();

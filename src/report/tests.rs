@@ -50,6 +50,22 @@ fn every_page_is_there() {
 #[test]
 fn the_first_page_answers_the_questions() {
     let page = page(&render(&[sample()]), "index.html");
+    let (first, _) = page.split_once("id=\"conclusion\"").unwrap();
+    for text in [
+        "<section class=\"answer confirmed\"",
+        "Answer, confirmed by a second agent",
+        "<b>Evidence.</b> last_analyze is empty",
+        "<b>Found by</b> <span class=\"agent\">researcher-r4.a1a1</span>",
+        "<b class=\"good\">confirmed by</b> <span class=\"agent\">researcher-r5.a1a1v</span>",
+        "1 of 2 answers",
+        "<span class=\"doubt\">1 not confirmed</span>",
+        "9 alternatives",
+        "aria-label=\"1 FOUND, confirmed, 1 FOUND, not confirmed, 1 VERIFY, 9 DEAD, ",
+        "Cross-zone traffic adds 1 ms to each of 14 queries",
+        "is not confirmed by anybody.",
+    ] {
+        assert!(first.contains(text), "{text} is missing in {first}");
+    }
     for text in [
         "Why did checkout latency double",
         "2 answers, 1 confirmed, 1 not confirmed.",
@@ -63,6 +79,96 @@ fn the_first_page_answers_the_questions() {
     }
 }
 
+/// The doubts of a page, as it tells them.
+fn doubts(page: &str) -> Vec<String> {
+    let lists = page.split("<ul class=\"doubts\">").skip(1).filter_map(|list| list.split("</ul>").next());
+    let lines =
+        lists.flat_map(|list| list.split("<li class=").skip(1)).filter_map(|item| item.split("</li>").next());
+    let text = |item: &str| {
+        let parts = item.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+        parts.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    lines.map(text).collect()
+}
+
+#[test]
+fn doubts_stand_by_how_near_they_are_to_a_confirmed_answer() {
+    let mut input = discussed("The replay had a warm cache.");
+    let lost = edit(
+        node(
+            "R5.A1a1v",
+            "VERIFY",
+            "Replaying production load on a copy confirms it",
+            "Three runs, three without.",
+        ),
+        |c| {
+            c.references = vec![Citation { pinned: Some(pin()), ..Citation::default() }];
+        },
+    );
+    let old = Arc::unwrap_or_clone(input.snapshot.investigation);
+    input.snapshot.investigation = Arc::new(old.with(&[crate::domain::Change::Node(Arc::new(lost))]));
+    input.evidence = Evidence { drift: [(pin(), Drift::Gone)].into(), forge: None };
+    let page = page(&render(&[input]), "doubts.html");
+    let told = doubts(&page);
+    let at = |text: &str| {
+        told.iter().position(|doubt| doubt.contains(text)).unwrap_or_else(|| panic!("no {text} in {told:#?}"))
+    };
+    let order = [
+        "Maria objects to it: “The replay had a warm cache.”",
+        "cites src/sort.rs:18-24, which is gone since.",
+        "Cross-zone traffic adds 1 ms to each of 14 queries is not confirmed by anybody.",
+        "Cross-zone traffic adds 1 ms to each of 14 queries cites no source.",
+        "was DEAD, and is EXPLORE now, by reviewer-1: The trace shows a second path through the other zone.",
+    ];
+    let places = order.map(at);
+    assert!(places.is_sorted(), "{places:?} in {told:#?}");
+    let titles = ["Confirmed answers", "What a confirmed answer rests on", "Other answers", "Elsewhere"];
+    let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
+    // The code is not read aloud, and is there for who asks.
+    assert!(
+        page.contains("<span dir=\"auto\" title=\"SUSPICIOUS\">: Committed 4 s after it was proposed"),
+        "{page}"
+    );
+    assert!(page.contains(&format!(">Doubts <span class=\"count doubt\">{}</span>", told.len())), "{page}");
+}
+
+#[test]
+fn an_answer_that_only_its_own_agent_checked_is_doubted_as_that() {
+    let mut input = sample();
+    let old = Arc::unwrap_or_clone(input.snapshot.investigation);
+    let answer = old.node(&"R4.A1a1".parse().unwrap()).unwrap().classification.clone().unwrap();
+    let check = edit(node("R5.A1a1v", "VERIFY", "Replayed", "Three runs, the same thrice."), |c| {
+        c.agent_id = answer.agent_id;
+    });
+    input.snapshot.investigation = Arc::new(old.with(&[crate::domain::Change::Node(Arc::new(check))]));
+    let files = render(&[input]);
+    let told = doubts(&page(&files, "doubts.html"));
+    assert!(
+        told.iter().any(|it| it.contains("was checked only by the agent that found it, in R5.A1a1v.")),
+        "{told:#?}"
+    );
+    let index = page(&files, "index.html");
+    assert!(index.contains("<section class=\"answer self-checked\""), "{index}");
+    assert!(index.contains("checked only by the same agent</span>"), "{index}");
+    assert!(!index.contains("<b class=\"good\">confirmed by"), "{index}");
+}
+
+#[test]
+fn what_is_not_there_is_no_doubt() {
+    let told = |input: ReportInput| doubts(&page(&render(&[input]), "doubts.html"));
+    assert_eq!(told(empty()), ["The whole ! It has not ended: its rules still ask for 2 things."]);
+    let early = told(backed());
+    assert!(
+        early[0].starts_with("The whole ! It was stopped early, since the budget was spent"),
+        "{early:#?}"
+    );
+    assert!(
+        !early.iter().any(|doubt| doubt.contains("not confirmed")),
+        "a refuted one is no answer: {early:#?}"
+    );
+}
+
 #[test]
 fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     let files = render(&[discussed("The replay had a warm cache.")]);
@@ -71,6 +177,8 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
         "2 answers, 1 confirmed, 1 not confirmed. 1 contested.",
         "<p class=\"contested\">Contested by <a href=\"nodes/R4.A1a1.html#said-",
         "Maria, who objects to R4.A1a1",
+        "<section class=\"answer confirmed disputed\"",
+        "Contested answer, confirmed by a second agent",
         "An objection is open",
         "Contested: 1 open objection",
         "<h2 id=\"said\">What was said</h2>",
@@ -359,7 +467,7 @@ fn a_template_of_the_users_replaces_one_and_an_asset() {
         (&files["assets/style.css"][..], &files["assets/logo.png"][..]),
         (&b"body{}"[..], &[0, 255][..])
     );
-    assert!(page(&files, "index.html").contains("What was found"));
+    assert!(page(&files, "index.html").contains("How far to trust it"));
 }
 
 #[test]
@@ -478,7 +586,12 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     };
     let warning = each("item.warnings", "NodeWarning", "");
     let overview = [
-        "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}".to_owned(),
+        "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}{{ keys('Lead', overview.lead) }}\
+         {{ keys('Trust', overview.trust) }}"
+            .to_owned(),
+        each("overview.trust.bar", "BarPart", ""),
+        each("overview.trust.grades", "GradeCount", ""),
+        each("overview.trust.overturned", "Overturned", ""),
         each(
             "overview.solutions",
             "Solution",
@@ -500,6 +613,10 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("overview.states", "StateCount", ""),
         each("overview.rounds", "RoundCount", ""),
         each("overview.warnings", "WarningKind", &warning),
+    ];
+    let doubts = [
+        "{{ keys('Doubts', doubts) }}".to_owned(),
+        each("doubts.places", "DoubtPlace", &each("item.doubts", "Doubt", "")),
     ];
     let node = [
         "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
@@ -557,6 +674,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         ("sites.html", sites.concat()),
         ("compare.html", compare.concat()),
         ("overview.html", overview.concat()),
+        ("doubts.html", doubts.concat()),
         ("node.html", node.concat()),
         ("references.html", references.concat()),
         ("history.html", history.concat()),

@@ -169,6 +169,51 @@ export async function media(page) {
 /** What can be read of the open page: the text of its main part that is shown. */
 export const shown = (page) => page.evaluate(() => document.querySelector("main").innerText.replace(/\s+/g, " ").trim());
 
+/** What a person who has to decide looks for, and where it is: by width of the window. The height is that of the window. */
+export const FIRST_SCREENS = [
+  { width: 1440, height: 900 },
+  { width: 1024, height: 768 },
+  { width: 390, height: 844 },
+];
+
+/** Whether the first screen of the open page says what was asked, what was found, and how far to trust it. */
+export function firstScreen(page) {
+  return page.evaluate(() => {
+    const faults = [];
+    const parts = {
+      "the question": "h1",
+      "the headline of the answer": "#found",
+      "how sure it is": ".answer-mark",
+      "the beginning of the conclusion": ".answer-lead",
+      "its evidence": ".answer-evidence",
+      "who found and who confirmed it, and its sources": ".answer-by",
+      "how far to trust it": "#trust",
+      "the bar of states": ".trust .bar",
+      "how many answers are confirmed": ".trust dl > div:first-child dd",
+    };
+    if (innerWidth > 1000) {
+      Object.assign(parts, {
+        "all that there is to trust": ".trust dl > div:last-child dd",
+        "what else is possible": "#possible",
+        "what was ruled out": "#not",
+        "the doubts": "#doubts",
+      });
+    }
+    for (const [what, selector] of Object.entries(parts)) {
+      const element = document.querySelector(selector);
+      const place = element?.getBoundingClientRect();
+      if (!place?.height) faults.push(`does not show ${what}`);
+      // Of a list the first line is enough.
+      else if (place.top + Math.min(place.height, 21) > innerHeight) faults.push(`shows ${what} at ${Math.round(place.top)} of ${innerHeight} px`);
+    }
+    const rows = [...document.querySelectorAll(".trust dt")].map((row) => row.textContent);
+    for (const row of ["Confirmed", "Ruled out", "Overturned", "Warnings", "Rules", "Signed off", "Who", "Commit"]) {
+      if (!rows.includes(row)) faults.push(`does not say of how far to trust it: ${row}`);
+    }
+    return faults;
+  });
+}
+
 /** The tree of the open page, by the pattern that WAI-ARIA describes for it. */
 export async function tree(page) {
   const faults = [];

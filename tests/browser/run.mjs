@@ -141,6 +141,14 @@ for (const [site, files] of [[demo, sample(demo, SAMPLE)], [large, sample(large,
   ]);
 }
 
+// Who has to decide finds the answer and how far to trust it without scrolling.
+for (const viewport of checks.FIRST_SCREENS) {
+  await check(`first screen, ${viewport.width} px`, demo, "file", ["index.html"], { viewport }, async (page, file) => {
+    await page.goto(new URL(file, demo.bases.file).href);
+    return checks.firstScreen(page);
+  });
+}
+
 // Every kind of page, in each way that it can be looked at.
 for (const [site, files] of [[demo, sample(demo, 1)], [large, sample(large, 1)], [several, several.index]]) {
   await check("media", site, "file", files, {}, async (page, file) => [

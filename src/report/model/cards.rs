@@ -32,6 +32,9 @@ pub(in crate::report) struct Card {
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
     pub sure: Sure,
+    /// Who did, as the agent says.
+    pub agent: Option<String>,
+    pub at: Time,
 }
 
 /// A state as a page shows it.
@@ -176,7 +179,13 @@ impl<'a> Cards<'a> {
     pub(super) fn confirmed_by(&self, node: &Node) -> Vec<ConfirmedBy> {
         let confirming = self.rules.map_or_else(Vec::new, |rules| rules.confirming(self.investigation, node));
         let by = |it: &Confirming| {
-            Some(ConfirmedBy { card: self.get(&it.node)?.clone(), sure: Sure::of(it.grade) })
+            let result = self.investigation.node(&it.node)?.classification.as_ref()?;
+            Some(ConfirmedBy {
+                card: self.get(&it.node)?.clone(),
+                sure: Sure::of(it.grade),
+                agent: result.agent_id.clone(),
+                at: Time::of(result.committed_at),
+            })
         };
         confirming.iter().filter_map(by).collect()
     }

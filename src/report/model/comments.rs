@@ -59,6 +59,11 @@ pub(in crate::report) struct Comments {
 }
 
 impl Comments {
+    /// The objections that nobody has resolved.
+    pub(super) fn objections(&self) -> &[Objection] {
+        &self.open
+    }
+
     /// What was said of a node.
     pub(super) fn of_node(&self, node: &NodeId) -> Vec<Thread> {
         self.by_node.get(node).cloned().unwrap_or_default()
@@ -125,7 +130,7 @@ impl Cards<'_> {
     }
 
     /// Where a comment stands.
-    fn place(&self, comment: &Comment) -> String {
+    pub(super) fn place(&self, comment: &Comment) -> String {
         let page = comment.node.as_ref().and_then(|node| self.get(node));
         format!("{}#said-{}", page.map_or("index.html", |card| card.href.as_str()), comment.id)
     }

@@ -13,7 +13,7 @@ use crate::ruleset::EffectiveRules;
 use crate::view::asked_line;
 
 /// Characters of a question that stand whole at the top of a page.
-const SHORT_QUERY: usize = 700;
+const SHORT_QUERY: usize = 320;
 
 /// What every page of an investigation knows of it.
 #[derive(Clone, Debug, Serialize)]
@@ -47,6 +47,8 @@ pub(in crate::report) struct Header {
     pub objections: usize,
     /// How many answers rest on nodes with open objections.
     pub contested_answers: usize,
+    /// How many reasons to doubt there are.
+    pub doubts: usize,
     /// Whether it ended with a conclusion.
     pub has_conclusion: bool,
     /// When the conclusion was given, where that was after the end.
@@ -99,7 +101,7 @@ pub(in crate::report) struct AsOf {
 }
 
 /// The data of an input.
-pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
+pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) -> Header {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
@@ -143,11 +145,8 @@ pub(super) fn header(input: &ReportInput, overview: &Overview) -> Header {
         is_continued: conclusion.is_some() && investigation.end_in_force().is_none(),
         contested: standing::contested(investigation).len(),
         objections: overview.objections.len(),
-        contested_answers: overview
-            .solutions
-            .iter()
-            .filter(|solution| !solution.contested_by.is_empty())
-            .count(),
+        contested_answers: overview.trust.contested,
+        doubts,
         has_conclusion: overview.conclusion.is_some(),
         concluded_at: conclusion.and_then(|end| end.concluded_at).map(Time::of),
         ruleset: meta.ruleset.clone(),

@@ -8,6 +8,7 @@
 
 mod cards;
 mod comments;
+mod doubts;
 mod header;
 mod judged;
 mod node;
@@ -16,10 +17,12 @@ mod references;
 mod rules;
 mod sign_offs;
 mod tree;
+mod trust;
 
 use std::collections::HashMap;
 
 pub(super) use cards::{Card, Cards, StateView, Time};
+pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
@@ -43,6 +46,8 @@ pub(super) struct Report {
     pub header: SharedValue<Header>,
     /// The first page.
     pub overview: Overview,
+    /// What there is to doubt.
+    pub doubts: Doubts,
     /// Every node, in the order of reading: depth first.
     pub nodes: Vec<NodePage>,
     /// The tree, as the rows of a nested list.
@@ -78,8 +83,10 @@ impl Report {
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len(), &comments);
+        let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);
         Report {
-            header: SharedValue::of(header::header(input, &overview)),
+            header: SharedValue::of(header::header(input, &overview, doubts.count)),
+            doubts,
             nodes,
             outline: cards.outline(),
             references: cited_page,

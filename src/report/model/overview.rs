@@ -9,6 +9,7 @@ use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
+use super::trust::Trust;
 use super::{Time, plural};
 use crate::decide::standing;
 use crate::domain::Node;
@@ -17,6 +18,12 @@ use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
 use crate::ruleset::Role;
 use crate::ruleset::rules::verification::Grade;
+use crate::text::{first_sentence, shorten};
+
+/// Characters of the beginning of a conclusion.
+const LEAD: usize = 280;
+/// Characters of the sentence that stands for a result.
+const SENTENCE: usize = 140;
 
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
@@ -25,6 +32,10 @@ pub(in crate::report) struct Overview {
     pub verdict: String,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
+    /// What the conclusion comes to, or the findings of the best answer where there is none.
+    pub lead: Lead,
+    /// How far to trust it.
+    pub trust: Trust,
     /// Every later change of the conclusion, with what stood there before.
     pub conclusion_amended: Vec<AmendedConclusion>,
     /// Solutions that are not refuted, the surest first.
@@ -49,7 +60,6 @@ pub(in crate::report) struct Overview {
     pub rounds: Vec<RoundCount>,
     pub warnings: Vec<WarningKind>,
     pub reference_count: usize,
-    pub agent_count: usize,
 }
 
 /// An answer, and how sure it is.
@@ -62,7 +72,36 @@ pub(in crate::report) struct Solution {
     pub contested_by: Vec<ContestedBy>,
     /// What was found, or the evidence where it was given.
     pub evidence: String,
+    /// The first sentence of that.
+    pub in_short: String,
     pub reference_count: usize,
+    /// Whether it says what was run for it.
+    pub has_commands: bool,
+    /// Who found it, as the agent says.
+    pub agent: Option<String>,
+    pub found_at: Time,
+}
+
+impl Solution {
+    /// Whether an open objection keeps it from standing.
+    pub(super) fn is_contested(&self) -> bool {
+        !self.contested_by.is_empty()
+    }
+}
+
+/// What a text comes to: its beginning as it is formatted, or in plain words. Of one that says nothing both are missing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(in crate::report) struct Lead {
+    pub html: Option<SafeHtml>,
+    pub text: String,
+}
+
+impl Lead {
+    fn of(text: &str) -> Lead {
+        let html = SafeHtml::lead(text, LEAD, "lead");
+        let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
+        Lead { html, text }
+    }
 }
 
 /// A node that others refuted.
@@ -78,6 +117,8 @@ pub(in crate::report) struct Refuted {
 pub(in crate::report) struct Finding {
     pub card: SharedValue<Card>,
     pub evidence: String,
+    /// The first sentence of that.
+    pub in_short: String,
     pub reference_count: usize,
 }
 
@@ -128,13 +169,22 @@ impl<'a> Cards<'a> {
             .filter(|node| !self.is_refuted(node) && (role != Role::DeadEnd || self.is_dead_end(node)))
             .filter_map(|node| {
                 let card = self.card(node)?;
+                let evidence = evidence_of(node, &card);
                 Some(Finding {
-                    evidence: evidence_of(node, &card),
+                    in_short: shorten(first_sentence(&evidence), SENTENCE),
+                    evidence,
                     card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
                 })
             })
             .collect()
+    }
+
+    /// What an answer says.
+    fn findings_of(&self, solution: Option<&Solution>) -> &str {
+        let id = solution.and_then(|solution| solution.card.id.parse().ok());
+        let node = id.and_then(|id| self.investigation.committed_node(&id));
+        node.and_then(|node| node.classification.as_ref()).map_or("", |result| &result.findings)
     }
 
     pub(super) fn overview(
@@ -149,17 +199,24 @@ impl<'a> Cards<'a> {
             .filter(|node| !self.is_refuted(node))
             .filter_map(|node| {
                 let card = self.card(node)?;
+                let result = node.classification.as_ref()?;
+                let evidence = evidence_of(node, &card);
                 let solution = Solution {
+                    in_short: shorten(first_sentence(&evidence), SENTENCE),
+                    evidence,
+                    has_commands: !result.commands.is_empty(),
+                    agent: result.agent_id.clone(),
+                    found_at: Time::of(result.committed_at),
                     confirmed_by: self.confirmed_by(node),
                     contested_by: self.contested_by(node, comments),
-                    evidence: evidence_of(node, &card),
                     card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
                 };
                 Some((self.grade(node), solution))
             })
             .collect();
-        graded.sort_by_key(|(grade, _)| Reverse(*grade));
+        // One that stands before one that is contested, if it is as sure.
+        graded.sort_by_key(|(grade, solution)| (Reverse(*grade), solution.is_contested()));
         let solutions: Vec<Solution> = graded.into_iter().map(|(_, solution)| solution).collect();
         let refuted: Vec<Refuted> = self
             .investigation
@@ -218,6 +275,17 @@ impl<'a> Cards<'a> {
                     ),
                 })
                 .collect(),
+            lead: Lead::of(match conclusion.and_then(|end| end.conclusion.as_deref()) {
+                Some(text) => text,
+                None => self.findings_of(solutions.first()),
+            }),
+            trust: self.trust(
+                &solutions,
+                states,
+                warnings.iter().map(|kind| kind.warnings.len()).sum(),
+                blockers.len(),
+                agents.len(),
+            ),
             solutions,
             objections: comments.open(),
             comments: comments.of_the_whole(),
@@ -241,7 +309,6 @@ impl<'a> Cards<'a> {
             rounds: rounds.into_iter().map(|(round, count)| RoundCount { round, count }).collect(),
             warnings: warnings.to_vec(),
             reference_count,
-            agent_count: agents.len(),
         }
     }
 }
@@ -258,7 +325,7 @@ fn verdict(
         return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
     }
     let mut verdict = found(ended, method_confirms, solutions, theories);
-    let contested = solutions.iter().filter(|solution| !solution.contested_by.is_empty()).count();
+    let contested = solutions.iter().filter(|solution| solution.is_contested()).count();
     match (contested, solutions.len()) {
         (0, _) => {}
         (1, 1) => verdict.push_str(" It is contested."),

@@ -1,0 +1,352 @@
+//! What there is to doubt, the nearest to a confirmed answer first.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde::Serialize;
+
+use super::cards::{Card, Cards};
+use super::comments::Comments;
+use super::judged::WarningKind;
+use super::overview::{Overview, Solution};
+use crate::domain::{Classification, Node, NodeId};
+use crate::markdown;
+use crate::project::Evidence;
+use crate::report::templates::SharedValue;
+use crate::text::{counted, first_sentence, one_line, shorten};
+
+/// Characters of what somebody says, and of a reason.
+const QUOTED: usize = 200;
+
+/// The page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(in crate::report) struct Doubts {
+    /// Those that have any, the nearest to a confirmed answer first.
+    pub places: Vec<DoubtPlace>,
+    pub count: usize,
+}
+
+/// The doubts that are as near to an answer.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct DoubtPlace {
+    /// For the address on the page: `answers`, `rests-on`, …
+    pub key: &'static str,
+    pub title: &'static str,
+    pub doubts: Vec<Doubt>,
+}
+
+/// One reason to doubt.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Doubt {
+    /// What kind, for the style sheet: `contested`, `unconfirmed`, …
+    pub class: &'static str,
+    /// A sign of the kind, and its words.
+    pub sign: &'static str,
+    pub label: &'static str,
+    /// The node; absent for the whole.
+    pub card: Option<SharedValue<Card>>,
+    /// What follows the name of the node, with its blank or colon: ` cites no source.` A sentence for the whole.
+    pub text: String,
+    /// The code of a warning.
+    pub code: Option<String>,
+    /// Where more of it stands, from the investigation's folder.
+    pub href: Option<String>,
+}
+
+/// What kind of doubt, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Contested,
+    Unconfirmed,
+    SelfChecked,
+    Overturned,
+    Warned,
+    Unsourced,
+    Drifted,
+    Open,
+    Whole,
+}
+
+impl Kind {
+    /// Class, sign and words.
+    fn words(self) -> [&'static str; 3] {
+        match self {
+            Kind::Contested => ["contested", "!", "Contested"],
+            Kind::Unconfirmed => ["unconfirmed", "?", "Not confirmed"],
+            Kind::SelfChecked => ["self-checked", "~", "Self-checked"],
+            Kind::Overturned => ["overturned", "↺", "Overturned"],
+            Kind::Warned => ["warned", "!", "Warning"],
+            Kind::Unsourced => ["unsourced", "–", "No source"],
+            Kind::Drifted => ["drifted", "≠", "Changed evidence"],
+            Kind::Open => ["open", "○", "Open"],
+            Kind::Whole => ["whole", "!", "The whole"],
+        }
+    }
+}
+
+/// Where a doubt stands, the gravest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Whole,
+    Answer,
+    RestsOn,
+    OtherAnswer,
+    Elsewhere,
+}
+
+impl Place {
+    const ALL: [Place; 5] =
+        [Place::Whole, Place::Answer, Place::RestsOn, Place::OtherAnswer, Place::Elsewhere];
+
+    /// Its key and title. Where no answer is confirmed, all answers stand in for the confirmed ones.
+    fn words(self, is_confirmed: bool) -> (&'static str, &'static str) {
+        match (self, is_confirmed) {
+            (Place::Whole, _) => ("whole", "The whole investigation"),
+            (Place::Answer, true) => ("answers", "Confirmed answers"),
+            (Place::Answer, false) => ("answers", "Answers"),
+            (Place::RestsOn, true) => ("rests-on", "What a confirmed answer rests on"),
+            (Place::RestsOn, false) => ("rests-on", "What an answer rests on"),
+            (Place::OtherAnswer, _) => ("other-answers", "Other answers"),
+            (Place::Elsewhere, _) => ("elsewhere", "Elsewhere"),
+        }
+    }
+}
+
+/// How far nodes are from the answers that count.
+struct Nearness {
+    answers: HashSet<NodeId>,
+    rests_on: HashSet<NodeId>,
+    others: HashSet<NodeId>,
+    /// Steps in the tree to the nearest of the answers.
+    steps: HashMap<NodeId, usize>,
+    /// Whether the answers are confirmed ones.
+    is_confirmed: bool,
+}
+
+impl Nearness {
+    fn place(&self, node: &NodeId) -> Place {
+        match node {
+            node if self.answers.contains(node) => Place::Answer,
+            node if self.rests_on.contains(node) => Place::RestsOn,
+            node if self.others.contains(node) => Place::OtherAnswer,
+            _ => Place::Elsewhere,
+        }
+    }
+
+    fn steps(&self, node: &NodeId) -> usize {
+        self.steps.get(node).copied().unwrap_or(usize::MAX)
+    }
+}
+
+/// The doubts as they are found.
+struct Found(Vec<(Option<NodeId>, Kind, Doubt)>);
+
+impl Found {
+    fn add(&mut self, kind: Kind, card: Option<&SharedValue<Card>>, node: Option<&NodeId>, text: String) {
+        let [class, sign, label] = kind.words();
+        let doubt = Doubt { class, sign, label, card: card.cloned(), text, code: None, href: None };
+        self.0.push((node.cloned(), kind, doubt));
+    }
+
+    fn last(&mut self) -> Option<&mut Doubt> {
+        self.0.last_mut().map(|(.., doubt)| doubt)
+    }
+}
+
+impl Cards<'_> {
+    /// All there is to doubt. Without rules no node is known to be an answer, and what speaks against one is told all the same.
+    pub(super) fn doubts(
+        &self,
+        overview: &Overview,
+        warnings: &[WarningKind],
+        comments: &Comments,
+        evidence: &Evidence,
+    ) -> Doubts {
+        let mut found = Found(Vec::new());
+        self.of_the_whole(overview, &mut found);
+        for objection in comments.objections() {
+            let by = one_line(objection.comment.author.label());
+            let said = markdown::excerpt(&objection.comment.text, QUOTED);
+            let node = objection.comment.node.as_ref().filter(|id| self.get(id).is_some());
+            let text = match (node, &objection.comment.node) {
+                (Some(_), _) => format!(": {by} objects to it: “{said}”"),
+                (None, None) => format!("{by} objects: “{said}”"),
+                (None, Some(gone)) => format!("{by} objects to {gone}, which is not there: “{said}”"),
+            };
+            found.add(Kind::Contested, node.and_then(|id| self.get(id)), node, text);
+            if let Some(doubt) = found.last() {
+                doubt.href = Some(self.place(&objection.comment));
+            }
+        }
+        for (node, _) in self.investigation.committed() {
+            self.of_node(node, evidence, &mut found);
+        }
+        for solution in &overview.solutions {
+            self.of_answer(solution, overview.method_confirms, &mut found);
+        }
+        for card in &overview.awaiting {
+            self.add(&mut found, Kind::Unconfirmed, card, " waits for a confirmation.".to_owned());
+        }
+        for it in &overview.trust.overturned {
+            let by = it.by.as_deref().map(|by| format!(", by {}", one_line(by))).unwrap_or_default();
+            let reason = it.reason.as_deref().map(|why| markdown::excerpt(why, QUOTED)).unwrap_or_default();
+            let reason =
+                if reason.is_empty() { ".".to_owned() } else { format!(": {}", first_sentence(&reason)) };
+            let text = format!(" was {}, and is {} now{by}{reason}", it.from.name, it.to.name);
+            self.add(&mut found, Kind::Overturned, &it.card, text);
+        }
+        for warning in warnings.iter().flat_map(|kind| &kind.warnings) {
+            // Most begin with the node.
+            let text = match warning.message.strip_prefix(warning.card.id.as_str()) {
+                Some(rest) if rest.starts_with(' ') => rest.to_owned(),
+                _ => format!(": {}", warning.message),
+            };
+            self.add(&mut found, Kind::Warned, &warning.card, text);
+            if let Some(doubt) = found.last() {
+                doubt.code = Some(warning.code.clone());
+            }
+        }
+        for end in &overview.open_ends {
+            let text = format!(" is open: it needs {} and has {}.", end.needs, end.has);
+            self.add(&mut found, Kind::Open, &end.card, text);
+        }
+        for card in &overview.pending {
+            self.add(&mut found, Kind::Open, card, " is proposed, and not yet explored.".to_owned());
+        }
+        self.in_places(found, &overview.solutions)
+    }
+
+    fn add(&self, found: &mut Found, kind: Kind, card: &SharedValue<Card>, text: String) {
+        found.add(kind, Some(card), card.id.parse().ok().as_ref(), text);
+    }
+
+    fn of_the_whole(&self, overview: &Overview, found: &mut Found) {
+        let owed = overview.blockers.len();
+        let things = counted(owed, "thing");
+        let end = self.investigation.conclusion();
+        let mut tell = |text: String| found.add(Kind::Whole, None, None, text);
+        match end {
+            None if owed > 0 => tell(format!("It has not ended: its rules still ask for {things}.")),
+            None => tell("It has not ended.".to_owned()),
+            Some(end) if end.stopped.is_some() => {
+                let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
+                tell(format!("It was stopped early, since {why}: its rules still asked for {things}."));
+            }
+            Some(_) if owed > 0 => {
+                tell(format!("It was ended, but as it stands now its rules still ask for {things}."));
+            }
+            Some(_) => {}
+        }
+        if let Some(end) = end {
+            if self.investigation.end_in_force().is_none() {
+                tell("Research went on after its end.".to_owned());
+            }
+            if end.conclusion.is_none() {
+                tell("It was ended without a conclusion.".to_owned());
+            }
+            if !end.other_conclusions.is_empty() {
+                tell("It was ended more than once, in several places.".to_owned());
+            }
+        }
+        if !overview.solutions.is_empty() && !overview.method_confirms {
+            tell("Its method does not confirm answers.".to_owned());
+        }
+    }
+
+    fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut Found) {
+        let Some(card) = self.get(&node.id) else { return };
+        if node.classification.as_ref().is_some_and(Classification::is_contested) {
+            let text = " has results that differ, and nobody has decided between them.".to_owned();
+            self.add(found, Kind::Contested, card, text);
+        }
+        for pin in node.pins() {
+            if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
+                let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
+                let text =
+                    format!(" cites {}{lines}, which is {} since.", one_line(&pin.path), drift.as_str());
+                self.add(found, Kind::Drifted, card, text);
+            }
+        }
+    }
+
+    fn of_answer(&self, solution: &Solution, method_confirms: bool, found: &mut Found) {
+        let card = &solution.card;
+        let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
+        let by = shorten(&by.join(", "), QUOTED);
+        match card.sure.map(|sure| sure.class) {
+            _ if !method_confirms => {}
+            Some("unconfirmed") if by.is_empty() => {
+                self.add(found, Kind::Unconfirmed, card, " is not confirmed by anybody.".to_owned());
+            }
+            Some("unconfirmed") => {
+                let why = "which says nothing, or is older than the findings";
+                self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
+            }
+            Some("self-checked") => {
+                let text = format!(" was checked only by the agent that found it, in {by}.");
+                self.add(found, Kind::SelfChecked, card, text);
+            }
+            _ => {}
+        }
+        if solution.reference_count == 0 && !solution.has_commands {
+            self.add(found, Kind::Unsourced, card, " cites no source.".to_owned());
+        }
+    }
+
+    fn in_places(&self, found: Found, solutions: &[Solution]) -> Doubts {
+        let near = self.nearness(solutions);
+        let mut all: Vec<(Place, usize, Kind, Doubt)> = found
+            .0
+            .into_iter()
+            .map(|(node, kind, doubt)| match node {
+                None => (Place::Whole, 0, kind, doubt),
+                Some(node) => (near.place(&node), near.steps(&node), kind, doubt),
+            })
+            .collect();
+        all.sort_by_key(|(place, steps, kind, _)| (*place, *steps, *kind));
+        let count = all.len();
+        let mut places: Vec<DoubtPlace> = Place::ALL
+            .iter()
+            .map(|place| {
+                let (key, title) = place.words(near.is_confirmed);
+                let of_it = all.iter().filter(|(at, ..)| at == place).map(|(.., doubt)| doubt.clone());
+                DoubtPlace { key, title, doubts: of_it.collect() }
+            })
+            .collect();
+        places.retain(|place| !place.doubts.is_empty());
+        Doubts { places, count }
+    }
+
+    fn nearness(&self, solutions: &[Solution]) -> Nearness {
+        let confirmed = |it: &&Solution| it.card.sure.is_some_and(|sure| sure.is_confirmed());
+        let is_confirmed = solutions.iter().any(|it| confirmed(&it));
+        let (near, far): (Vec<&Solution>, Vec<&Solution>) =
+            solutions.iter().partition(|it| !is_confirmed || confirmed(it));
+        let id = |card: &SharedValue<Card>| card.id.parse::<NodeId>().ok();
+        let answers: HashSet<NodeId> = near.iter().filter_map(|it| id(&it.card)).collect();
+        let mut rests_on: HashSet<NodeId> = HashSet::new();
+        for answer in &answers {
+            rests_on.extend(self.investigation.path(answer).into_iter().map(|node| node.id.clone()));
+        }
+        rests_on.extend(near.iter().flat_map(|it| &it.confirmed_by).filter_map(|by| id(&by.card)));
+        let mut steps: HashMap<NodeId, usize> = answers.iter().map(|id| (id.clone(), 0)).collect();
+        let mut next: VecDeque<NodeId> = answers.iter().cloned().collect();
+        while let Some(at) = next.pop_front() {
+            let step = steps.get(&at).map_or(1, |steps| steps + 1);
+            let parent = self.investigation.node(&at).and_then(|node| node.parent.clone());
+            let children = self.investigation.children(&at).map(|child| child.id.clone());
+            for beside in children.chain(parent) {
+                if !steps.contains_key(&beside) {
+                    steps.insert(beside.clone(), step);
+                    next.push_back(beside);
+                }
+            }
+        }
+        Nearness {
+            answers,
+            rests_on,
+            others: far.iter().filter_map(|it| id(&it.card)).collect(),
+            steps,
+            is_confirmed,
+        }
+    }
+}
