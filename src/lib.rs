@@ -24,7 +24,7 @@
 //! every edge. Each module may name these others of the crate:
 //!
 //! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`, `connections` (over HTTP,
-//!   within limits): none.
+//!   within limits), `parallel`: none.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
 //! - `project`: `domain`, `secrets`, `text`.
@@ -40,7 +40,7 @@
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
 //! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided),
-//!   `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
+//!   `parallel`, `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
@@ -79,6 +79,7 @@
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
 //! - `layout-rs`: `graph::draw`.
 //! - `minijinja`, `include_dir`: `report::templates`.
+//! - `sha2`: `report::parts`.
 //! - `similar`: `report::difference`.
 //! - `url`: `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
@@ -113,6 +114,7 @@ pub mod import;
 pub mod markdown;
 pub mod mcp;
 pub mod merge;
+pub mod parallel;
 pub mod project;
 pub mod remote;
 pub mod report;

@@ -11,6 +11,7 @@ mod export;
 mod import;
 mod merge;
 mod place;
+mod publish;
 mod remote;
 mod report;
 mod review;
@@ -21,12 +22,11 @@ mod setup;
 mod sync;
 mod verify;
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -382,7 +382,7 @@ fn say(text: &str) -> Outcome {
 /// One line on a terminal that says what is being done; nothing in a pipe.
 struct Progress {
     terminal: bool,
-    shown: Cell<Option<Instant>>,
+    shown: Mutex<Option<Instant>>,
 }
 
 impl Progress {
@@ -390,27 +390,31 @@ impl Progress {
     const STANDS: Duration = Duration::from_millis(100);
 
     fn new() -> Self {
-        Progress { terminal: std::io::stderr().is_terminal(), shown: Cell::new(None) }
+        Progress { terminal: std::io::stderr().is_terminal(), shown: Mutex::new(None) }
     }
 
     /// One that shows nothing.
     fn silent() -> Self {
-        Progress { terminal: false, shown: Cell::new(None) }
+        Progress { terminal: false, shown: Mutex::new(None) }
     }
 
     fn show(&self, what: &str) {
         if self.terminal {
             let what = shorten(&one_line(what), 78);
             eprint!("\r\x1b[K{what}");
-            self.shown.set(Some(Instant::now()));
+            *self.shown() = Some(Instant::now());
         }
     }
 
     /// One of many lines in a row: left out if the one before was shown a moment ago.
     fn count(&self, what: impl FnOnce() -> String) {
-        if self.terminal && self.shown.get().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
+        if self.terminal && self.shown().is_none_or(|shown| shown.elapsed() >= Self::STANDS) {
             self.show(&what());
         }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn clear(&self) {

@@ -7,12 +7,13 @@ use std::str::FromStr;
 use clap::{Args, Parser};
 
 use super::place::withheld;
+use super::publish::publish;
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
-use crate::domain::NodeId;
-use crate::project::Project;
+use crate::domain::{NodeId, Pin, SessionId};
+use crate::project::{Evidence, Project};
 use crate::remote::GitProgram;
-use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Templates, Unreadable};
+use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Unreadable};
 use crate::signoff;
 use crate::store::{Since, Store};
 
@@ -149,13 +150,18 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     }
     let Some(out) = &arguments.out else { return Ok(()) };
     let progress = Progress::new();
-    let contents = source.read(&progress)?;
-    render(&contents, &options, out, &progress)?;
+    let published = publish(&source, &options, out, &progress)?;
     progress.clear();
-    note_unreadable(&contents);
-    let number = contents.inputs.len();
-    let what = if number == 1 { "1 investigation".to_owned() } else { format!("{number} investigations") };
-    say(&format!("{what}: {}\n", out.join("index.html").display()))
+    note_unreadable(&published.unreadable);
+    let counted = |number| match number {
+        1 => "1 investigation".to_owned(),
+        number => format!("{number} investigations"),
+    };
+    let kept = match published.kept {
+        0 => String::new(),
+        kept => format!(", {kept} unchanged"),
+    };
+    say(&format!("{}{kept}: {}\n", counted(published.shown), out.join("index.html").display()))
 }
 
 /// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
@@ -187,26 +193,12 @@ pub(super) fn render_one(
         signers: None,
         project: None,
     };
-    render(&source.read(progress)?, options, out, progress)
-}
-
-fn render(contents: &Contents, options: &SiteOptions, out: &Path, progress: &Progress) -> Outcome {
-    let site = report::build(contents, &Templates::load(options)?, &mut |step| {
-        progress.count(|| {
-            let pages = format!("page {} of {}", step.nodes_done, step.nodes);
-            match step.investigations {
-                1 => format!("rendering: {pages}"),
-                many => format!("rendering: investigation {} of {many}, {pages}", step.investigation),
-            }
-        });
-    })?;
-    progress.show(&format!("writing {} files", site.len()));
-    Ok(report::write(&site, out)?)
+    publish(&source, options, out, progress).map(drop)
 }
 
 /// Says on stderr what the index says of investigations that can't be read.
-pub(super) fn note_unreadable(contents: &Contents) {
-    for one in &contents.unreadable {
+pub(super) fn note_unreadable(unreadable: &[Unreadable]) {
+    for one in unreadable {
         eprintln!("tot-report: left out {}: {}", one.name, one.reason);
     }
 }
@@ -216,12 +208,12 @@ pub(super) struct Source {
     /// One for each path that was given: the folder of an investigation, or of several. They remember what was read,
     /// for the next time.
     stores: Vec<Store>,
-    rev: Option<String>,
-    range: Option<Range>,
+    pub(super) rev: Option<String>,
+    pub(super) range: Option<Range>,
     /// What the investigations are about, if that is known.
-    project: Option<Project>,
-    withhold: Vec<NodeId>,
-    signers: Option<Signers>,
+    pub(super) project: Option<Project>,
+    pub(super) withhold: Vec<NodeId>,
+    pub(super) signers: Option<Signers>,
 }
 
 /// With what sign-offs are checked.
@@ -295,30 +287,25 @@ impl Source {
                 Ok((input, _)) => {
                     let id = input.snapshot.investigation.meta().id;
                     if let Some(other) = known.insert(id, name.clone()) {
-                        unreadable(format!("it is the investigation {id}, which stands in {other} too"));
+                        unreadable(twin(id, &other));
                     } else {
                         contents.inputs.push(input);
                     }
                 }
-                // A site says nothing of the machine that it was made on.
-                Err(error) => {
-                    unreadable(chain(error.as_ref()).replace(&folder.display().to_string(), &name));
-                }
+                Err(error) => unreadable(without_place(error.as_ref(), folder)),
             }
         }
-        match contents.unreadable.first().filter(|_| contents.inputs.is_empty()) {
-            None => Ok(contents),
-            Some(first) => Err(format!(
-                "none of the {} investigations can be read; {}: {}",
-                folders.len(),
-                first.name,
-                first.reason
-            )
-            .into()),
-        }
+        refuse_none(&contents.unreadable, folders.len())?;
+        Ok(contents)
     }
 
-    fn read_one(
+    /// How these stand in the project now.
+    pub(super) fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
+        self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default()
+    }
+
+    /// One investigation, with what it is compared with.
+    pub(super) fn read_one(
         &self,
         store: &Store,
         folder: &Path,
@@ -339,8 +326,7 @@ impl Source {
         let history = store.history(&snapshot)?;
         // If the newest commit was asked for by its name, the pages need not say so.
         let rev = rev.filter(|rev| *rev != "HEAD").cloned();
-        let pins = snapshot.investigation.pins().map(|(_, pin)| pin);
-        let evidence = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
+        let evidence = self.evidence(snapshot.investigation.pins().map(|(_, pin)| pin));
         let mut sign_offs = match &self.signers {
             None => signoff::unchecked(store, &snapshot)?,
             Some(signers) => signoff::checked(store, &snapshot, &signers.git, Some(&signers.allowed))?,
@@ -362,7 +348,28 @@ impl Source {
     }
 }
 
-fn name_of(folder: &Path) -> String {
+/// Why the second of two that have one id is not shown.
+pub(super) fn twin(id: SessionId, other: &str) -> String {
+    format!("it is the investigation {id}, which stands in {other} too")
+}
+
+/// An error on a page: a site says nothing of the machine that it was made on.
+pub(super) fn without_place(error: &(dyn std::error::Error + 'static), folder: &Path) -> String {
+    chain(error).replace(&folder.display().to_string(), &name_of(folder))
+}
+
+/// Several of which none can be read are an error.
+pub(super) fn refuse_none(unreadable: &[Unreadable], all: usize) -> Outcome {
+    match unreadable.first().filter(|_| unreadable.len() == all) {
+        None => Ok(()),
+        Some(first) => {
+            Err(format!("none of the {all} investigations can be read; {}: {}", first.name, first.reason)
+                .into())
+        }
+    }
+}
+
+pub(super) fn name_of(folder: &Path) -> String {
     // `.` has a name only in its full form.
     let full = folder.canonicalize();
     let name = full.as_deref().unwrap_or(folder).file_name();

@@ -103,7 +103,7 @@ impl Shown {
     fn render(&mut self, state: &str, progress: &Progress) -> Result<Served, Box<dyn std::error::Error>> {
         state.clone_into(&mut self.state);
         let contents = self.source.read(progress)?;
-        note_unreadable(&contents);
+        note_unreadable(&contents.unreadable);
         let options = SiteOptions { live: Some(state.to_owned()), ..self.options.clone() };
         let files = report::build(&contents, &Templates::load(&options)?, &mut |_| {})?;
         Ok(Served::new(files, state))

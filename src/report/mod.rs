@@ -7,10 +7,11 @@
 //!    looks through.
 //! 2. `templates` ([`Templates`], the one user of minijinja) renders that data through `site-template/`, or through a
 //!    folder of the user's that replaces some of its files.
-//! 3. [`build`] puts the pages together: a map of relative path to bytes. Up to here everything is pure. With several
-//!    investigations `sites` is the index above them, with a base URL `feed` and `structured` write what needs whole
-//!    addresses; `compare` is the page of what lies between two commits.
-//! 4. [`write`](write()) writes that map aside and renames it into place; or [`mod@serve`] answers from it.
+//! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
+//!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
+//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits.
+//! 4. [`Writing`] writes each file aside as it is made, takes over what an earlier run has made of the same (`parts`), and
+//!    renames the folder into place. Or [`build`] makes a map of all files, from which [`mod@serve`] answers.
 //!
 //! [`export`] gives one of the site's files alone, and the investigation as one page.
 //!
@@ -21,7 +22,7 @@
 //!   only Markdown that went through [`crate::markdown`] and drawings of [`crate::graph`] ever become.
 //! - Every link inside the site is relative, and nothing is loaded from elsewhere; each page's
 //!   Content-Security-Policy says so too.
-//! - [`write`](write()) removes only what an earlier run wrote.
+//! - [`Writing`] removes only what an earlier run wrote, and what it takes over is what it would have made.
 //!
 //! # To add a page
 //!
@@ -42,6 +43,7 @@ mod feed;
 mod history;
 mod json;
 mod model;
+mod parts;
 mod pictures;
 mod references;
 mod search;
@@ -59,10 +61,11 @@ use std::path::PathBuf;
 
 pub use address::{BaseUrl, BaseUrlError};
 pub use compare::Comparison;
-pub use site::{CONTENT_SECURITY_POLICY, RELOAD_SCRIPT, build, site};
-pub use sites::Unreadable;
+pub use parts::{Mark, Marks, Part, digest, evidence, maker};
+pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site};
+pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
-pub use write::{MARKER, dump_template, write};
+pub use write::{Files, MANIFEST, MARKER, Writing, dump_template, write};
 
 use crate::domain::SessionId;
 use crate::project::Evidence;

@@ -13,7 +13,7 @@ use super::model::{
     StateCount,
 };
 use super::pictures::{self, Drawing, PicturePage, Pictures};
-use super::sites::{SiteEntry, SitesView};
+use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
@@ -62,40 +62,112 @@ pub fn build(
             return Err(ReportError::Twice(id));
         }
     }
-    let mut files = templates.assets().clone();
-    let options = templates.options();
-    let base = options.base_url.as_ref();
-    if options.live.is_none() {
-        files.remove(RELOAD_SCRIPT);
-    }
     let several = inputs.len() + unreadable.len() != 1;
-    let comparison = comparison.as_ref().filter(|_| !several);
-    let site = Site {
-        generator: &options.generator,
-        several,
-        compared: comparison.is_some(),
-        live: options.live.as_deref(),
+    let builder = Builder::new(templates, several);
+    let mut files = BTreeMap::new();
+    let mut put = |path: &str, bytes: Vec<u8>| {
+        files.insert(path.to_owned(), bytes);
+        Ok(())
     };
+    builder.assets(&mut put)?;
     let mut entries = Vec::with_capacity(inputs.len());
     for (at, input) in inputs.iter().enumerate() {
-        let folder =
-            if several { format!("{}/", input.snapshot.investigation.meta().id) } else { String::new() };
         let mut tell = |nodes_done, nodes| {
             progress(Progress { investigation: at + 1, investigations: inputs.len(), nodes_done, nodes });
         };
-        entries.push(pages(input, &folder, comparison, site, templates, &mut tell, &mut files)?);
+        entries.push(builder.investigation(input, comparison.as_ref(), &mut tell, &mut put)?);
     }
-    let sites = SitesView::of(&mut entries, unreadable);
-    if several {
-        let page = Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
-        let index =
-            SitesPage { site, page, head: PageHead::index(sites.investigations, base), sites: &sites };
-        files.insert("index.html".to_owned(), templates.render("sites.html", &index)?);
-    }
-    if let Some(base) = base {
-        files.insert(feed::PATH.to_owned(), feed::feed(&entries, base, &options.generator));
-    }
+    builder.rest(entries, unreadable, &mut put)?;
     Ok(files)
+}
+
+/// Takes a file of the site: its relative path, and its bytes. A later one of the same path takes the place of an earlier one.
+pub type Put<'p> = dyn FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'p;
+
+/// A site that is made one investigation at a time, so that no more than one need be in memory. Several threads may make
+/// investigations with the same one.
+#[derive(Debug)]
+pub struct Builder<'t> {
+    templates: &'t Templates,
+    several: bool,
+}
+
+impl<'t> Builder<'t> {
+    /// Of several investigations each has a folder, and there is an index.
+    pub fn new(templates: &'t Templates, several: bool) -> Builder<'t> {
+        Builder { templates, several }
+    }
+
+    /// The files that are the same for all: to be put first.
+    ///
+    /// # Errors
+    ///
+    /// Those of `put`.
+    pub fn assets(&self, put: &mut Put<'_>) -> Result<(), ReportError> {
+        let is_served = self.templates.options().live.is_some();
+        let wanted = |path: &&String| is_served || *path != RELOAD_SCRIPT;
+        for path in self.templates.assets().keys().filter(wanted) {
+            put(path, self.templates.assets()[path].clone())?;
+        }
+        Ok(())
+    }
+
+    /// The files of one investigation; `progress` is told how many pages of nodes are made, of how many. What they show
+    /// follows from the input, the templates and the options alone, and from no other investigation.
+    ///
+    /// # Errors
+    ///
+    /// A template that fails, and those of `put`.
+    pub fn investigation(
+        &self,
+        input: &ReportInput,
+        comparison: Option<&Comparison>,
+        progress: &mut dyn FnMut(usize, usize),
+        put: &mut Put<'_>,
+    ) -> Result<SiteEntry, ReportError> {
+        let id = input.snapshot.investigation.meta().id;
+        let folder = if self.several { format!("{id}/") } else { String::new() };
+        let comparison = comparison.filter(|_| !self.several);
+        let site = Site { compared: comparison.is_some(), ..self.site() };
+        pages(input, &folder, comparison, site, self.templates, progress, put)
+    }
+
+    /// What is above the investigations: the index, and the feed.
+    ///
+    /// # Errors
+    ///
+    /// A template that fails, and those of `put`.
+    pub fn rest(
+        &self,
+        mut entries: Vec<SiteEntry>,
+        unreadable: &[Unreadable],
+        put: &mut Put<'_>,
+    ) -> Result<(), ReportError> {
+        let options = self.templates.options();
+        let base = options.base_url.as_ref();
+        let sites = SitesView::of(&mut entries, unreadable);
+        if self.several {
+            let page =
+                Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
+            let head = PageHead::index(sites.investigations, base);
+            let index = SitesPage { site: self.site(), page, head, sites: &sites };
+            put("index.html", self.templates.render("sites.html", &index)?)?;
+        }
+        if let Some(base) = base {
+            put(feed::PATH, feed::feed(&entries, base, &options.generator))?;
+        }
+        Ok(())
+    }
+
+    fn site(&self) -> Site<'_> {
+        let options = self.templates.options();
+        Site {
+            generator: &options.generator,
+            several: self.several,
+            compared: false,
+            live: options.live.as_deref(),
+        }
+    }
 }
 
 /// What every page knows of the site.
@@ -239,7 +311,7 @@ fn pages(
     site: Site<'_>,
     templates: &Templates,
     progress: &mut dyn FnMut(usize, usize),
-    files: &mut BTreeMap<String, Vec<u8>>,
+    put: &mut Put<'_>,
 ) -> Result<SiteEntry, ReportError> {
     let report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
@@ -251,7 +323,7 @@ fn pages(
     let title = report.header.title.as_str();
 
     let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
-    let mut put = |path: &str, bytes: Vec<u8>| files.insert(format!("{folder}{path}"), bytes);
+    let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
@@ -259,11 +331,11 @@ fn pages(
             Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
             _ => PageHead::plain(&report.header, base, &format!("{folder}{path}")),
         };
-        templates
-            .render(template, &InvestigationPage { site, page, head, investigation: &report.header, content })
+        let page = InvestigationPage { site, page, head, investigation: &report.header, content };
+        templates.render(template, &page)
     };
     let mut add = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
-        render(path, template, page, content).map(|html| drop(put(path, html)))
+        put(path, render(path, template, page, content)?)
     };
     let description = report.header.query_excerpt.as_str();
     let states = report.judged.states.as_slice();
@@ -320,14 +392,14 @@ fn pages(
     let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
     for (path, bytes) in pictures.files {
-        put(&path, bytes);
+        put(&path, bytes)?;
     }
-    put("search-data.js", search::file(&report, &format!("{folder}search-data.js"))?);
-    put("graph.dot", graph::dot(investigation, ruleset).into_bytes());
-    put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes());
-    put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?);
+    put("search-data.js", search::file(&report, &format!("{folder}search-data.js"))?)?;
+    put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
+    put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;
+    put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;
     if let Ok(file) = &input.snapshot.ruleset {
-        put("ruleset.yaml", file.text.clone().into_bytes());
+        put("ruleset.yaml", file.text.clone().into_bytes())?;
     }
     progress(report.nodes.len(), report.nodes.len());
     Ok(SiteEntry::of(input, &report, folder))

@@ -1,6 +1,8 @@
 //! The index above several investigations: one entry for each, and for each that could not be read.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
 use super::model::{Mark, Report, Time};
@@ -29,52 +31,51 @@ pub(super) struct SitesView<'a> {
     pub counts: Counts,
 }
 
-/// An investigation in a few words.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct SiteEntry {
-    pub id: String,
-    pub title: String,
-    pub query_excerpt: String,
+/// An investigation in a few words. It is kept for the next run, which may not read the investigation again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SiteEntry {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) query_excerpt: String,
     /// Its first page, from the folder of the site.
-    pub href: String,
+    pub(super) href: String,
     /// What was found, in one sentence.
-    pub verdict: String,
-    pub ended: bool,
+    pub(super) verdict: String,
+    pub(super) ended: bool,
     /// Whether it was ended before the rules were met.
-    pub stopped: bool,
-    pub has_conclusion: bool,
-    pub answers: usize,
+    pub(super) stopped: bool,
+    pub(super) has_conclusion: bool,
+    pub(super) answers: usize,
     /// How many objections nobody has resolved.
-    pub objections: usize,
-    pub confirmed: usize,
-    pub self_checked: usize,
-    pub refuted: usize,
-    pub ruled_out: usize,
-    pub committed: usize,
-    pub pending: usize,
-    pub rounds: u32,
-    pub ruleset: String,
-    pub mode: String,
-    pub started_at: Time,
-    pub ended_at: Option<Time>,
+    pub(super) objections: usize,
+    pub(super) confirmed: usize,
+    pub(super) self_checked: usize,
+    pub(super) refuted: usize,
+    pub(super) ruled_out: usize,
+    pub(super) committed: usize,
+    pub(super) pending: usize,
+    pub(super) rounds: u32,
+    pub(super) ruleset: String,
+    pub(super) mode: String,
+    pub(super) started_at: Time,
+    pub(super) ended_at: Option<Time>,
     /// The time of its last commit.
-    pub changed_at: Time,
+    pub(super) changed_at: Time,
     /// What people have signed off, by what that is worth.
-    pub sign_offs: Vec<SignOffCount>,
-    pub has_rules: bool,
+    pub(super) sign_offs: Vec<SignOffCount>,
+    pub(super) has_rules: bool,
     /// What is wrong with its files.
-    pub faults: Vec<String>,
+    pub(super) faults: Vec<String>,
     /// How sure it is, as a word of the style sheet: `confirmed`, `self-checked`, `answered`, `unanswered`, `unknown`.
-    pub sure: &'static str,
-    /// The beginning of its conclusion, and who committed that: for the feed.
-    #[serde(skip)]
-    pub conclusion: String,
-    #[serde(skip)]
-    pub concluded_by: String,
+    pub(super) sure: Cow<'static, str>,
+    /// The beginning of its conclusion; empty where it has none.
+    pub(super) conclusion: String,
+    /// Who committed that; empty where nobody did.
+    pub(super) concluded_by: String,
 }
 
 /// How many sign-offs are worth the same.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SignOffCount {
     pub mark: Mark,
     pub count: usize,
@@ -92,6 +93,11 @@ pub(super) struct Counts {
 }
 
 impl SiteEntry {
+    /// The id of the investigation.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The entry of an input; `folder` is where its pages stand: empty, or ending in `/`.
     pub(super) fn of(input: &ReportInput, report: &Report, folder: &str) -> SiteEntry {
         let header = &report.header;
@@ -129,13 +135,13 @@ impl SiteEntry {
             sign_offs: sign_offs(&input.sign_offs),
             has_rules: header.has_rules,
             faults: header.faults.clone(),
-            sure: match header {
+            sure: Cow::Borrowed(match header {
                 _ if !header.has_rules => "unknown",
                 _ if header.answers == 0 => "unanswered",
                 _ if header.confirmed > 0 => "confirmed",
                 _ if header.self_checked > 0 => "self-checked",
                 _ => "answered",
-            },
+            }),
             conclusion: end
                 .and_then(|end| end.conclusion.as_deref())
                 .map_or_else(String::new, |text| markdown::excerpt(text, SUMMARY)),

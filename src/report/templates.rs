@@ -18,7 +18,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::{Serialize, Serializer};
 
-use super::{ReportError, SiteOptions};
+use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
 use crate::text::{escape, is_hidden};
 
@@ -45,6 +45,8 @@ pub struct Templates {
     assets: BTreeMap<String, Vec<u8>>,
     replaced: Vec<String>,
     options: SiteOptions,
+    /// Stands for all files.
+    fingerprint: String,
 }
 
 /// A template that can't be compiled or rendered.
@@ -76,6 +78,8 @@ impl Templates {
             replaced.extend(own.keys().cloned());
             files.extend(own);
         }
+        let texts = files.iter().flat_map(|(path, bytes)| [path.as_bytes(), bytes.as_slice()]);
+        let fingerprint = parts::digest(texts);
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_debug(true);
@@ -87,8 +91,13 @@ impl Templates {
         environment.set_formatter(print);
         environment.add_filter("inline", inline);
         environment.add_filter("plain", |text: &str| plain(text));
-        let mut templates =
-            Templates { environment, assets: BTreeMap::new(), replaced, options: options.clone() };
+        let mut templates = Templates {
+            environment,
+            assets: BTreeMap::new(),
+            replaced,
+            options: options.clone(),
+            fingerprint,
+        };
         for (path, bytes) in files {
             if path == GUIDE {
                 continue;
@@ -118,6 +127,11 @@ impl Templates {
     /// The options that the set was loaded with.
     pub(super) fn options(&self) -> &SiteOptions {
         &self.options
+    }
+
+    /// Stands for all files of the set.
+    pub(super) fn fingerprint(&self) -> &str {
+        &self.fingerprint
     }
 
     /// The files that are copied as they are.

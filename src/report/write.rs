@@ -1,25 +1,37 @@
 //! Writing a site: aside first, then renamed into place.
 //!
+//! 1. [`Writing::begin`] looks at the folder, and what an earlier run has left there.
+//! 2. Each file is written as it is made, by [`Files::put`]; several threads may do so, each with its own [`Files`].
+//!    [`Writing::keep`] takes an investigation's files over from the earlier site.
+//! 3. [`Writing::finish`] puts the new site in the place of the old one.
+//!
 //! # Guarantees
 //!
 //! - A folder is replaced only if it is empty or if an earlier run wrote every file in it: the marker lists them.
 //!   Anything else in it (a `.git`, a `CNAME`) is refused before anything is written.
-//! - The old site is removed only after the new one stands in its place; when anything fails before, it stays.
+//! - The old site is removed only after the new one stands in its place; when anything fails before, it stays. A file that
+//!   is taken over is the same file in both until then, and nothing writes to it.
+//! - A file that was changed after the earlier run is taken over only if its bytes are what was written.
 //!
 //! # Limits
 //!
 //! Between two renames there is an instant in which neither stands there. A kill may leave a folder
-//! `.NAME.tot-new-…` or `.NAME.tot-old-…` beside it, which can be deleted.
+//! `.NAME.tot-new-…` or `.NAME.tot-old-…` beside it, which can be deleted. That a file was replaced by one that is older than
+//! the site, and as long, is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use super::parts::{Manifest, Mark, Marks, Part};
 use super::{ReportError, Templates};
 
 /// The file that marks a folder as written by this program: a line of its own, then the path of each file.
 pub const MARKER: &str = ".tot-report";
+/// The file that says of what the site was made, for the next run.
+pub const MANIFEST: &str = ".tot-report.parts";
 
 const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its next run.";
 /// Files that desktops leave behind in folders they have shown.
@@ -31,32 +43,192 @@ const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 ///
 /// A folder that holds something else, a path that has no place in a folder, and whatever the file system says.
 pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportError> {
-    check_paths(site)?;
-    let standing = match fs::metadata(out) {
-        Ok(about) if !about.is_dir() => return Err(ReportError::NotAFolder { out: out.to_owned() }),
-        Ok(_) => true,
-        Err(error) if error.kind() == ErrorKind::NotFound => false,
-        Err(source) => return Err(failed("look at", out)(source)),
-    };
-    // The folder itself is replaced, not a link to it; and `.` has a name only in its full form.
-    let out = if standing { fs::canonicalize(out).map_err(failed("look at", out))? } else { out.to_owned() };
-    if standing {
-        check_own(&out)?;
+    let writing = Writing::begin(out)?;
+    let mut files = writing.files();
+    for (path, bytes) in site {
+        files.put(path, bytes)?;
     }
-    let no_parent = || ReportError::NoParent { out: out.clone() };
-    let name = out.file_name().ok_or_else(no_parent)?.to_string_lossy().into_owned();
-    let parent = match out.parent().ok_or_else(no_parent)? {
-        here if here.as_os_str().is_empty() => Path::new("."),
-        parent => parent,
-    };
-    fs::create_dir_all(parent).map_err(failed("create", parent))?;
-    let aside = fresh_folder(parent, &format!(".{name}.tot-new"))?;
-    let result = fill(site, &aside).and_then(|()| put_in_place(&aside, &out, parent, &name, standing));
-    if result.is_err() {
-        // The error that matters is the first one.
-        let _ = fs::remove_dir_all(&aside);
+    let marks = files.marks;
+    writing.finish(None, Vec::new(), marks)
+}
+
+/// A site that is being written. Unless it is finished, nothing of it stays.
+#[derive(Debug)]
+#[must_use]
+pub struct Writing {
+    out: PathBuf,
+    parent: PathBuf,
+    name: String,
+    aside: PathBuf,
+    /// The earlier site; absent where there is none.
+    earlier: Option<Earlier>,
+}
+
+/// The site that stands there.
+#[derive(Debug)]
+struct Earlier {
+    /// When it was done; absent where nobody knows.
+    at: Option<SystemTime>,
+    manifest: Option<Manifest>,
+}
+
+/// Files as they are written by one thread.
+#[derive(Debug)]
+pub struct Files<'w> {
+    aside: &'w Path,
+    folders: BTreeSet<PathBuf>,
+    /// What was written.
+    pub marks: Marks,
+}
+
+impl Writing {
+    /// Begins a site that will stand at `out`.
+    ///
+    /// # Errors
+    ///
+    /// A folder that holds something else, and whatever the file system says.
+    pub fn begin(out: &Path) -> Result<Writing, ReportError> {
+        let standing = match fs::metadata(out) {
+            Ok(about) if !about.is_dir() => return Err(ReportError::NotAFolder { out: out.to_owned() }),
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::NotFound => false,
+            Err(source) => return Err(failed("look at", out)(source)),
+        };
+        // The folder itself is replaced, not a link to it; and `.` has a name only in its full form.
+        let out =
+            if standing { fs::canonicalize(out).map_err(failed("look at", out))? } else { out.to_owned() };
+        if standing {
+            check_own(&out)?;
+        }
+        let no_parent = || ReportError::NoParent { out: out.clone() };
+        let name = out.file_name().ok_or_else(no_parent)?.to_string_lossy().into_owned();
+        let parent = match out.parent().ok_or_else(no_parent)? {
+            here if here.as_os_str().is_empty() => Path::new("."),
+            parent => parent,
+        };
+        fs::create_dir_all(parent).map_err(failed("create", parent))?;
+        let earlier = standing.then(|| Earlier {
+            at: fs::symlink_metadata(out.join(MARKER)).and_then(|about| about.modified()).ok(),
+            manifest: fs::read(out.join(MANIFEST)).ok().and_then(|bytes| Manifest::of_bytes(&bytes)),
+        });
+        let aside = fresh_folder(parent, &format!(".{name}.tot-new"))?;
+        Ok(Writing { parent: parent.to_owned(), name, aside, earlier, out })
     }
-    result
+
+    /// The parts of the earlier site, if the same maker has made them.
+    pub fn earlier(&self, maker: &str) -> &[Part] {
+        match self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref()) {
+            Some(manifest) if manifest.maker == maker => &manifest.parts,
+            _ => &[],
+        }
+    }
+
+    /// For one thread.
+    pub fn files(&self) -> Files<'_> {
+        Files { aside: &self.aside, folders: BTreeSet::new(), marks: Marks::new() }
+    }
+
+    /// Takes the files of a part over from the earlier site. Says whether they were there as they had been written; else
+    /// nothing is taken over.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the file system says.
+    pub fn keep(&self, part: &Part) -> Result<bool, ReportError> {
+        // All are looked at before the first is taken.
+        if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
+            return Ok(false);
+        }
+        let mut files = self.files();
+        for path in part.files.keys() {
+            let (from, to) = (self.out.join(path), files.place(path)?);
+            // The same file under a second name, where the file system has that.
+            fs::hard_link(&from, &to)
+                .or_else(|_| fs::copy(&from, &to).map(drop))
+                .map_err(failed("take over", &from))?;
+        }
+        Ok(true)
+    }
+
+    fn is_as_written(&self, path: &str, mark: &Mark) -> bool {
+        let file = self.out.join(path);
+        let Ok(about) = fs::symlink_metadata(&file) else { return false };
+        if !about.is_file() || about.len() != mark.size {
+            return false;
+        }
+        let written = self.earlier.as_ref().and_then(|earlier| earlier.at);
+        let is_older = about.modified().ok().zip(written).is_some_and(|(at, written)| at < written);
+        is_older || fs::read(&file).is_ok_and(|bytes| Mark::of(&bytes) == *mark)
+    }
+
+    /// Puts the site in its place: the parts, written or taken over, and the other files. Without a maker the next run
+    /// makes all of it anew.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the file system says.
+    pub fn finish(self, maker: Option<String>, parts: Vec<Part>, rest: Marks) -> Result<(), ReportError> {
+        let mut paths: BTreeSet<String> = rest.into_keys().collect();
+        paths.extend(parts.iter().flat_map(|part| part.files.keys().cloned()));
+        let mut files = self.files();
+        if let Some(maker) = maker {
+            let mut parts = parts;
+            parts.retain(|part| part.state.is_some());
+            let manifest = Manifest { maker, parts }.to_bytes();
+            let manifest =
+                manifest.map_err(|source| ReportError::Json { path: MANIFEST.to_owned(), source })?;
+            files.write(MANIFEST, &manifest)?;
+            paths.insert(MANIFEST.to_owned());
+        }
+        let mut marker = format!("{HEADLINE}\n");
+        for path in paths {
+            marker.push_str(&path);
+            marker.push('\n');
+        }
+        // The last one: what is changed afterwards is newer.
+        files.write(MARKER, marker.as_bytes())?;
+        put_in_place(&self.aside, &self.out, &self.parent, &self.name, self.earlier.is_some())
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        // Where it has been put in place, nothing is there any more.
+        let _ = fs::remove_dir_all(&self.aside);
+    }
+}
+
+impl Files<'_> {
+    /// Writes a file.
+    ///
+    /// # Errors
+    ///
+    /// A path that has no place in a folder, and whatever the file system says.
+    pub fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        check_path(path)?;
+        self.write(path, bytes)?;
+        self.marks.insert(path.to_owned(), Mark::of(bytes));
+        Ok(())
+    }
+
+    fn write(&mut self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let file = self.place(path)?;
+        let mut opened: File =
+            OpenOptions::new().write(true).create_new(true).open(&file).map_err(failed("write", &file))?;
+        opened.write_all(bytes).map_err(failed("write", &file))
+    }
+
+    /// Where a file goes. One that stands there makes room, and is not written to: it may be one of the earlier site.
+    fn place(&mut self, path: &str) -> Result<PathBuf, ReportError> {
+        let file = self.aside.join(path);
+        if let Some(parent) = file.parent().filter(|parent| self.folders.insert(parent.to_path_buf())) {
+            fs::create_dir_all(parent).map_err(failed("create", parent))?;
+        }
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("replace", &file)(error)),
+            _ => Ok(file),
+        }
+    }
 }
 
 /// Writes the built-in template into a folder, as a start for one's own. A file that is there already is not touched.
@@ -74,27 +246,6 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
             fs::create_dir_all(parent).map_err(failed("create", parent))?;
         }
         fs::write(&path, bytes).map_err(failed("write", &path))?;
-    }
-    Ok(())
-}
-
-fn fill(site: &BTreeMap<String, Vec<u8>>, folder: &Path) -> Result<(), ReportError> {
-    let mut marker = format!("{HEADLINE}\n");
-    for path in site.keys() {
-        marker.push_str(path);
-        marker.push('\n');
-    }
-    let mut known = BTreeSet::new();
-    for (path, bytes) in site
-        .iter()
-        .map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
-        .chain([(MARKER, marker.as_bytes())])
-    {
-        let file = folder.join(path);
-        if let Some(parent) = file.parent().filter(|parent| known.insert(parent.to_path_buf())) {
-            fs::create_dir_all(parent).map_err(failed("create", parent))?;
-        }
-        fs::write(&file, bytes).map_err(failed("write", &file))?;
     }
     Ok(())
 }
@@ -178,18 +329,16 @@ fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>)
     Ok(())
 }
 
-fn check_paths(site: &BTreeMap<String, Vec<u8>>) -> Result<(), ReportError> {
-    for path in site.keys() {
-        let bad = |reason| Err(ReportError::BadPath { path: path.clone(), reason });
-        if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
-            return bad("each part of it must be a name");
-        }
-        if path.contains(['\\', ':', '\0', '\n', '\r']) {
-            return bad("it holds a character that not every system has in names");
-        }
-        if path == MARKER {
-            return bad("it is the file that marks the folder");
-        }
+fn check_path(path: &str) -> Result<(), ReportError> {
+    let bad = |reason| Err(ReportError::BadPath { path: path.to_owned(), reason });
+    if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
+        return bad("each part of it must be a name");
+    }
+    if path.contains(['\\', ':', '\0', '\n', '\r']) {
+        return bad("it holds a character that not every system has in names");
+    }
+    if path == MARKER || path == MANIFEST {
+        return bad("it is a file that tells of the folder");
     }
     Ok(())
 }

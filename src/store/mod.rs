@@ -154,6 +154,19 @@ impl StoreError {
     }
 }
 
+/// What a repository's own pointers say: two that are the same give the same state, history and sign-offs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The branch that HEAD is on.
+    pub branch: Option<String>,
+    /// The commit that HEAD is at; absent before the first.
+    pub head: Option<CommitId>,
+    /// The tags, each with the id of what it names.
+    pub tags: Vec<(String, String)>,
+    /// Where a shallow clone ends.
+    pub ends: Vec<CommitId>,
+}
+
 /// What a decision writes, as one commit.
 pub struct Draft {
     /// The files.
@@ -456,6 +469,34 @@ impl Store {
     /// No repository, or whatever git says.
     pub fn head(&self, path: &Path) -> Result<Option<CommitId>, StoreError> {
         Ok(self.open(path)?.head()?.commit)
+    }
+
+    /// From what all follows that a reader learns of the newest state, while no object is missing or damaged. Cheap, like
+    /// [`Store::head`].
+    ///
+    /// # Errors
+    ///
+    /// No repository, or whatever git says.
+    pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
+        let git = self.open(path)?;
+        let git::Head { branch, commit } = git.head()?;
+        let (tags, ends) = git.tags_and_ends()?;
+        Ok(Standing { branch, head: commit, tags, ends })
+    }
+
+    /// The id of the investigation in that folder: cheaper than [`Store::load`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::load`].
+    pub fn id(&self, path: &Path) -> Result<SessionId, StoreError> {
+        let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
+        let git = self.open(path)?;
+        let head = git.head()?.commit.ok_or_else(|| not_one("it has no commit yet".into()))?;
+        let files = git.files(head)?;
+        let meta = files.iter().find(|file| layout::place(&file.path) == layout::Place::Meta);
+        let meta = meta.ok_or_else(|| not_one(format!("{} is missing", layout::META)))?;
+        Ok(read::meta(&git, meta).map_err(|fault| not_one(fault.to_string()))?.id)
     }
 
     /// The commits of that investigation that HEAD was at and has left behind otherwise than forward, as loads and writes

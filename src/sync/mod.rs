@@ -20,13 +20,11 @@ mod one;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{panic, thread};
 
 pub use error::SyncError;
 
 use crate::domain::SessionId;
+use crate::parallel;
 use crate::remote::{Advertised, GitProgram, Here, Place, RemoteError, Upstream};
 use crate::store::{Store, StoreError};
 use crate::world::World;
@@ -269,27 +267,5 @@ pub fn set_default_remote(
 
 /// Does it for each, a few at once, and gives the results in their order.
 pub fn at_once<T: Sync, R: Send>(items: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || {
-        while let Some((at, item)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
-        {
-            let result = each(item);
-            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, result));
-        }
-    };
-    thread::scope(|scope| {
-        // Where the machine has no thread left, this one does it all.
-        let begin = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let workers: Vec<_> = (1..AT_ONCE.min(items.len())).filter_map(begin).collect();
-        work();
-        for worker in workers {
-            if let Err(cause) = worker.join() {
-                panic::resume_unwind(cause);
-            }
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
+    parallel::each(items, AT_ONCE, each)
 }

@@ -18,7 +18,20 @@ const BATCH: usize = 10;
 
 /// Writes one of so many nodes to a repository: two levels wide, then lines that end in an answer or a dead end.
 pub fn write(folder: &Path, size: usize) {
-    let meta = meta(size);
+    write_as(folder, size, meta(size));
+}
+
+/// Writes so many of them below a folder, each begun an hour after the one before.
+pub fn write_many(folder: &Path, number: usize, size: usize) {
+    for at in 0..number {
+        let begun = BEGIN + at as i64 * 3_600_000;
+        let id = SessionId::new(begun as u64, [size as u8; 10]);
+        let meta = Meta { id, title: format!("{} ({at})", meta(size).title), ..meta(size) };
+        write_as(&folder.join(id.to_string()), size, meta);
+    }
+}
+
+fn write_as(folder: &Path, size: usize, meta: Meta) {
     let mut stream = Stream::on("main");
     let mut at = 0;
     let mut commit = |message: String, files: Vec<(String, String)>| {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --example specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
+//! cargo run --example specimens -- many 1000 20 DIR   # a folder of 1,000 investigations of 20 nodes
 //! cargo run --example specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
 //! cargo run --example specimens -- graph 1000 5 FILE  # its graph in DOT, and drawn five times for a stopwatch
 //! cargo run --example specimens -- hostile DIR        # a folder of investigations, one per hostile text
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["large", size, dir] => large::write(Path::new(dir), size.parse().unwrap()),
+        ["many", number, size, dir] => {
+            large::write_many(Path::new(dir), number.parse().unwrap(), size.parse().unwrap());
+        }
         ["texts", size, dir] => texts(Path::new(dir), size.parse().unwrap()),
         ["graph", size, times, file] => {
             graph(size.parse().unwrap(), times.parse().unwrap(), Path::new(file));
@@ -33,7 +37,7 @@ fn main() -> ExitCode {
         ["hostile", dir] => drop(hostile::write(Path::new(dir))),
         _ => {
             eprintln!(
-                "usage: specimens large SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"
+                "usage: specimens large SIZE DIR | many NUMBER SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"
             );
             return ExitCode::FAILURE;
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
@@ -52,7 +52,7 @@ pub(in crate::report) struct StateView {
 }
 
 /// A point in time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Time {
     /// For machines: RFC 3339.
     pub iso: String,

@@ -1,6 +1,8 @@
 //! What people have signed off, as every page shows it: in words that a forged tag can't earn.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::Time;
 use crate::report::history::{History, SHORT};
@@ -43,12 +45,12 @@ pub(in crate::report) struct SignOffCard {
 }
 
 /// What a sign-off is worth, in a word or two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct Mark {
     /// `Approved`, `Rejected`, or what keeps it from being one: `Approval, not checked`.
-    pub label: &'static str,
+    pub label: Cow<'static, str>,
     /// For the style sheet: `valid`, `rejected`, `stale`, `unsigned`, `unchecked`, `invalid`.
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
 }
 
 impl Mark {
@@ -67,7 +69,7 @@ impl Mark {
             (State::Invalid, false) => "Invalid rejection",
         };
         let class = if it.state == State::Valid && !is_approval { "rejected" } else { it.state.word() };
-        Mark { label, class }
+        Mark { label: Cow::Borrowed(label), class: Cow::Borrowed(class) }
     }
 }
 

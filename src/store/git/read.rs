@@ -119,6 +119,29 @@ impl Git {
         })
     }
 
+    /// All tags with the ids of what they name, as they are stored, and the commits at which a shallow clone ends: in their
+    /// order.
+    pub fn tags_and_ends(&self) -> Result<(Vec<(String, String)>, Vec<CommitId>)> {
+        let platform = self.repository.references().map_err(self.library("list the references"))?;
+        let mut tags = Vec::new();
+        for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
+            let name = reference.name().shorten().to_str_lossy().into_owned();
+            // One that only names another reference stands for what that leads to.
+            let id = match reference.try_id() {
+                Some(id) => Some(id.detach()),
+                None => reference.peel_to_id().ok().map(|id| id.detach()),
+            };
+            tags.push((name, id.map(|id| id.to_string()).unwrap_or_default()));
+        }
+        tags.sort();
+        let shallow = self.repository.shallow_commits();
+        let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
+        let mut ends: Vec<CommitId> =
+            shallow.iter().flat_map(|ends| ends.iter()).map(|end| CommitId(*end)).collect();
+        ends.sort();
+        Ok((tags, ends))
+    }
+
     /// All tags that lead to a commit, without `refs/tags/`, with that commit.
     pub fn tags(&self) -> Result<Vec<(String, CommitId)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod hostile;
+mod incremental;
 mod judge;
 mod publishing;
 mod serve;

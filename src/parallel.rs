@@ -1,0 +1,41 @@
+//! Work on many things, a few at once.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{panic, thread};
+
+/// Does it for each, by so many threads at most, and gives the results in their order.
+pub fn each<'i, T: Sync, R: Send>(
+    items: &'i [T],
+    threads: usize,
+    work: impl Fn(&'i T) -> R + Sync,
+) -> Vec<R> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let go_on = || {
+        while let Some((at, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
+        {
+            let result = work(item);
+            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, result));
+        }
+    };
+    thread::scope(|scope| {
+        // Where the machine has no thread left, this one does it all.
+        let begin = |_| thread::Builder::new().spawn_scoped(scope, go_on).ok();
+        let workers: Vec<_> = (1..threads.min(items.len())).filter_map(begin).collect();
+        go_on();
+        for worker in workers {
+            if let Err(cause) = worker.join() {
+                panic::resume_unwind(cause);
+            }
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// How many threads work that keeps the processor busy is worth.
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,130 @@
+//! What an earlier run has written of each investigation, so that it need not be made again.
+//!
+//! A part is the files of one investigation. With it stands from what they follow: the state that they show, and (`maker`,
+//! for all parts) the program, its templates and its options. [`super::Writing`] looks whether the files are still as they
+//! were, and takes them over.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::sites::SiteEntry;
+use super::templates::Templates;
+use crate::project::Evidence;
+
+/// The files of one investigation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// Stands for the state that they show; absent where the same state could give others.
+    pub state: Option<String>,
+    /// Stands for how what is cited stood; absent where nothing is.
+    pub evidence: Option<String>,
+    /// What the index says of it.
+    pub entry: SiteEntry,
+    /// By their paths in the site.
+    pub files: Marks,
+}
+
+/// Files by their paths in the site.
+pub type Marks = BTreeMap<String, Mark>;
+
+/// What a file is known by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Its bytes.
+    pub size: u64,
+    /// What stands for them.
+    pub digest: String,
+}
+
+/// The parts of a site.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub maker: String,
+    pub parts: Vec<Part>,
+}
+
+impl Mark {
+    pub(super) fn of(bytes: &[u8]) -> Mark {
+        Mark { size: bytes.len() as u64, digest: digest([bytes]) }
+    }
+}
+
+impl Manifest {
+    /// As a file: what stands for the rest in the first line, so that one that was damaged is not believed.
+    pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
+        let json = serde_json::to_vec(self)?;
+        let mut bytes = format!("{}\n", digest([json.as_slice()])).into_bytes();
+        bytes.extend(json);
+        Ok(bytes)
+    }
+
+    pub(super) fn of_bytes(bytes: &[u8]) -> Option<Manifest> {
+        let at = bytes.iter().position(|byte| *byte == b'\n')?;
+        let (first, json) = (&bytes[..at], &bytes[at + 1..]);
+        if first != digest([json]).as_bytes() {
+            return None;
+        }
+        serde_json::from_slice(json).ok()
+    }
+}
+
+/// Stands for texts: two lists of the same texts have the same, and no others.
+pub fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
+    let mut hasher = Sha256::new();
+    for text in texts {
+        let text = text.as_ref();
+        hasher.update((text.len() as u64).to_le_bytes());
+        hasher.update(text);
+    }
+    // Half of it is more than enough against chance, and stands in the manifest once for each file.
+    hasher.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// Stands for how what is cited stands.
+pub fn evidence(evidence: &Evidence) -> String {
+    let mut drift: Vec<String> =
+        evidence.drift.iter().map(|(pin, drift)| format!("{pin:?} {drift:?}")).collect();
+    drift.sort();
+    drift.push(format!("{:?}", evidence.forge));
+    digest(drift)
+}
+
+/// Stands for what all parts follow from beside their investigations: the sources of this program, the templates, the
+/// options, whether there are several investigations, and what else the caller knows of.
+pub fn maker(templates: &Templates, several: bool, more: &str) -> String {
+    let options = super::SiteOptions { template: None, ..templates.options().clone() };
+    let options = format!("{options:?} {several}");
+    digest([env!("TOT_SOURCES"), templates.fingerprint(), &options, more])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_manifest_is_not_believed() {
+        let manifest = Manifest { maker: "one".to_owned(), parts: Vec::new() };
+        let bytes = manifest.to_bytes().unwrap();
+        assert_eq!(Manifest::of_bytes(&bytes).unwrap().maker, "one");
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(Manifest::of_bytes(&damaged).is_none(), "byte {at}");
+        }
+        assert!(Manifest::of_bytes(b"").is_none());
+    }
+
+    #[test]
+    fn lists_that_differ_only_in_where_a_text_ends_have_two_digests() {
+        assert_ne!(digest(["ab", "c"]), digest(["a", "bc"]));
+        assert_ne!(digest(["a"]), digest(["a", ""]));
+        assert_eq!(digest([""; 0]).len(), 32);
+    }
+}

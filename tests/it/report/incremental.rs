@@ -1,0 +1,230 @@
+//! A site over an earlier one: what is the same is not made again, and nobody could tell from the folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::support::{Sandbox, Session, TOT_REPORT};
+
+/// Runs the program, and gives what it said.
+fn report(sandbox: &Sandbox, out: &Path, more: &[&str]) -> String {
+    let output =
+        sandbox.command(TOT_REPORT).arg(sandbox.root()).arg("--out").arg(out).args(more).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The files below a folder with their bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// Runs it over the earlier site and into a new folder, compares the two, and gives how many were unchanged.
+fn renew(sandbox: &Sandbox, what: &str, more: &[&str]) -> usize {
+    let (site, whole) = (sandbox.path("site"), sandbox.path("whole"));
+    let said = report(sandbox, &site, more);
+    let _ = fs::remove_dir_all(&whole);
+    assert!(!report(sandbox, &whole, more).contains("unchanged"), "a folder that was not there");
+    let (ours, theirs) = (files(&site), files(&whole));
+    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{what}");
+    for (path, bytes) in &ours {
+        assert!(bytes == &theirs[path], "{what}: {} is another", path.display());
+    }
+    said.split(" unchanged")
+        .next()
+        .and_then(|text| text.rsplit(' ').next())
+        .map_or(0, |n| n.parse().unwrap_or(0))
+}
+
+/// Three investigations, of which the second has ended with an approval that nobody signed.
+fn three(sandbox: &Sandbox) -> Vec<Session<'_>> {
+    (0..3)
+        .map(|number| {
+            sandbox.sleep(60);
+            let mut session =
+                Session::start(sandbox, json!({"mode": "smoke", "title": format!("No. {number}")}));
+            session.grow(&[("R1.A", None)], "EXPLORE");
+            session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "EXPLORE");
+            session
+        })
+        .collect()
+}
+
+#[test]
+fn a_site_over_an_earlier_one_is_what_a_new_one_would_be() {
+    let sandbox = Sandbox::new();
+    let mut all = three(&sandbox);
+    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
+    assert_eq!(renew(&sandbox, "no change", &[]), 3);
+
+    all[1].grow(&[("R3.A1a", Some("R2.A1"))], "EXPLORE");
+    assert_eq!(renew(&sandbox, "a commit", &[]), 2);
+    let page = sandbox.path("site").join(&all[1].id).join("nodes/R3.A1a.html");
+    assert!(page.exists());
+
+    let second = all[1].repository();
+    sandbox.git(&second, &["tag", "here", "HEAD~1"]);
+    assert_eq!(renew(&sandbox, "a tag", &[]), 2);
+    sandbox.git(&second, &["tag", "-a", "-m", "It holds.", "approved/1"]);
+    assert_eq!(renew(&sandbox, "an approval", &[]), 2);
+    assert_eq!(renew(&sandbox, "the same approval", &[]), 3);
+    sandbox.git(&second, &["tag", "-d", "here", "approved/1"]);
+    assert_eq!(renew(&sandbox, "tags that are gone", &[]), 2);
+
+    // Rewritten to an earlier commit, and back.
+    let newest = sandbox.head(&second);
+    sandbox.git(&second, &["reset", "-q", "--hard", "HEAD~2"]);
+    assert_eq!(renew(&sandbox, "an earlier commit", &[]), 2);
+    assert!(!page.exists());
+    sandbox.git(&second, &["reset", "-q", "--hard", &newest]);
+    assert_eq!(renew(&sandbox, "and back", &[]), 2);
+
+    // What must not be public is left out as soon as that is committed.
+    fs::write(second.join("withheld.yaml"), "withheld:\n- nodes: [R2.A1]\n  by: Anna\n  why: a name\n")
+        .unwrap();
+    sandbox.git(&second, &["add", "withheld.yaml"]);
+    sandbox.git(&second, &["commit", "-q", "-m", "Withhold"]);
+    assert_eq!(renew(&sandbox, "a list of what is withheld", &[]), 2);
+
+    assert_eq!(renew(&sandbox, "a base URL", &["--base-url", "https://example.org/"]), 0);
+    assert_eq!(renew(&sandbox, "the same base URL", &["--base-url", "https://example.org/"]), 3);
+    assert_eq!(renew(&sandbox, "none again", &[]), 0);
+
+    let template = sandbox.path("template");
+    fs::create_dir(&template).unwrap();
+    fs::write(template.join("status.html"), "One.\n").unwrap();
+    let with_template = ["--template", template.to_str().unwrap()];
+    assert_eq!(renew(&sandbox, "a template", &with_template), 0);
+    assert_eq!(renew(&sandbox, "the same template", &with_template), 3);
+    fs::write(template.join("status.html"), "Two.\n").unwrap();
+    assert_eq!(renew(&sandbox, "a changed template", &with_template), 0);
+    assert_eq!(renew(&sandbox, "no template", &[]), 0);
+
+    fs::rename(&second, sandbox.path("elsewhere")).unwrap();
+    assert_eq!(renew(&sandbox, "one that is gone", &[]), 2);
+    assert!(!sandbox.path("site").join(&all[1].id).exists());
+    // A second folder with the same investigation.
+    let first = all[0].repository();
+    sandbox.git(&sandbox.root(), &["clone", "-q", first.to_str().unwrap(), "zz-copy"]);
+    assert_eq!(renew(&sandbox, "a copy", &[]), 2);
+    let index = fs::read_to_string(sandbox.path("site/index.html")).unwrap();
+    assert!(index.contains(&format!("stands in {} too", all[0].id)), "{index}");
+    fs::remove_dir_all(sandbox.root().join("zz-copy")).unwrap();
+    fs::rename(sandbox.path("elsewhere"), &second).unwrap();
+    assert_eq!(renew(&sandbox, "one that is back", &[]), 2);
+}
+
+#[test]
+fn what_was_damaged_by_hand_is_mended() {
+    let sandbox = Sandbox::new();
+    let all = three(&sandbox);
+    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
+    let site = sandbox.path("site");
+    let page = site.join(&all[0].id).join("nodes/R1.A.html");
+    let bytes = fs::read(&page).unwrap();
+
+    let mut other = bytes.clone();
+    other[100] ^= 1;
+    fs::write(&page, &other).unwrap();
+    assert_eq!(renew(&sandbox, "a page of the same length", &[]), 2);
+    fs::write(&page, "").unwrap();
+    assert_eq!(renew(&sandbox, "an empty page", &[]), 2);
+    fs::remove_file(&page).unwrap();
+    assert_eq!(renew(&sandbox, "a page that is gone", &[]), 2);
+    // Written anew with what stood there.
+    fs::write(&page, &bytes).unwrap();
+    assert_eq!(renew(&sandbox, "a page with another time", &[]), 3);
+    // Renewed by each run.
+    fs::write(site.join("index.html"), "").unwrap();
+    fs::write(site.join("assets/style.css"), "").unwrap();
+    assert_eq!(renew(&sandbox, "files of all", &[]), 3);
+
+    let manifest = site.join(".tot-report.parts");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("No. 1", "No. 7")).unwrap();
+    assert_eq!(renew(&sandbox, "a manifest that lies", &[]), 0);
+    fs::remove_file(&manifest).unwrap();
+    assert_eq!(renew(&sandbox, "no manifest", &[]), 0);
+    assert_eq!(renew(&sandbox, "and all is well", &[]), 3);
+    // A page that is a link is not ours, and nothing is changed.
+    fs::remove_file(&page).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &page).unwrap();
+    let output = sandbox.command(TOT_REPORT).arg(sandbox.root()).arg("--out").arg(&site).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("was not written by this program"));
+}
+
+/// A fault may be gone the next time without a commit: a missing object is fetched.
+#[test]
+fn an_investigation_with_a_fault_is_read_each_time() {
+    let sandbox = Sandbox::new();
+    let all = three(&sandbox);
+    let repository = all[2].repository();
+    fs::write(repository.join("nodes/R2/R2.A1.yaml"), "version: 1\nid: [not, an, id]\n").unwrap();
+    sandbox.git(&repository, &["commit", "-q", "-am", "Break a node"]);
+    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
+    assert_eq!(renew(&sandbox, "a fault", &[]), 2);
+}
+
+/// What is cited of a project may change without a commit to the investigation.
+#[test]
+fn evidence_that_has_changed_is_told() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("project");
+    fs::create_dir(&project).unwrap();
+    sandbox.git(&project, &["init", "-q", "-b", "main"]);
+    fs::write(project.join("cache.rs"), "fn cache() {}\n").unwrap();
+    sandbox.git(&project, &["add", "."]);
+    sandbox.git(&project, &["commit", "-q", "-m", "Begin"]);
+    let mut cites = {
+        let server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+        let mut session = Session { sandbox: &sandbox, server, id: String::new() };
+        let started = session.server.ok("tot_start", json!({"query": "Why?", "mode": "smoke"}));
+        session.id = started["sessionId"].as_str().unwrap().to_owned();
+        session
+    };
+    let proposal = json!({"id": "R1.A", "title": "The cache", "plannedAction": "Read it."});
+    cites.ok("tot_propose", json!({"nodes": [proposal]}));
+    sandbox.sleep(60);
+    let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "one", "findings": "It is empty.",
+        "references": [{"target": "cache.rs:1"}]});
+    cites.ok("tot_commit", json!({"results": [result]}));
+    sandbox.sleep(60);
+    let mut other = Session::start(&sandbox, json!({"mode": "smoke"}));
+    other.grow(&[("R1.A", None)], "EXPLORE");
+
+    let of_project = ["--project", project.to_str().unwrap()];
+    assert_eq!(renew(&sandbox, "the first run", &of_project), 0);
+    assert_eq!(renew(&sandbox, "no change", &of_project), 2);
+    fs::write(project.join("cache.rs"), "fn cache() { fill() }\n").unwrap();
+    assert_eq!(renew(&sandbox, "another file", &of_project), 1);
+    sandbox.git(&project, &["remote", "add", "origin", "https://github.com/owner/name.git"]);
+    assert_eq!(renew(&sandbox, "another forge", &of_project), 0);
+}
+
+/// The one investigation of a site is taken over as a whole.
+#[test]
+fn a_site_of_one_is_not_made_again_either() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    assert_eq!(renew(&sandbox, "the first run", &[]), 0);
+    assert_eq!(renew(&sandbox, "no change", &[]), 1);
+    assert_eq!(renew(&sandbox, "another commit", &["--rev", "HEAD~1"]), 0);
+    assert_eq!(renew(&sandbox, "the newest again", &[]), 0);
+    session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
+    assert_eq!(renew(&sandbox, "a commit", &[]), 0);
+}
