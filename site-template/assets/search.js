@@ -1,5 +1,5 @@
-// The search of an investigation: a field in the head of each page. Its data is a script beside the pages, loaded
-// when the field is first used. Only adds: without this file there is no field.
+// The search of an investigation: a field in the head of each page, for all that its pages say. Its data is a script beside
+// the pages, loaded when the field is first used. Only adds: without this file there is no field.
 "use strict";
 
 (() => {
@@ -21,8 +21,8 @@
   };
 
   const field = make("input", {
-    type: "search", className: "search-field", placeholder: "Search the nodes", autocomplete: "off",
-    "aria-label": "Search the nodes", "aria-controls": "search-results",
+    type: "search", className: "search-field", placeholder: "Press / to search", autocomplete: "off",
+    "aria-label": "Search this investigation", "aria-keyshortcuts": "/", "aria-controls": "search-results",
   });
   const form = make("form", { className: "search" }, field);
   form.setAttribute("role", "search");
@@ -57,23 +57,32 @@
   let found = [];
   let listed = 0;
 
-  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&");
+  // Only what a pattern of the mode `u` allows to be escaped.
+  const escaped = (word) => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  const patternsOf = (words) => words.map((word) => new RegExp(escaped(word), "iu"));
 
-  // All words must be somewhere in a node; its id counts most, then its title.
+  // All words must be somewhere in a result; its id counts most, then its title.
   const match = (words) => {
-    const patterns = words.map((word) => new RegExp(escaped(word), "iu"));
+    const patterns = patternsOf(words);
     const results = [];
-    for (const [id, title, href, state, sure, text] of data.nodes) {
+    for (const [id, title, href, state, sure, texts] of data.found) {
       let score = 0;
       for (const pattern of patterns) {
-        const here = (pattern.test(id) ? 8 : 0) + (pattern.test(title) ? 4 : 0) + (pattern.test(text) ? 1 : 0);
+        const within = texts.some(([, text]) => pattern.test(text));
+        const here = (pattern.test(id) ? 8 : 0) + (pattern.test(title) ? 4 : 0) + (within ? 1 : 0);
         if (here === 0) { score = 0; break; }
         score += here;
       }
-      if (score > 0) results.push({ id, title, href, state, sure, text, score });
+      if (score > 0) results.push({ id, title, href, state, sure, texts, score });
     }
     // The sort is stable: among equals the order of reading stays.
     return results.sort((a, b) => b.score - a.score);
+  };
+  // The text that has most of the words.
+  const bestOf = (texts, words) => {
+    const patterns = patternsOf(words);
+    const number = ([, text]) => patterns.filter((pattern) => pattern.test(text)).length;
+    return texts.reduce((best, next) => (best && number(best) >= number(next) ? best : next), null);
   };
 
   // Text with the words marked; only ever as text.
@@ -105,13 +114,19 @@
   };
   const row = (result, words) => {
     const pattern = new RegExp(words.map(escaped).join("|"), "giu");
-    const link = make("a", { className: `node-link ${data.states[result.state][1]}`, href: root + result.href },
-      make("span", { className: "node-id" }, ...marked(result.id, pattern)), " ",
-      make("bdi", {}, ...marked(result.title, pattern)));
-    const head = make("p", {}, link, " ", chip(result.state));
+    const role = result.state === null ? "" : data.states[result.state][1];
+    const link = make("a", { className: `node-link ${role}`, href: root + result.href });
+    if (result.id) link.append(make("span", { className: "node-id" }, ...marked(result.id, pattern)), " ");
+    link.append(make("bdi", {}, ...marked(result.title, pattern)));
+    const head = make("p", {}, link);
+    if (result.state !== null) head.append(" ", chip(result.state));
     if (result.sure) head.append(" ", make("span", { className: `sure ${result.sure.class}`, textContent: `${result.sure.sign} ${result.sure.label}` }));
-    const text = make("p", { className: "search-text", dir: "auto" }, ...marked(excerpt(result.text, pattern), pattern));
-    return make("li", {}, head, text);
+    const best = bestOf(result.texts, words);
+    if (!best) return make("li", {}, head);
+    const [field, text] = best;
+    const name = make("span", { className: "search-in", textContent: data.fields[field] });
+    const said = make("bdi", {}, ...marked(excerpt(text, pattern), pattern));
+    return make("li", {}, head, make("p", { className: "search-text" }, name, " ", said));
   };
 
   const words = () => field.value.normalize("NFC").split(/\s+/u).filter(Boolean).slice(0, 12);
@@ -127,7 +142,9 @@
   };
   const showStates = () => {
     const counts = new Map();
-    found.forEach(({ state }) => counts.set(state, (counts.get(state) ?? 0) + 1));
+    for (const { state } of found) {
+      if (state !== null) counts.set(state, (counts.get(state) ?? 0) + 1);
+    }
     wanted = new Set([...wanted].filter((state) => counts.has(state)));
     states.replaceChildren(...[...counts].sort(([a], [b]) => a - b).map(([state, count]) => {
       const [name, role] = data.states[state];
@@ -147,9 +164,8 @@
     list.replaceChildren();
     listed = 0;
     const number = filtered().length;
-    const all = number === 1 ? "1 node" : `${number} nodes`;
-    status.textContent = number === 0 ? "No node has these words." : `${all} found.`;
-    if (data.cut > 0) status.textContent += ` Of long findings, the first ${data.cut} characters were searched.`;
+    status.textContent = number === 0 ? "No matches." : number === 1 ? "1 match." : `${number} matches.`;
+    if (data.cut > 0) status.textContent += ` Of long texts, the first ${data.cut} characters were searched.`;
     listMore();
   };
   const close = () => { panel.hidden = true; };

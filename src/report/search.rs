@@ -4,20 +4,25 @@
 //! (`tests/README.md` has figures), so there is no index. Beyond [`MOST_CHARACTERS`] each node's text is cut to its
 //! share, and the page says so; ids and titles stay whole.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
-use super::ReportError;
 use super::model::{Report, StateView};
-use crate::domain::Node;
+use super::{ReportError, ReportInput};
+use crate::domain::{Investigation, Node};
 use crate::graph::Sure;
 use crate::markdown;
-use crate::text::is_hidden;
+use crate::text::{is_hidden, shorten};
 use crate::view::{NodeView, OtherResult, Text};
 
 /// Characters of text in the file.
 const MOST_CHARACTERS: usize = 4_000_000;
 /// Of one node, however few there are.
 const MOST_OF_ONE: usize = 40_000;
+
+/// What is said of something: the text, and what it is, as people read it.
+pub(super) type Said = (&'static str, String);
 
 /// A call of the function that `assets/search.js` defines, with this as its argument.
 #[derive(Serialize)]
@@ -26,41 +31,86 @@ struct Data<'a> {
     cut: usize,
     /// Name, class, and meaning of each state that nodes are in.
     states: Vec<(&'a str, &'a str, &'a str)>,
-    nodes: Vec<Found<'a>>,
+    /// What the texts are: `Findings`, `Comments` …
+    fields: Vec<&'static str>,
+    /// What is said of the whole, and then the nodes.
+    found: Vec<Found<'a>>,
 }
 
-/// A list in JSON: id, title, address, state as an index of `states`, how sure it is if it is an answer, and text.
+/// A list in JSON: id, title, address, state as an index of `states`, how sure it is if it is an answer, and the texts, each
+/// with its field as an index of `fields`. What is no node has no id and no state.
 #[derive(Serialize)]
-struct Found<'a>(&'a str, &'a str, &'a str, usize, Option<Sure>, &'a str);
+struct Found<'a>(&'a str, &'a str, String, Option<usize>, Option<Sure>, Vec<(usize, &'a str)>);
 
 /// The script of an input; `path` is where it will stand.
-pub(super) fn file(report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
+pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {
     let share = share(report.nodes.len());
-    let mut states: Vec<&StateView> = Vec::new();
+    let investigation = input.snapshot.investigation.as_ref();
+    let mut fields: Vec<&'static str> = Vec::new();
+    let mut field = |name: &'static str| {
+        fields.iter().position(|known| *known == name).unwrap_or_else(|| {
+            fields.push(name);
+            fields.len() - 1
+        })
+    };
     let mut cut = 0;
-    let mut nodes = Vec::with_capacity(report.nodes.len());
+    let mut note_cut = |text: &str| {
+        if text.ends_with('…') {
+            cut = share;
+        }
+    };
+    let (of_nodes, mut whole) = comments(investigation);
+    let meta = investigation.meta();
+    let texts = [Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
+    let asked: Vec<String> = texts.map(|text| markdown::plain_text(text, MOST_OF_ONE)).collect();
+    whole.push(("What was asked", "index.html#asked".to_owned(), ("Question", asked.join(" · "))));
+    if let Some(end) = investigation.conclusion() {
+        let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
+        let text = [text, end.agent_id.clone().unwrap_or_default()].join(" · ");
+        whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
+    }
+    let mut found: Vec<Found<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
+    // The newest first: the conclusion, and what was asked.
+    for (title, href, (name, text)) in whole.iter().rev() {
+        note_cut(text);
+        found.push(Found("", title, href.clone(), None, None, vec![(field(name), text)]));
+    }
+    let mut states: Vec<&StateView> = Vec::new();
     for view in &report.nodes {
         let card = &view.card;
         let state = states.iter().position(|state| state.name == card.state.name).unwrap_or_else(|| {
             states.push(&card.state);
             states.len() - 1
         });
-        if view.search.ends_with('…') {
-            cut = share;
+        let mut texts = Vec::new();
+        let comments = of_nodes.get(card.id.as_str()).into_iter().flatten();
+        for (name, text) in view.search.iter().chain(comments) {
+            note_cut(text);
+            texts.push((field(name), text.as_str()));
         }
-        nodes.push(Found(
-            card.id.as_str(),
-            card.title.as_str(),
-            card.href.as_str(),
-            state,
-            card.sure,
-            view.search.as_str(),
-        ));
+        found.push(Found(&card.id, &card.title, card.href.clone(), Some(state), card.sure, texts));
     }
     let states = states.into_iter().map(|s| (s.name.as_str(), s.class, s.meaning.as_str())).collect();
-    let json = serde_json::to_string(&Data { cut, states, nodes })
+    let json = serde_json::to_string(&Data { cut, states, fields, found })
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     Ok(script(&json).into_bytes())
+}
+
+/// What was said of the nodes, by their ids, and of the whole: title, address and text.
+fn comments(
+    investigation: &Investigation,
+) -> (HashMap<String, Vec<Said>>, Vec<(&'static str, String, Said)>) {
+    let (mut of_nodes, mut whole) = (HashMap::<String, Vec<Said>>::new(), Vec::new());
+    let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
+    for comment in investigation.comments() {
+        let text = format!("{}: {}", comment.author.label(), markdown::plain_text(&comment.text, most));
+        let said = ("Comments", text);
+        match comment.node.as_ref().filter(|id| investigation.node(id).is_some()) {
+            Some(id) => of_nodes.entry(id.to_string()).or_default().push(said),
+            None => whole.push(("Comment", format!("index.html#said-{}", comment.id), said)),
+        }
+    }
+    (of_nodes, whole)
 }
 
 /// Characters of one node's text, where there are so many nodes.
@@ -68,41 +118,59 @@ pub(super) fn share(nodes: usize) -> usize {
     (MOST_CHARACTERS / nodes.max(1)).min(MOST_OF_ONE)
 }
 
-/// What a search finds a node by, beside its id and title: its findings, and what else was said of it.
-pub(super) fn text(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -> String {
-    if node.is_pending() {
-        return markdown::plain_text(&node.planned_action, most);
-    }
-    let mut text = findings.plain_text(most);
+/// What a search finds a node by, beside its id, its title and its comments: all that pages show of it.
+pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -> Vec<Said> {
     let view = NodeView::stored(node);
-    let others: Vec<String> = view.other_results.iter().map(OtherResult::text).collect();
-    let backing = view.texts.iter().flat_map(Text::entries);
-    let reasons = view.reclassified.iter().filter_map(|change| change.reason.as_deref());
-    let planned = view.headline.iter().map(|_| &*view.title);
-    let commands = view.commands.iter().map(|it| it.command.as_str());
+    let mut said = Room { said: Vec::new(), left: most };
+    said.add("Findings", [findings.plain_text(most)]);
+    let list = |texts: &[&str]| texts.iter().map(|text| markdown::plain_text(text, most)).collect::<Vec<_>>();
+    for text in view.texts.iter() {
+        said.add(text.heading, list(&text.entries().collect::<Vec<_>>()));
+    }
     let sources = view.references.iter().flat_map(|it| {
         let kept = it.pinned.as_ref().and_then(|pin| pin.text.as_ref());
-        [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
+        [Some(&it.target), it.quote.as_ref(), it.note.as_ref(), kept].into_iter().flatten().cloned()
     });
-    let amended = view.amended.iter().map(|it| &*it.reason);
-    for more in planned
-        .chain(others.iter().map(String::as_str))
-        .chain(backing)
-        .chain(commands)
-        .chain(sources)
-        .chain(reasons)
-        .chain(amended)
-    {
-        let room = most.saturating_sub(text.chars().count() + 3);
-        if room > 0 && !more.trim().is_empty() {
-            text.push_str(" · ");
-            text.push_str(&markdown::plain_text(more, room));
+    let mentions = findings.references().into_iter().flat_map(|it| [Some(it.target), it.title]).flatten();
+    said.add("Sources", sources.chain(mentions));
+    said.add("Commands", view.commands.iter().map(|it| it.command.to_string()));
+    said.add("Agent", view.agent_id.iter().map(ToString::to_string));
+    let results = view.other_results.iter().map(OtherResult::text);
+    said.add("Other results", results.map(|text| markdown::plain_text(&text, most)));
+    let changes = view.reclassified.iter().flat_map(|it| {
+        let backing = it.texts.iter().flat_map(Text::entries);
+        [it.agent_id.as_deref(), it.reason.as_deref()].into_iter().flatten().chain(backing)
+    });
+    said.add("Changes of state", list(&changes.collect::<Vec<_>>()));
+    let amended = view.amended.iter().flat_map(|it| {
+        let before = [&it.title, &it.headline, &it.findings, &it.evidence];
+        [it.agent_id.as_deref(), Some(&*it.reason)].into_iter().chain(before.map(Option::as_deref)).flatten()
+    });
+    said.add("Amendments", list(&amended.collect::<Vec<_>>()));
+    said.add("Proposed as", view.headline.iter().map(|_| view.title.to_string()));
+    said.add("Plan", [markdown::plain_text(&node.planned_action, most)]);
+    said.said
+}
+
+/// Texts as long as there is room for them.
+struct Room {
+    said: Vec<Said>,
+    left: usize,
+}
+
+impl Room {
+    /// Adds the texts of one kind, where there are any, as one.
+    fn add(&mut self, name: &'static str, texts: impl IntoIterator<Item = String>) {
+        let mut texts = texts.into_iter().filter(|text| !text.trim().is_empty());
+        let Some(mut all) = texts.next().filter(|_| self.left > 0) else { return };
+        for text in texts {
+            all.push_str(" · ");
+            all.push_str(&text);
         }
+        let text = shorten(&all, self.left);
+        self.left = self.left.saturating_sub(text.chars().count() + 3);
+        self.said.push((name, text));
     }
-    text
 }
 
 /// JSON as a script. What could end a script, or be read as HTML where the file is shown, is written as an escape;

@@ -394,7 +394,7 @@ fn pages(
     for (path, bytes) in pictures.files {
         put(&path, bytes)?;
     }
-    put("search-data.js", search::file(&report, &format!("{folder}search-data.js"))?)?;
+    put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;

@@ -32,8 +32,8 @@ pub(super) struct NodeTexts {
     pub mentions: Vec<Mention>,
     /// Whether the findings have a list of references of their own.
     pub lists_references: bool,
-    /// What a search finds it by, beside its id and title.
-    pub search: String,
+    /// What a search finds it by, beside its id, its title and its comments.
+    pub search: Vec<search::Said>,
 }
 
 /// A text that backs findings or a change of state.
@@ -108,6 +108,6 @@ fn texts(node: &Node, share: usize) -> NodeTexts {
         texts: html(&NodeView::stored(node).texts, node.id.as_str(), HEADING_LEVEL),
         mentions: findings.references(),
         lists_references: findings.lists_references(),
-        search: search::text(node, &findings, share),
+        search: search::texts(node, &findings, share),
     }
 }

@@ -325,6 +325,22 @@ export async function search(page) {
     if (/\b(no|none|nothing)\b|\b0 of\b/i.test(status)) faults.push(`"${name}" finds nothing for ${word}: ${status}`);
     if (hits === 0) faults.push(`"${name}" shows no link for ${word}`);
     await field.fill("");
+    // No text makes a script fail. Entered all at once, since typing them would take minutes.
+    const failed = (error) => faults.push(`"${name}" fails: ${error.message}`);
+    page.on("pageerror", failed);
+    await field.evaluate((input) => {
+      const signs = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).filter((sign) => !/\w/.test(sign));
+      const pairs = signs.flatMap((one) => signs.map((other) => one + other));
+      for (const text of [...signs, ...pairs, signs.join(""), signs.join(" "), "_", "a-b", "R1.A-", "(?<", "\\u{110000}", "\u{d800}"]) {
+        input.value = text;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+        input.form?.requestSubmit();
+      }
+      input.value = "";
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await page.waitForTimeout(200);
+    page.off("pageerror", failed);
   }
   return { faults, fields: fields.length };
 }

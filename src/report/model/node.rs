@@ -16,6 +16,7 @@ use crate::format::layout;
 use crate::project::{Drift, Evidence};
 use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
+use crate::report::search::Said;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::{NodeTexts, TextHtml, html};
 use crate::view::{self, AmendmentView, By, ChangeView, NodeView, OtherResult, caller_line};
@@ -88,9 +89,9 @@ pub(in crate::report) struct NodePage {
     pub commits: Vec<CommitLink>,
     /// Its file in the repository.
     pub file: String,
-    /// What a search finds it by, beside its id and title; no page shows it.
+    /// What a search finds it by, beside its id, its title and its comments; no page shows it.
     #[serde(skip)]
-    pub search: String,
+    pub search: Vec<Said>,
 }
 
 /// A link of the node with one elsewhere in the tree.
