@@ -13,7 +13,7 @@ use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Evidence;
 use crate::remote::GitProgram;
-use crate::report::{ReportInput, export};
+use crate::report::{ReportInput, SiteOptions, export};
 use crate::signoff;
 use crate::sync::SyncError;
 use crate::view::NodeView;
@@ -112,7 +112,7 @@ fn bundle(folder: &Path) -> Result<Vec<u8>, SyncError> {
 fn text(input: &ReportInput, format: Format) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     Ok(match format {
         Format::Json => export::data(input)?,
-        Format::Html => export::html(input)?,
+        Format::Html => export::html(input, &SiteOptions::default())?.bytes,
         Format::Markdown => resources::document(&input.snapshot).into_bytes(),
         Format::Csv => rows(&input.snapshot.investigation)?,
         Format::Dot => export::dot(input).into_bytes(),

@@ -8,6 +8,7 @@ mod clone;
 mod comment;
 mod diff;
 mod export;
+mod hub;
 mod import;
 mod merge;
 mod place;

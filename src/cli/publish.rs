@@ -43,7 +43,7 @@ pub(super) fn publish(
     progress: &Progress,
 ) -> Result<Published, Box<dyn std::error::Error>> {
     let folders = source.folders()?;
-    let several = folders.len() != 1;
+    let several = folders.len() + source.missing.len() != 1;
     let templates = Templates::load(options)?;
     let writing = Writing::begin(out)?;
     let maker = report::maker(&templates, several, &surroundings(source));
@@ -61,9 +61,9 @@ pub(super) fn publish(
     let mut rest = writing.files();
     work.builder.assets(&mut |path, bytes| rest.put(path, &bytes))?;
     let mut parts = Vec::new();
-    let mut unreadable = Vec::new();
+    let mut unreadable = source.missing.clone();
     let mut kept = 0;
-    if let [(store, folder)] = folders.as_slice() {
+    if let ([(store, folder)], false) = (folders.as_slice(), several) {
         let subject = work.subject(store, folder);
         let (part, is_kept) = match work.kept(&subject)? {
             Some(part) => (part, true),
@@ -97,7 +97,7 @@ pub(super) fn publish(
                 Made::LeftOut => {}
             }
         }
-        refuse_none(&unreadable, folders.len())?;
+        refuse_none(&unreadable, folders.len() + source.missing.len())?;
     }
     progress.show("writing the index");
     let entries = parts.iter().map(|part| part.entry.clone()).collect();

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser};
 
+use super::hub::Hub;
 use super::place::withheld;
 use super::publish::publish;
 use super::serve::{self, Address};
@@ -13,7 +14,7 @@ use super::{Outcome, Progress, chain, is_repository, say};
 use crate::domain::{NodeId, Pin, SessionId};
 use crate::project::{Evidence, Project};
 use crate::remote::GitProgram;
-use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Unreadable};
+use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Unreadable, export};
 use crate::signoff;
 use crate::store::{Since, Store};
 
@@ -31,11 +32,19 @@ pub(super) struct ReportCommand {
 #[command(after_long_help = GUIDE)]
 pub(super) struct ReportArguments {
     /// Folders of investigations (bare clones too), or a folder that holds several
-    #[arg(value_name = "INVESTIGATION", required_unless_present = "dump_template")]
+    #[arg(value_name = "INVESTIGATION", required_unless_present_any = ["dump_template", "hub"])]
     investigations: Vec<PathBuf>,
+    /// Take all investigations of this hub instead, or the one of a repository of its own. They are cloned for this run, and no
+    /// clone is kept
+    #[arg(long, value_name = "URL", conflicts_with_all = ["investigations", "serve"])]
+    hub: Option<String>,
     /// Where the site goes; an earlier site there is replaced
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve"])]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dump_template", "serve", "single_file"])]
     out: Option<PathBuf>,
+    /// Write the report of one investigation, without its history, as one file instead, which opens without any other. Of more
+    /// than 2,000 nodes it has those whole that the answers rest on, and says so
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["out", "serve", "compare", "base_url"])]
+    single_file: Option<PathBuf>,
     /// Show the state at this commit, branch or tag (for one investigation)
     #[arg(long, value_name = "REV")]
     rev: Option<String>,
@@ -133,8 +142,15 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         report::dump_template(dir)?;
         say(&format!("The template stands in {}; give it back with --template.\n", dir.display()))?;
     }
+    let progress = Progress::new();
+    let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
+    let stores = match &hub {
+        Some(hub) => vec![Store::new(&hub.folder)],
+        None => arguments.investigations.iter().map(Store::new).collect(),
+    };
     let source = Source {
-        stores: arguments.investigations.iter().map(Store::new).collect(),
+        stores,
+        missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(),
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
         withhold: arguments.withhold.clone(),
@@ -148,8 +164,10 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     if let Some(address) = &arguments.serve {
         return serve::run(source, options, address.as_ref(), arguments.allow_remote);
     }
+    if let Some(file) = &arguments.single_file {
+        return single_file(&source, &options, file, &progress);
+    }
     let Some(out) = &arguments.out else { return Ok(()) };
-    let progress = Progress::new();
     let published = publish(&source, &options, out, &progress)?;
     progress.clear();
     note_unreadable(&published.unreadable);
@@ -162,6 +180,27 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
         kept => format!(", {kept} unchanged"),
     };
     say(&format!("{}{kept}: {}\n", counted(published.shown), out.join("index.html").display()))
+}
+
+/// Writes one investigation as one file.
+fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &Progress) -> Outcome {
+    let folders = source.folders()?;
+    let [(store, folder)] = folders.as_slice() else {
+        return Err(
+            format!("--single-file goes with one investigation, and there are {}", folders.len()).into()
+        );
+    };
+    progress.show(&format!("reading {}", folder.display()));
+    let (input, _) = source.read_one(store, folder)?;
+    progress.show("rendering");
+    let page = export::html(&input, options)?;
+    progress.clear();
+    std::fs::write(file, &page.bytes).map_err(|error| format!("can't write {}: {error}", file.display()))?;
+    let short = match page.in_short {
+        0 => String::new(),
+        number => format!(", {number} nodes of it by their titles alone"),
+    };
+    say(&format!("1 investigation{short}: {}\n", file.display()))
 }
 
 /// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
@@ -187,6 +226,7 @@ pub(super) fn render_one(
 ) -> Outcome {
     let source = Source {
         stores: vec![Store::new(repository)],
+        missing: Vec::new(),
         rev: None,
         range: None,
         withhold: Vec::new(),
@@ -208,6 +248,8 @@ pub(super) struct Source {
     /// One for each path that was given: the folder of an investigation, or of several. They remember what was read,
     /// for the next time.
     stores: Vec<Store>,
+    /// Those that are not there, and are named on the index.
+    pub(super) missing: Vec<Unreadable>,
     pub(super) rev: Option<String>,
     pub(super) range: Option<Range>,
     /// What the investigations are about, if that is known.
@@ -254,6 +296,11 @@ impl Source {
         for store in &self.stores {
             let path = store.root();
             let found = if is_repository(path) { vec![path.to_owned()] } else { store.folders() };
+            if let Some(first) = self.missing.first().filter(|_| found.is_empty()) {
+                return Err(
+                    format!("no investigation could be cloned; {}: {}", first.name, first.reason).into()
+                );
+            }
             if found.is_empty() {
                 let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
                 return Err(format!(

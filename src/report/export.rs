@@ -15,13 +15,21 @@ pub fn data(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
     json::file(input, &Report::of(input).cited, "investigation.json")
 }
 
-/// The whole report as one page, which opens without any other file.
+/// The report as one page.
+pub struct Document {
+    /// The page.
+    pub bytes: Vec<u8>,
+    /// How many nodes stand in it by their titles alone, since there are so many.
+    pub in_short: usize,
+}
+
+/// The report as one page, which opens without any other file and asks for none.
 ///
 /// # Errors
 ///
 /// A template that fails.
-pub fn html(input: &ReportInput) -> Result<Vec<u8>, ReportError> {
-    document(input, &Templates::load(&SiteOptions::default())?)
+pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<Document, ReportError> {
+    document(input, &Templates::load(options)?)
 }
 
 /// The tree for Graphviz.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::compare::{self, CompareView, Comparison};
+use super::export::Document;
 use super::feed;
 use super::history::HistoryPage;
 use super::model::{
@@ -29,6 +30,8 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'
 
 /// The script that only served pages have.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
+/// Nodes that stand whole in a file that is the whole report. One of 10,000 would be too large to be mailed.
+const MOST_IN_ONE_FILE: usize = 2_000;
 /// Nodes that stand whole in the print.
 const MOST_PRINTED: usize = 1_000;
 
@@ -438,7 +441,7 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
 }
 
 /// The whole investigation as one page, which needs no other file.
-pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Vec<u8>, ReportError> {
+pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Document, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
     let graph = pictures::of_document(&input.snapshot.investigation, &ruleset_of(input), &place);
@@ -462,9 +465,10 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Vec
         },
         head: PageHead::plain(&report.header, None, ""),
         investigation: &report.header,
-        content: DocumentContent { print: print(&report, &graph, usize::MAX), inside },
+        content: DocumentContent { print: print(&report, &graph, MOST_IN_ONE_FILE), inside },
     };
-    Ok(templates.render("document.html", &page)?)
+    let in_short = page.content.print.in_short;
+    Ok(Document { bytes: templates.render("document.html", &page)?, in_short })
 }
 
 /// The ruleset in force, or what a picture needs of one that can't be read.

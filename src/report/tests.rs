@@ -934,6 +934,26 @@ fn the_data_of_the_search_is_a_script_that_holds_no_markup() {
 }
 
 #[test]
+fn one_file_asks_for_nothing_and_says_what_it_leaves_out() {
+    let whole = export::html(&sample(), &SiteOptions::default()).unwrap();
+    let text = String::from_utf8(whole.bytes).unwrap();
+    assert_eq!(whole.in_short, 0);
+    for (attribute, value) in
+        ["href", "src"].into_iter().flat_map(|name| attributes(&text, name).map(move |value| (name, value)))
+    {
+        let is_own = value.starts_with('#') || value.starts_with("data:");
+        // Other addresses are only led to.
+        assert!(is_own || (attribute == "href" && value.starts_with("http")), "{attribute} {value}");
+    }
+    assert!(!text.contains("<script"));
+    let large = export::html(&large(2_100), &SiteOptions::default()).unwrap();
+    assert!(large.in_short > 0);
+    let text = String::from_utf8(large.bytes).unwrap();
+    assert!(text.contains(&format!("Of 2100 nodes, {} stand here", large.in_short)), "it says so");
+    assert!(!text.contains("Each has a page of its own"));
+}
+
+#[test]
 fn a_search_finds_what_a_reader_sees_and_says_where() {
     let files = render(&[discussed("The replay had a warm cache.")]);
     let script = page(&files, "search-data.js");

@@ -146,6 +146,84 @@ fn the_feed_has_what_atom_asks_for() {
     assert!(child(entries[1], "summary").contains("without optimiser statistics"));
 }
 
+/// The elements of RFC 4287, each with how often it may stand there and what attributes it may have.
+#[test]
+fn the_feed_is_valid_by_its_standard() {
+    type Child = (&'static str, usize, usize, &'static [&'static str]);
+    const FEED: &[Child] = &[
+        ("title", 1, 1, &[]),
+        ("id", 1, 1, &[]),
+        ("updated", 1, 1, &[]),
+        ("generator", 0, 1, &["uri", "version"]),
+        ("link", 0, 9, &["rel", "type", "href"]),
+        ("entry", 0, 100, &[]),
+    ];
+    const ENTRY: &[Child] = &[
+        ("title", 1, 1, &[]),
+        ("id", 1, 1, &[]),
+        ("updated", 1, 1, &[]),
+        // The feed has none, so each entry must.
+        ("author", 1, 9, &[]),
+        // Without content there must be one to an alternate.
+        ("link", 1, 9, &["rel", "type", "href"]),
+        ("summary", 1, 1, &[]),
+    ];
+    let check = |node: roxmltree::Node<'_, '_>, children: &[Child]| {
+        let elements: Vec<_> = node.children().filter(roxmltree::Node::is_element).collect();
+        for (name, least, most, attributes) in children {
+            let found = elements.iter().filter(|it| it.tag_name().name() == *name);
+            let found: Vec<_> = found.collect();
+            assert!(
+                (*least..=*most).contains(&found.len()),
+                "{} {name} in {:?}",
+                found.len(),
+                node.tag_name()
+            );
+            for attribute in found.iter().flat_map(|it| it.attributes()) {
+                assert!(attributes.contains(&attribute.name()), "{name} {attribute:?}");
+            }
+        }
+        for element in &elements {
+            assert_eq!(element.tag_name().namespace(), Some("http://www.w3.org/2005/Atom"));
+            let name = element.tag_name().name();
+            assert!(children.iter().any(|(known, ..)| *known == name), "{name} in {:?}", node.tag_name());
+            let text = element.text().unwrap_or_default();
+            match name {
+                // A date with an upper-case T and a zone.
+                "updated" => {
+                    text.parse::<Timestamp>().unwrap();
+                    assert!(text.contains('T') && text.ends_with('Z'), "{text}");
+                }
+                "id" => drop(url::Url::parse(text).unwrap()),
+                "link" => drop(url::Url::parse(element.attribute("href").unwrap()).unwrap()),
+                // Text constructs of the type text hold no elements.
+                "title" | "summary" | "generator" => {
+                    assert!(!text.is_empty() && element.children().all(|child| child.is_text()), "{name}");
+                }
+                _ => {}
+            }
+        }
+        let links = elements.iter().filter(|it| it.tag_name().name() == "link");
+        let relations: Vec<_> = links.map(|it| (it.attribute("rel"), it.attribute("type"))).collect();
+        let distinct: BTreeSet<_> = relations.iter().collect();
+        assert_eq!(distinct.len(), relations.len(), "{relations:?}");
+        assert!(relations.iter().any(|(rel, _)| *rel == Some("alternate")));
+    };
+    for inputs in
+        [vec![], vec![sample()], vec![sample(), unfinished()], vec![all_texts("\u{0}\u{b}]]>& <b>")]]
+    {
+        let text = page(&published(inputs), "feed.xml");
+        let feed = roxmltree::Document::parse(&text).unwrap();
+        let root = feed.root_element();
+        check(root, FEED);
+        let mut ids = BTreeSet::new();
+        for entry in root.children().filter(|it| it.tag_name().name() == "entry") {
+            check(entry, ENTRY);
+            assert!(ids.insert(entry.children().find(|it| it.tag_name().name() == "id").unwrap().text()));
+        }
+    }
+}
+
 #[test]
 fn a_feed_without_entries_is_one_too() {
     for inputs in [vec![], vec![unfinished()]] {

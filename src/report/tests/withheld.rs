@@ -184,7 +184,7 @@ fn files(input: &ReportInput, before: &ReportInput) -> Files {
     let mut files = build(&contents, &templates, &mut |_| {}).unwrap();
     for (name, bytes) in [
         ("export.json", export::data(input).unwrap()),
-        ("export.html", export::html(input).unwrap()),
+        ("export.html", export::html(input, &SiteOptions::default()).unwrap().bytes),
         ("export.svg", export::svg(input).into_bytes()),
         ("changes.md", changes::markdown(&sample().snapshot, &input.snapshot, ["a", "b"]).into_bytes()),
     ] {

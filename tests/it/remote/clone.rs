@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Machine, hub, refs, two};
-use crate::support::Sandbox;
+use super::{Machine, Ran, hub, refs, two};
+use crate::support::{Sandbox, TOT_REPORT};
 
 #[test]
 fn a_hub_is_cloned_whole_or_in_parts_and_again_without_harm() {
@@ -134,4 +134,56 @@ fn objects_that_a_partial_clone_lacks_are_fetched_in_one_go() {
     let missing =
         sandbox.git(&partial.repository(&id), &["rev-list", "--objects", "--missing=print", "HEAD"]);
     assert!(!missing.lines().any(|line| line.starts_with('?')), "{missing}");
+}
+
+#[test]
+fn a_report_is_made_of_a_hub_without_a_clone() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let one = Machine::new(&sandbox, "one");
+    let ids = [one.start(), one.start()];
+    one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    one.ok(&["sync"]);
+    let own = sandbox.path("tmp");
+    fs::create_dir(&own).unwrap();
+    let report = |arguments: &[&str]| {
+        let mut command = sandbox.command(TOT_REPORT);
+        command.args(arguments).env("TMPDIR", &own).stdin(std::process::Stdio::null());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(fs::read_dir(&own).unwrap().count(), 0, "no clone is left: {ran:?}");
+        ran
+    };
+    let address = hub.to_str().unwrap();
+    let ran = report(&["--hub", address, "--out", "site"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    // As it is made of the clones of somebody.
+    let folders = report(&[one.root.to_str().unwrap(), "--out", "other"]);
+    assert_eq!(folders.status, 0, "{folders:?}");
+    for id in &ids {
+        for page in ["index.html", "nodes/R1.A.html", "history.html"] {
+            let of = |site: &str| fs::read(sandbox.path(site).join(id).join(page)).unwrap();
+            assert_eq!(of("site"), of("other"), "{page}");
+        }
+    }
+    // Only what was pushed since is made anew.
+    one.grow(&ids[0], &["R2.A1"]);
+    one.ok(&["sync"]);
+    let again = report(&["--hub", address, "--out", "site"]);
+    assert!(again.out.starts_with("2 investigations, 1 unchanged: "), "{again:?}");
+    assert!(sandbox.path("site").join(&ids[0]).join("nodes/R2.A1.html").exists());
+
+    // One that is no investigation costs only itself.
+    let stranger = "019ab2c4-0000-7000-8000-000000000001";
+    let work = one.repository(&ids[0]);
+    sandbox.git(&work, &["checkout", "-q", "--orphan", "other"]);
+    sandbox.git(&work, &["rm", "-qrf", "."]);
+    sandbox.git(&work, &["commit", "-q", "--allow-empty", "-m", "Nothing"]);
+    sandbox.git(&work, &["push", "-q", "origin", &format!("HEAD:refs/heads/tot/{stranger}")]);
+    let ran = report(&["--hub", address, "--out", "site"]);
+    assert!(ran.status == 0 && ran.err.contains(&format!("left out tot/{stranger}")), "{ran:?}");
+    let index = fs::read_to_string(sandbox.path("site/index.html")).unwrap();
+    assert!(index.contains(stranger) && !index.contains(own.to_str().unwrap()), "{index}");
+
+    let ran = report(&["--hub", "nowhere.git", "--out", "site"]);
+    assert!(ran.status == 1 && sandbox.path("site/index.html").exists(), "{ran:?}");
 }

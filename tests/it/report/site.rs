@@ -47,6 +47,25 @@ fn an_earlier_commit_can_be_seen() {
 }
 
 #[test]
+fn one_investigation_is_one_file_where_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let file = sandbox.path("sky.html");
+    let report = |what: &std::path::Path| {
+        sandbox.command(TOT_REPORT).arg(what).arg("--single-file").arg(&file).output().unwrap()
+    };
+    let output = report(&session.repository());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&file).unwrap();
+    assert!(page.contains("Why is the sky blue?") && page.contains("Findings of R1.A."));
+    sandbox.sleep(1);
+    Session::start(&sandbox, json!({}));
+    let output = report(&sandbox.root());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("goes with one investigation"));
+}
+
+#[test]
 fn what_is_no_investigation_is_named() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("empty")).unwrap();
