@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What a site costs: ours beside mdBook on the same text, and our graph beside Graphviz's, in one run.
 
-  report.py FOLDER_OF_THE_PROGRAMS SPECIMENS [MDBOOK]      # 1,000 and 10,000 nodes
-  report.py --once FOLDER_OF_THE_PROGRAMS SPECIMENS        # 50 nodes, to see that it runs
+  report.py FOLDER_OF_THE_PROGRAMS SPECIMENS [MDBOOK]      # 1,000 and 10,000 nodes, and 1,000 investigations
+  report.py --many FOLDER_OF_THE_PROGRAMS SPECIMENS        # 1,000 investigations alone
+  report.py --once FOLDER_OF_THE_PROGRAMS SPECIMENS        # 50 nodes and 8 investigations, to see that it runs
 
 By hand, from the root of the project (mdBook and Graphviz are left out, and said to be, where they are missing):
 
@@ -15,6 +16,9 @@ is changes it little. Each is the least of three runs. Ours reads a git reposito
 the graph among them, and has its time by the clock beside it; mdBook reads the same findings as Markdown files, a chapter
 for each node. Memory is the most that was resident. Without a graph there is no page of ours, so the graph is also timed
 alone: drawn several times in one process, and `dot -Tsvg` on the same graph.
+
+Of 1,000 investigations of 20 nodes: a first run, one over its site after a commit to one of them, and one after no change;
+the ratio is that of the first two. mdBook and Hugo make all pages of a book or site in each run.
 
 For 10,000 nodes mdBook takes minutes, so there the others run once, and end at LIMIT: a figure with `>` is of one that
 was not done by then. On four busy cores all of it takes ten minutes.
@@ -76,13 +80,16 @@ def least(runs, *command, before=lambda: None, limit=None):
 def main():
     arguments = sys.argv[1:]
     once = arguments[:1] == ["--once"]
-    if once:
+    many = arguments[:1] == ["--many"]
+    if once or many:
         arguments = arguments[1:]
     if len(arguments) not in (2, 3):
         sys.exit(__doc__)
     programs, specimens = (os.path.abspath(path) for path in arguments[:2])
     mdbook = shutil.which(arguments[2] if len(arguments) == 3 else "mdbook")
     dot = shutil.which("dot")
+    if many:
+        return measure_many(1000, programs, specimens)
     sizes, runs = ((50,), 1) if once else ((1000, 10000), RUNS)
     print(f"{'nodes':>6} {'ours s':>8} {'clock s':>8} {'ms/node':>8} {'MB':>6}"
           f" {'mdBook s':>9} {'ms/page':>8} {'MB':>6} {'ratio':>6}"
@@ -93,6 +100,26 @@ def main():
     for name, found in (("mdBook", mdbook), ("Graphviz's dot", dot)):
         if not found:
             print(f"{name} is missing, and left out.")
+    measure_many(8 if once else 1000, programs, specimens)
+
+
+def measure_many(number, programs, specimens):
+    """What a site of many investigations costs, and over an earlier one after one of them has changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        all_of_them, site = os.path.join(folder, "all"), os.path.join(folder, "site")
+        cost(specimens, "many", str(number), "20", all_of_them)
+        report = lambda: cost(os.path.join(programs, "tot-report"), all_of_them, "--out", site)
+        first = report()
+        one = os.path.join(all_of_them, sorted(os.listdir(all_of_them))[number // 2])
+        # Nothing is checked out there, so git's index is made first.
+        cost("git", "-C", one, "read-tree", "HEAD")
+        note = ("-c", "user.name=A", "-c", "user.email=a@localhost", "commit", "--quiet", "--allow-empty", "-m", "A note")
+        cost("git", "-C", one, *note)
+        second, third = report(), report()
+    print(f"{'investigations':>14} {'run':>10} {'CPU s':>8} {'clock s':>8} {'MB':>6} {'ratio':>6}")
+    for name, run in (("first", first), ("one new", second), ("the same", third)):
+        ratio = f"{first.seconds / run.seconds:.1f}"
+        print(f"{number:>14} {name:>10} {run.seconds:>8.2f} {run.clock:>8.2f} {run.memory:>6.0f} {ratio:>6}")
 
 
 def measure(folder, size, runs, programs, specimens, mdbook, dot):
