@@ -96,10 +96,11 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     Ok(script(&json).into_bytes())
 }
 
-/// What was said of the nodes, by their ids, and of the whole: title, address and text.
-fn comments(
-    investigation: &Investigation,
-) -> (HashMap<String, Vec<Said>>, Vec<(&'static str, String, Said)>) {
+/// A title, an address, and what is said there.
+type OfTheWhole = (&'static str, String, Said);
+
+/// What was said of the nodes, by their ids, and of the whole.
+fn comments(investigation: &Investigation) -> (HashMap<String, Vec<Said>>, Vec<OfTheWhole>) {
     let (mut of_nodes, mut whole) = (HashMap::<String, Vec<Said>>::new(), Vec::new());
     let most = (MOST_CHARACTERS / investigation.comments().count().max(1)).min(MOST_OF_ONE);
     for comment in investigation.comments() {

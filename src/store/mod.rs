@@ -480,8 +480,7 @@ impl Store {
     pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
         let git = self.open(path)?;
         let git::Head { branch, commit } = git.head()?;
-        let (tags, ends) = git.tags_and_ends()?;
-        Ok(Standing { branch, head: commit, tags, ends })
+        Ok(Standing { branch, head: commit, tags: git.tag_objects()?, ends: git.ends()? })
     }
 
     /// The id of the investigation in that folder: cheaper than [`Store::load`].

@@ -119,9 +119,8 @@ impl Git {
         })
     }
 
-    /// All tags with the ids of what they name, as they are stored, and the commits at which a shallow clone ends: in their
-    /// order.
-    pub fn tags_and_ends(&self) -> Result<(Vec<(String, String)>, Vec<CommitId>)> {
+    /// All tags with the ids of what they name, as they are stored, in their order.
+    pub fn tag_objects(&self) -> Result<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
@@ -134,12 +133,17 @@ impl Git {
             tags.push((name, id.map(|id| id.to_string()).unwrap_or_default()));
         }
         tags.sort();
+        Ok(tags)
+    }
+
+    /// The commits at which a shallow clone ends, in their order.
+    pub fn ends(&self) -> Result<Vec<CommitId>> {
         let shallow = self.repository.shallow_commits();
         let shallow = shallow.map_err(self.library("read the ends of a shallow clone"))?;
         let mut ends: Vec<CommitId> =
             shallow.iter().flat_map(|ends| ends.iter()).map(|end| CommitId(*end)).collect();
         ends.sort();
-        Ok((tags, ends))
+        Ok(ends)
     }
 
     /// All tags that lead to a commit, without `refs/tags/`, with that commit.
