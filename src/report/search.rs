@@ -63,7 +63,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     let meta = investigation.meta();
     let texts = [Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
     let asked: Vec<String> = texts.map(|text| markdown::plain_text(text, MOST_OF_ONE)).collect();
-    whole.push(("What was asked", "index.html#asked".to_owned(), ("Question", asked.join(" · "))));
+    whole.push(("What was asked", "index.html".to_owned(), ("Question", asked.join(" · "))));
     if let Some(end) = investigation.conclusion() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
         let text = [text, end.agent_id.clone().unwrap_or_default()].join(" · ");
