@@ -72,14 +72,17 @@
 //! - `http-body-util`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `connections`, `mcp::http`, `report::serve`.
 //! - `schemars`: `mcp` (schemas of tools), `decide` (of what agents send), `ruleset` (of ruleset files).
+//! - `base64`: `decide::attach`, `format::attachment_entry`.
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
-//! - `uuid`: `world` (makes ids), `domain::id` (reads them).
+//! - `uuid`: `world` (makes ids), `domain::id` (reads them), `domain::attachment` (a name that follows from a content).
 //! - `jiff`: `domain::time`.
 //! - `serde_yaml`: `yaml`.
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
 //! - `layout-rs`: `graph::draw`.
 //! - `minijinja`, `include_dir`: `report::templates`.
 //! - `sha2`: `report::parts`.
+//! - `roxmltree`: `report::svg`.
+//! - `imagesize`: `report::attachments`.
 //! - `similar`: `report::difference`.
 //! - `url`: `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.

@@ -181,6 +181,13 @@ impl Notes {
             }
             Happening::Edited(_) => (Risk::Warning, "changed by hand, or in a merge".to_owned()),
             Happening::Removed(_) => (Risk::Warning, "removed by hand".to_owned()),
+            Happening::Attached(_, name) => (Risk::Other, format!("{name} was attached")),
+            Happening::AttachmentChanged(_, name) => {
+                (Risk::Warning, format!("the attachment {name} was changed by hand, or in a merge"))
+            }
+            Happening::AttachmentRemoved(_, name) => {
+                (Risk::Warning, format!("the attachment {name} was removed by hand, or moved in a merge"))
+            }
             Happening::Claimed(_)
             | Happening::Released(_)
             | Happening::Started

@@ -4,8 +4,8 @@
 //!
 //! # What is replaced
 //!
-//! Every text of the nodes, now and at any time of the history, with what stood there before amendments; comments on them,
-//! and what answers these; messages of commits that touched one of them; faults in their files.
+//! Every text of the nodes, now and at any time of the history, with what stood there before amendments; their attachments,
+//! which are left out with their names; comments on them, and what answers these; messages of commits that touched one of them; faults in their files.
 //!
 //! # Limits
 //!
@@ -20,8 +20,8 @@ use serde::Deserialize;
 
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Amendment, Change, Citation, Classification, Command, Comment, CommentId, Happening, IdError, Node,
-    NodeId, Reclassification, Warning,
+    Amendment, AttachmentName, Change, Citation, Classification, Command, Comment, CommentId, Happening,
+    IdError, Node, NodeId, Reclassification, Warning,
 };
 use crate::format::layout::{self, Place, WITHHELD};
 use crate::store::{Fault, HistoryEntry, Snapshot};
@@ -120,8 +120,10 @@ impl Withheld {
         let said = old.comments().filter(|it| comments.label(it).is_some());
         let changes: Vec<Change> =
             nodes.chain(said.map(|it| Change::Comment(comments.comment(it)))).collect();
-        if !changes.is_empty() {
-            snapshot.investigation = Arc::new(snapshot.investigation.with(&changes));
+        if !self.0.is_empty() {
+            let mut attachments = old.attachments().clone();
+            attachments.retain(|node, _| !self.0.contains_key(node));
+            snapshot.investigation = Arc::new(old.with(&changes).with_attachments(attachments));
         }
         self.faults(&mut snapshot.faults);
     }
@@ -134,24 +136,38 @@ impl Withheld {
         let comments = Comments { withheld: self, known };
         for entry in history {
             let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
-                Place::Node(id) => self.0.get(&id),
+                Place::Node(id) | Place::Attachment(id, _) => self.0.get(&id),
                 _ => None,
             });
             // Of a commit that is not read whole nobody knows what it touched.
             let unknown = self.0.values().next().filter(|_| !entry.gaps.is_empty());
             let happened = entry.happenings.iter().find_map(|happening| match happening.comment() {
                 Some(comment) => comments.label(comment),
-                None => self.0.get(&happening.node()?.id),
+                None => self.0.get(happening.node_id()?),
             });
             if let Some(label) = touched.or(happened).or(unknown) {
                 entry.message.clone_from(label);
             }
+            entry.paths.retain(|path| !self.is_attachment(path));
             entry.happenings = entry.happenings.drain(..).map(|it| self.happening(it, &comments)).collect();
             self.faults(&mut entry.faults);
         }
     }
 
-    fn faults(&self, faults: &mut [Fault]) {
+    /// Whether the path is that of an attachment of one of the nodes, or of what has gone astray there.
+    fn is_attachment(&self, path: &str) -> bool {
+        match layout::place(path) {
+            Place::Attachment(node, _) => self.0.contains_key(&node),
+            _ => {
+                path.starts_with(layout::ATTACHMENTS)
+                    && !self.0.is_empty()
+                    && layout::place(path) == Place::Stray
+            }
+        }
+    }
+
+    fn faults(&self, faults: &mut Vec<Fault>) {
+        faults.retain(|fault| !self.is_attachment(&fault.path));
         for fault in faults {
             let label = match layout::place(&fault.path) {
                 Place::Node(id) => self.0.get(&id),
@@ -167,6 +183,10 @@ impl Withheld {
 
     fn happening(&self, happening: Happening, comments: &Comments<'_>) -> Happening {
         let node = |node: Arc<Node>| self.node(&node);
+        let name = |node: &NodeId, name| match self.0.contains_key(node) {
+            true => AttachmentName::withheld(),
+            false => name,
+        };
         match happening {
             Happening::Proposed(it) => Happening::Proposed(node(it)),
             Happening::Withdrawn(it) => Happening::Withdrawn(node(it)),
@@ -191,6 +211,18 @@ impl Withheld {
             Happening::Commented(it) => Happening::Commented(comments.comment(&it)),
             Happening::CommentEdited(it) => Happening::CommentEdited(comments.comment(&it)),
             Happening::CommentRemoved(it) => Happening::CommentRemoved(comments.comment(&it)),
+            Happening::Attached(it, at) => {
+                let at = name(&it, at);
+                Happening::Attached(it, at)
+            }
+            Happening::AttachmentChanged(it, at) => {
+                let at = name(&it, at);
+                Happening::AttachmentChanged(it, at)
+            }
+            Happening::AttachmentRemoved(it, at) => {
+                let at = name(&it, at);
+                Happening::AttachmentRemoved(it, at)
+            }
             Happening::Started | Happening::Ended(_) | Happening::Reopened => happening,
         }
     }

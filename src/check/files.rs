@@ -16,6 +16,7 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     findings.extend(page(subject, rules));
     ruleset(subject, &mut findings);
     case_collisions(subject, &mut findings);
+    findings.extend(stray_attachments(subject));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
         for suspect in suspects(text) {
@@ -52,13 +53,24 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     })
 }
 
+/// Files beside a node that is not there, or not any more.
+fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
+    let investigation = &subject.snapshot.investigation;
+    let stray = investigation.attachments().iter().filter(|(node, _)| investigation.node(node).is_none());
+    stray.flat_map(|(node, files)| files.keys().map(move |name| (node, name))).map(|(node, name)| {
+        Finding::new(Warning, Code::StrayFile, format!("It stands beside {node}, which is not there."))
+            .at(&layout::attachment(node, name), None)
+            .suggest("Move it to the folder of another node, or remove it.")
+    })
+}
+
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
     let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
-            .suggest("Keep files of your own outside of nodes/ and comments/.");
+            .suggest("Keep files of your own outside of nodes/, comments/ and attachments/.");
     }
     if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
         let reason = "It has conflict markers of git in it, and is left out until they are resolved.";
@@ -126,11 +138,17 @@ fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {
 /// Over the paths, so that nodes that can't be read count too.
 fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     let faulty = subject.snapshot.faults.iter().map(|fault| fault.path.as_str());
-    let mut paths: Vec<&str> = subject.files.keys().map(String::as_str).chain(faulty).collect();
-    paths.sort_by_key(|path| (path.to_ascii_lowercase(), *path));
+    let attachments = subject.snapshot.investigation.attachments().iter();
+    let attached: Vec<String> = attachments
+        .flat_map(|(node, files)| files.keys().map(|name| layout::attachment(node, name)))
+        .collect();
+    let attached = attached.iter().map(String::as_str);
+    let mut paths: Vec<&str> =
+        subject.files.keys().map(String::as_str).chain(faulty).chain(attached).collect();
+    paths.sort_by_key(|path| (path.to_lowercase(), *path));
     paths.dedup();
     for pair in paths.windows(2) {
-        if pair[0].eq_ignore_ascii_case(pair[1]) {
+        if pair[0].to_lowercase() == pair[1].to_lowercase() {
             findings.push(
                 Finding::new(
                     Error,
@@ -151,7 +169,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Place::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
         Place::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
         Place::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
-        Place::Ruleset | Place::Stray | Place::Other => return,
+        Place::Ruleset | Place::Attachment(..) | Place::Stray | Place::Other => return,
     };
     // One that can't be read is a fault already.
     let Ok(written) = written else { return };

@@ -129,6 +129,21 @@ impl Stored {
                 let message = format!("It removed the {} {}.", comment.kind.label(), comment.id);
                 Some(lost(message, entry, &layout::comment(comment.id)))
             }
+            Happening::Attached(..) => None,
+            // A merge moves what is beside a node that it moves, and keeps both of one name.
+            Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..)
+                if entry.parents.len() > 1 =>
+            {
+                None
+            }
+            Happening::AttachmentChanged(node, name) => {
+                let message = format!("It changed the attachment {name} of {node}.");
+                Some(lost(message, entry, &layout::attachment(node, name)))
+            }
+            Happening::AttachmentRemoved(node, name) => {
+                let message = format!("It removed the attachment {name} of {node}.");
+                Some(lost(message, entry, &layout::attachment(node, name)))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
 use crate::domain::{Author, Code, Happening, NodeId};
 use crate::format::layout::{self, Place};
-use crate::format::message::{COMMENT, RELEASE};
+use crate::format::message::{ATTACH, COMMENT, RELEASE};
 use crate::ruleset::EffectiveRules;
 use crate::store::HistoryEntry;
 
@@ -97,7 +97,7 @@ fn one_commit(
         return;
     }
     let strange = entry.paths.iter().find(|path| match layout::place(path) {
-        Place::Node(_) | Place::Conclusion | Place::Comment(_) => first,
+        Place::Node(_) | Place::Conclusion | Place::Comment(_) | Place::Attachment(..) => first,
         Place::Meta | Place::Ruleset => !first,
         Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
         Place::Stray => true,
@@ -154,7 +154,17 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
         RELEASE => all > 0 && all == count(|it| matches!(it, Happening::Released(_))),
         "tot_commit" => {
             let committed = count(|it| matches!(it, Happening::Committed(_) | Happening::OtherResult(..)));
-            committed > 0 && all == committed + confirmed
+            let to_its_own = |node: &NodeId| {
+                let mut nodes = happenings.iter().filter_map(Happening::node);
+                nodes.any(|it| it.id == *node)
+            };
+            let attached =
+                happenings.iter().filter(|it| matches!(it, Happening::Attached(node, _) if to_its_own(node)));
+            committed > 0 && all == committed + confirmed + attached.count()
+        }
+        ATTACH => {
+            let nodes: BTreeSet<_> = happenings.iter().filter_map(Happening::node_id).collect();
+            nodes.len() == 1 && all == count(|it| matches!(it, Happening::Attached(..)))
         }
         "tot_reclassify" => {
             let asked = count(|it| matches!(it, Happening::Reclassified(..))) - confirmed;
@@ -199,6 +209,9 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Commented(_) => "commented on",
             Happening::CommentEdited(_) => "edited a comment on",
             Happening::CommentRemoved(_) => "removed a comment on",
+            Happening::Attached(..) => "put a file beside",
+            Happening::AttachmentChanged(..) => "changed a file beside",
+            Happening::AttachmentRemoved(..) => "removed a file beside",
         };
         let what = match (happening.node_id(), happening.comment()) {
             (Some(node), _) => node.as_str(),

@@ -85,8 +85,15 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let snapshot = place.store.load(&folder)?;
             let history = place.store.history(&snapshot)?;
             let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
-            let mut input =
-                ReportInput { snapshot, history, rev: None, sign_offs, evidence: Evidence::default() };
+            let attachments = place.store.attachments(&snapshot)?;
+            let mut input = ReportInput {
+                snapshot,
+                history,
+                rev: None,
+                sign_offs,
+                evidence: Evidence::default(),
+                attachments,
+            };
             input.withhold(&withheld(&place.store, &folder)?)?;
             text(&input, format)?
         }

@@ -2,6 +2,7 @@
 //! prints to stdout.
 
 mod approve;
+mod attach;
 mod check;
 mod claim;
 mod clone;
@@ -40,6 +41,7 @@ use crate::mcp::{self, Server};
 use crate::project::Project;
 use crate::remote::{RemoteError, is_address};
 use crate::report::SiteOptions;
+use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
 use crate::store::{Durability, StoreError};
@@ -59,6 +61,8 @@ struct Tot {
 enum Command {
     /// Signs off what an investigation is now, or rejects it: a tag with your signature
     Approve(approve::ApproveArguments),
+    /// Puts files beside a node: a log, a plot, the output of a command; also after the end
+    Attach(attach::AttachArguments),
     /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
     Check(check::CheckArguments),
     /// Takes pending proposals on, so that nobody else does the same
@@ -146,6 +150,9 @@ struct McpArguments {
     /// Refuse texts that hold what looks like a credential, where the ruleset only warns of them
     #[arg(long)]
     reject_secrets: bool,
+    /// The most bytes of an attachment
+    #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=attach::MOST))]
+    max_attachment: u64,
     /// Have the client ask the person in front of it whether an investigation may end, before it does. A client that holds
     /// the call meanwhile is waited for so many seconds; without an answer it ends, and says so
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "45",
@@ -185,6 +192,7 @@ enum DurabilityArgument {
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<Tot>(arguments).map(|tot| tot.command) {
         Ok(Command::Approve(arguments)) => approve::run(&arguments),
+        Ok(Command::Attach(arguments)) => attach::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
@@ -286,6 +294,7 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         .with_rulesets(arguments.rulesets.library()?)
         .with_durability(durability)
         .rejecting_secrets(arguments.reject_secrets)
+        .with_attachment_max(arguments.max_attachment)
         .with_project(project)
         .reading_only(arguments.read_only);
     let channel = mpsc::channel();

@@ -389,7 +389,8 @@ impl Source {
         if let Some(comparison) = &mut comparison {
             withheld.hide(&mut comparison.before);
         }
-        let mut input = ReportInput { snapshot, history, rev, sign_offs, evidence };
+        let attachments = store.attachments(&snapshot)?;
+        let mut input = ReportInput { snapshot, history, rev, sign_offs, evidence, attachments };
         input.withhold(&withheld)?;
         Ok((input, comparison))
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::amend;
+use super::attach::{self, Attach};
 use super::backing::{self, Cited, LINE_MAX, Linked, Ran};
 use super::citing;
 use super::claim;
@@ -14,8 +15,8 @@ use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn, Node, NodeId,
-    StateName, Timestamp,
+    Attached, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn, Node,
+    NodeId, StateName, Timestamp,
 };
 use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -67,6 +68,9 @@ pub struct NodeResult {
     /// Nodes elsewhere in the tree that it bears on.
     #[serde(default)]
     pub links: Vec<Linked>,
+    /// Files to keep beside it: output, a log, a plot.
+    #[serde(default)]
+    pub attachments: Vec<Attach>,
 }
 
 /// What a commit may be refused for, beside what any call is.
@@ -118,6 +122,7 @@ pub fn commit(
     }
     let mut verdict = Verdict::default();
     let mut nodes: Vec<Arc<Node>> = Vec::with_capacity(results.len());
+    let mut attachments = Vec::new();
     let mut states: Vec<(&Node, StateName)> = Vec::with_capacity(results.len());
     let mut seen = HashSet::new();
     let mut agents = known_agents(investigation, &results);
@@ -135,9 +140,11 @@ pub fn commit(
         }
         // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
         states.extend(state_in_ratio(investigation, rules, &result));
-        nodes.extend(
-            judge(investigation, rules, result, (known, now), &mut agents, &mut verdict).map(Arc::new),
-        );
+        let judged = judge(investigation, rules, result, (known, now), &mut agents, &mut verdict);
+        if let Some((node, attached)) = judged {
+            nodes.push(Arc::new(node));
+            attachments.extend(attached);
+        }
     }
     for kind in &KINDS {
         (kind.commit_together)(investigation, rules, &states, &mut verdict);
@@ -150,7 +157,7 @@ pub fn commit(
     let after = if moved.is_empty() { after } else { after.with(&moved) };
     let mut warnings = verdict.warnings;
     warnings.extend(incomplete_warnings(&after, rules));
-    let event = Event::Committed { nodes, transitions };
+    let event = Event::Committed { nodes, transitions, attachments };
     Ok(Decision { event: Some(event), warnings })
 }
 
@@ -165,7 +172,7 @@ fn known_agents(investigation: &Investigation, results: &[NodeResult]) -> HashMa
     named.collect()
 }
 
-/// The classified node, if nothing is wrong with it by itself; adds what is, and what it is warned of.
+/// The classified node with its files, if nothing is wrong with it by itself; adds what is, and what it is warned of.
 fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
@@ -173,7 +180,7 @@ fn judge(
     (known, now): (&LookedUpPaths, Timestamp),
     agents: &mut HashMap<String, NodeId>,
     verdict: &mut Verdict,
-) -> Option<Node> {
+) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
     let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result)) else {
@@ -261,6 +268,7 @@ fn judge(
     }
     own.warnings.extend(citing::not_found(&about, missing));
     let links = backing::links(investigation, node, &result.links, &mut own.errors);
+    let attachments = attach::of_result(investigation, rules, &node.id, result.attachments, &mut own);
     let committed = Committed {
         investigation,
         rules,
@@ -309,7 +317,7 @@ fn judge(
         pending => *pending = Some(result),
     }
     verdict.warnings.append(&mut own.warnings);
-    Some(after)
+    Some((after, attachments))
 }
 
 /// Whether it is the result of an agent that had claimed a node which another has committed meanwhile. Sent twice, it is

@@ -1,6 +1,6 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
-//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`],
+//! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`end`]. Each judges what holds in every
 //! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
 //! whoever asks, is in [`standing`] (what is owed, whether it can end), [`results`] (what was found) and [`next`]
@@ -10,6 +10,7 @@
 //! The codes and rules are those of the method's specification; each check names its code.
 
 pub mod amend;
+pub mod attach;
 pub mod backing;
 pub mod citing;
 pub mod claim;

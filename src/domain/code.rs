@@ -139,7 +139,7 @@ codes! {
     EndDeclined "END_DECLINED" "the person who was asked said no"
     UnreadableNode "UNREADABLE_NODE" "a node's file can't be read or has no place"
     // Findings of `tot check` alone.
-    StrayFile "STRAY_FILE" "not the path of a node's file"
+    StrayFile "STRAY_FILE" "not the path of a file of the investigation, or beside no node"
     Unreadable "UNREADABLE" "the repository can't be read"
     UnreadableFile "UNREADABLE_FILE" "the file can't be read as what its path says"
     MisplacedNode "MISPLACED_NODE" "the node has no place in the tree"

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Amendment, Caller, Comment, CommentId, Conclusion, Meta, Node, NodeId, Reclassification, StateName,
+    Amendment, Attached, AttachmentName, Caller, Comment, CommentId, Conclusion, Meta, Node, NodeId,
+    Reclassification, StateName,
 };
 
 /// One difference between two states of an investigation: what git's diff of two trees can say.
@@ -23,6 +24,8 @@ pub enum Change {
     Comment(Arc<Comment>),
     /// A comment's file was removed.
     CommentRemoved(CommentId),
+    /// An attachment was written.
+    Attached(Arc<Attached>),
 }
 
 /// What an accepted call does. It holds the nodes as they are afterwards; the store writes exactly these.
@@ -52,6 +55,8 @@ pub enum Event {
         nodes: Vec<Arc<Node>>,
         /// Parents whose state their children's states changed.
         transitions: Vec<Transition>,
+        /// What was put beside these nodes.
+        attachments: Vec<Arc<Attached>>,
     },
     /// `tot_reclassify`.
     Reclassified {
@@ -77,6 +82,11 @@ pub enum Event {
         /// What was said.
         comment: Arc<Comment>,
     },
+    /// `tot attach`.
+    Attached {
+        /// What was put beside one node; at least one.
+        attachments: Vec<Arc<Attached>>,
+    },
 }
 
 /// A change of one committed node's state.
@@ -97,8 +107,11 @@ impl Event {
     pub fn called_by(mut self, caller: &Caller) -> Event {
         match &mut self {
             // These are no findings: the commit's message says who made them.
-            Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } => {}
-            Event::Committed { nodes, transitions } => {
+            Event::Proposed { .. }
+            | Event::Claimed { .. }
+            | Event::Released { .. }
+            | Event::Attached { .. } => {}
+            Event::Committed { nodes, transitions, .. } => {
                 let ids: Vec<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
                 let moved = transitions.iter_mut().map(|transition| &mut transition.node);
                 for node in nodes.iter_mut().chain(moved.filter(|node| ids.contains(&node.id))) {
@@ -137,9 +150,10 @@ impl Event {
                 withdrawn.iter().cloned().map(Change::NodeRemoved).chain(nodes.iter().map(node)).collect()
             }
             Event::Claimed { nodes } | Event::Released { nodes } => nodes.iter().map(node).collect(),
-            Event::Committed { nodes, transitions } => {
+            Event::Committed { nodes, transitions, attachments } => {
                 // A committed node that its own child changed in the same call stands in both: the later wins.
-                nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node))).collect()
+                let nodes = nodes.iter().map(node).chain(transitions.iter().map(|t| node(&t.node)));
+                nodes.chain(attachments.iter().cloned().map(Change::Attached)).collect()
             }
             Event::Reclassified { transition, transitions, reopened } => std::iter::once(transition)
                 .chain(transitions)
@@ -149,6 +163,7 @@ impl Event {
             Event::Amended { node: amended } => vec![node(amended)],
             Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
             Event::Commented { comment } => vec![Change::Comment(Arc::clone(comment))],
+            Event::Attached { attachments } => attachments.iter().cloned().map(Change::Attached).collect(),
         }
     }
 }
@@ -188,6 +203,12 @@ pub enum Happening {
     CommentEdited(Arc<Comment>),
     /// A comment was removed: by hand.
     CommentRemoved(Arc<Comment>),
+    /// A file was put beside a node.
+    Attached(NodeId, AttachmentName),
+    /// An attachment holds something else: by hand, or by a merge of two of its name.
+    AttachmentChanged(NodeId, AttachmentName),
+    /// An attachment was removed: by hand, or in a merge that has moved its node.
+    AttachmentRemoved(NodeId, AttachmentName),
 }
 
 impl Happening {
@@ -209,7 +230,10 @@ impl Happening {
             | Happening::Reopened
             | Happening::Commented(_)
             | Happening::CommentEdited(_)
-            | Happening::CommentRemoved(_) => None,
+            | Happening::CommentRemoved(_)
+            | Happening::Attached(..)
+            | Happening::AttachmentChanged(..)
+            | Happening::AttachmentRemoved(..) => None,
         }
     }
 
@@ -223,9 +247,19 @@ impl Happening {
         }
     }
 
-    /// The node that it happened to, or that was talked about.
+    /// The attachment that it is about, with its node.
+    pub fn attachment(&self) -> Option<(&NodeId, &AttachmentName)> {
+        match self {
+            Happening::Attached(node, name)
+            | Happening::AttachmentChanged(node, name)
+            | Happening::AttachmentRemoved(node, name) => Some((node, name)),
+            _ => None,
+        }
+    }
+
+    /// The node that it happened to, that was talked about, or beside which a file is.
     pub fn node_id(&self) -> Option<&NodeId> {
-        let node = self.node().map(|node| &node.id);
+        let node = self.node().map(|node| &node.id).or(self.attachment().map(|(node, _)| node));
         node.or_else(|| self.comment()?.node.as_ref())
     }
 }

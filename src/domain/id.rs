@@ -41,6 +41,14 @@ pub enum IdError {
         /// What was read, shortened.
         text: String,
     },
+    /// Not a name that a file can have everywhere.
+    #[error("`{text}` is not the name of an attachment: {reason}")]
+    Attachment {
+        /// What was read, shortened.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// Not the name of a state.
     #[error("`{text}` is not a state's name: A-Z, 0-9 and _, beginning with a letter, at most 40 characters")]
     State {

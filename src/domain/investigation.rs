@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::{Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp};
+use super::{
+    Attachments, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp,
+};
 
 /// What `tot_start` fixed: written once, never touched again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct Investigation {
     rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
+    /// None of them is empty.
+    attachments: Arc<BTreeMap<NodeId, Attachments>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
     /// One for each of the rounds.
@@ -107,6 +111,7 @@ impl Investigation {
             rounds: BTreeMap::new(),
             conclusion: None,
             comments: Arc::default(),
+            attachments: Arc::default(),
             unreadable: Arc::default(),
             kin: Kinship::default(),
         }
@@ -122,6 +127,28 @@ impl Investigation {
     pub fn with_comments(mut self, comments: impl IntoIterator<Item = Arc<Comment>>) -> Self {
         self.comments = Arc::new(comments.into_iter().map(|comment| (comment.id, comment)).collect());
         self
+    }
+
+    /// The same, with these attachments and no others.
+    pub fn with_attachments(mut self, attachments: BTreeMap<NodeId, Attachments>) -> Self {
+        self.attachments = Arc::new(attachments);
+        self
+    }
+
+    /// The attachments by the ids of their nodes, also of nodes that are not there.
+    pub fn attachments(&self) -> &BTreeMap<NodeId, Attachments> {
+        &self.attachments
+    }
+
+    /// The files that stand beside the node.
+    pub fn attachments_of(&self, node: &NodeId) -> &Attachments {
+        static NONE: Attachments = Attachments::new();
+        self.attachments.get(node).unwrap_or(&NONE)
+    }
+
+    /// What was said of the node, the oldest first.
+    pub fn comments_on<'a>(&'a self, node: &'a NodeId) -> impl DoubleEndedIterator<Item = &'a Arc<Comment>> {
+        self.comments().filter(move |comment| comment.node.as_ref() == Some(node))
     }
 
     /// All comments, the oldest first.
@@ -359,6 +386,10 @@ impl Investigation {
                     Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
                 }
                 Change::CommentRemoved(id) => drop(Arc::make_mut(&mut next.comments).remove(id)),
+                Change::Attached(file) => {
+                    let of_node = Arc::make_mut(&mut next.attachments).entry(file.node.clone()).or_default();
+                    of_node.insert(file.name.clone(), file.content.len() as u64);
+                }
             }
         }
         // What nodes are depends on their children, too.

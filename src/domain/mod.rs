@@ -6,11 +6,13 @@
 //! - [`citation`]: what a result cites, and what a cited file was.
 //! - [`node`]: one node, from its proposal to its last change of state.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
+//! - [`attachment`]: files that stand beside a node.
 //! - [`comment`]: what people and agents say about it.
 //! - [`event`]: what one call did, and what the difference of two trees says happened.
 //! - [`code`]: the codes of these, with what they mean.
 //! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
 
+pub mod attachment;
 pub mod citation;
 pub mod code;
 pub mod comment;
@@ -22,6 +24,7 @@ pub mod investigation;
 pub mod node;
 pub mod time;
 
+pub use attachment::{Attached, AttachmentName, Attachments};
 pub use citation::{Citation, CitedPath, Lines, LookedUp, LookedUpPaths, NamedIn, Pin};
 pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};

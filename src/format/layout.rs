@@ -36,7 +36,7 @@
 //! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
 //! best of all in each shape, with a depth that grows with the logarithm of the id's length.
 
-use crate::domain::{CommentId, NodeId};
+use crate::domain::{AttachmentName, CommentId, NodeId};
 
 /// What `tot_start` fixed.
 pub const META: &str = "investigation.yaml";
@@ -56,6 +56,9 @@ pub const WITHHELD: &str = "withheld.yaml";
 pub const NODES: &str = "nodes/";
 /// The folder of the comments.
 pub const COMMENTS: &str = "comments/";
+
+/// The folder of the attachments, in which each node has its own.
+pub const ATTACHMENTS: &str = "attachments/";
 
 /// The suffix of an id is cut after so many characters; what is before the last cut names the folder.
 const CUTS: [usize; 7] = [3, 6, 12, 24, 48, 96, 192];
@@ -90,6 +93,11 @@ pub fn comment(id: CommentId) -> String {
     format!("{COMMENTS}{id}.yaml")
 }
 
+/// The file of an attachment.
+pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
+    format!("{ATTACHMENTS}{node}/{name}")
+}
+
 /// What a path holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -103,7 +111,9 @@ pub enum Place {
     Node(NodeId),
     /// The file of a comment.
     Comment(CommentId),
-    /// Below [`NODES`] or [`COMMENTS`], but not where a file of those can be.
+    /// A file that stands beside a node.
+    Attachment(NodeId, AttachmentName),
+    /// Below [`NODES`], [`COMMENTS`] or [`ATTACHMENTS`], but not where a file of those can be.
     Stray,
     /// A file of the user's own, such as notes or a script; or [`README`] or [`ATTRIBUTES`].
     Other,
@@ -115,14 +125,20 @@ pub fn place(path: &str) -> Place {
         META => Place::Meta,
         RULESET => Place::Ruleset,
         CONCLUSION => Place::Conclusion,
-        path => match (path.strip_prefix(NODES), path.strip_prefix(COMMENTS)) {
-            (Some(rest), _) => named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node),
-            (_, Some(rest)) => {
+        path => {
+            if let Some(rest) = path.strip_prefix(NODES) {
+                named(rest).filter(|id| node(id) == path).map_or(Place::Stray, Place::Node)
+            } else if let Some(rest) = path.strip_prefix(COMMENTS) {
                 let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
                 id.map_or(Place::Stray, Place::Comment)
+            } else if let Some(rest) = path.strip_prefix(ATTACHMENTS) {
+                let parts =
+                    rest.split_once('/').and_then(|(id, name)| Some((id.parse().ok()?, name.parse().ok()?)));
+                parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
+            } else {
+                Place::Other
             }
-            (None, None) => Place::Other,
-        },
+        }
     }
 }
 
@@ -176,12 +192,20 @@ mod tests {
             "comments/notes.md",
             "comments/01890A5D-AC96-774B-BCCE-B302099A8057.yaml",
             "comments/a/01890a5d-ac96-774b-bcce-b302099a8057.yaml",
+            "attachments/plot.png",
+            "attachments/R1.A",
+            "attachments/R1-A/plot.png",
+            "attachments/R1.A/.htaccess",
+            "attachments/R1.A/plots/a.png",
         ] {
             assert_eq!(place(stray), Place::Stray, "{stray}");
         }
         assert_eq!(place("README.md"), Place::Other);
         let id: CommentId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         assert_eq!(place(&comment(id)), Place::Comment(id));
+        let (id, name): (NodeId, AttachmentName) = ("R1.A".parse().unwrap(), "plot 1.png".parse().unwrap());
+        assert_eq!(attachment(&id, &name), "attachments/R1.A/plot 1.png");
+        assert_eq!(place(&attachment(&id, &name)), Place::Attachment(id, name));
     }
 
     #[test]

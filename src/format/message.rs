@@ -5,10 +5,11 @@
 //! are the last paragraph.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::domain::{
-    Amendment, Author, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta, Node,
-    NodeId, Transition, Warning,
+    Amendment, Attached, Author, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta,
+    Node, NodeId, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
 use crate::ruleset::rules::verification::Grade;
@@ -23,6 +24,9 @@ pub const RELEASE: &str = "tot release";
 
 /// The commands of a person who says something, and the tool of an agent that does.
 pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot resolve"];
+
+/// What put files beside a node: a command of a person.
+pub const ATTACH: &str = "tot attach";
 
 /// The one warning about a call that writes no result of a node: only the message keeps it.
 const UNFILED: Code = Code::SecretSuspected;
@@ -94,7 +98,10 @@ pub fn message(
 ) -> String {
     let mut text = format!("{}\n", subject(before, rules, event));
     let mut body = body(before, event);
-    if matches!(event, Event::Proposed { .. } | Event::Ended { .. } | Event::Commented { .. }) {
+    if matches!(
+        event,
+        Event::Proposed { .. } | Event::Ended { .. } | Event::Commented { .. } | Event::Attached { .. }
+    ) {
         // No file holds these: the message is where a reviewer sees them.
         let kept: Vec<Diagnostic> =
             warnings.iter().filter(|warning| warning.code == UNFILED).cloned().collect();
@@ -129,9 +136,9 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
         Event::Released { nodes } => {
             listed("Release", nodes.iter().map(|node| node.id.to_string()).collect())
         }
-        Event::Committed { nodes, transitions } => {
+        Event::Committed { nodes, transitions, attachments } => {
             let results = nodes.iter().map(|node| format!("{} {}", node.id, committed_state(node))).collect();
-            format!("{}{}", listed("Commit", results), moved(transitions))
+            format!("{}{}{}", listed("Commit", results), moved(transitions), with_files(attachments.len()))
         }
         Event::Reclassified { transition, transitions, reopened } => {
             let reopened = if *reopened { ", reopening the investigation" } else { "" };
@@ -175,7 +182,27 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             format!("{verb} with {found}{parts}{comma} and {}", counted(dead_ends, "dead end"))
         }
         Event::Commented { comment } => said(comment),
+        Event::Attached { attachments } => {
+            let node = attachments.first().map_or_else(String::new, |file| file.node.to_string());
+            match attachments.as_slice() {
+                [file] => format!("Attach {} to {node}", line(file.name.as_str(), 60)),
+                several => format!("Attach {} files to {node}", several.len()),
+            }
+        }
     }
+}
+
+/// `, with 2 files`.
+fn with_files(number: usize) -> String {
+    if number == 0 { String::new() } else { format!(", with {}", counted(number, "file")) }
+}
+
+/// The attachments of a node, each on an indented line below it.
+fn attached(attachments: &[Arc<Attached>], node: &NodeId) -> String {
+    let of_node = attachments.iter().filter(|file| file.node == *node);
+    of_node
+        .map(|file| format!("    attached {} ({})\n", file.name, counted(file.content.len(), "byte")))
+        .collect()
 }
 
 /// `Object to R2.A1`, `Answer an objection to R2.A1`.
@@ -248,10 +275,11 @@ fn body(before: &Investigation, event: &Event) -> String {
                 body.push_str(&entry(&node.id, &node.title));
             }
         }
-        Event::Committed { nodes, transitions } => {
+        Event::Committed { nodes, transitions, attachments } => {
             for node in nodes {
                 body.push_str(&entry(&node.id, &node.title));
                 body.push_str(&warned(node.classification.iter().flat_map(|it| &it.newest().warnings)));
+                body.push_str(&attached(attachments, &node.id));
             }
             for transition in transitions {
                 body.push_str(&entry(&transition.node.id, &changed(transition)));
@@ -284,6 +312,12 @@ fn body(before: &Investigation, event: &Event) -> String {
             }
         }
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),
+        Event::Attached { attachments } => {
+            if let Some(node) = attachments.first().and_then(|file| before.node(&file.node)) {
+                body.push_str(&entry(&node.id, node.name()));
+                body.push_str(&attached(attachments, &node.id));
+            }
+        }
     }
     body
 }
@@ -319,7 +353,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
             nodes.iter().filter_map(|node| Some(node.claim.as_ref()?.agent_id.as_str())).collect(),
         ),
         Event::Released { nodes } => (RELEASE, nodes.iter().map(|node| &node.id).collect(), Vec::new()),
-        Event::Committed { nodes, transitions } => (
+        Event::Committed { nodes, transitions, .. } => (
             "tot_commit",
             nodes
                 .iter()
@@ -366,6 +400,9 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
             let agent = comment.author.agent_id.as_deref();
             (tool, comment.node.iter().collect(), agent.into_iter().collect())
         }
+        Event::Attached { attachments } => {
+            (ATTACH, attachments.iter().take(1).map(|file| &file.node).collect(), Vec::new())
+        }
     };
     trailer(text, "Tool", tool);
     for round in nodes.iter().map(|id| id.round()).collect::<BTreeSet<_>>() {
@@ -406,7 +443,8 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
         | Event::Claimed { .. }
         | Event::Released { .. }
         | Event::Ended { .. }
-        | Event::Commented { .. } => Vec::new(),
+        | Event::Commented { .. }
+        | Event::Attached { .. } => Vec::new(),
     };
     nodes
         .into_iter()

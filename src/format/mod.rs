@@ -1,4 +1,5 @@
-//! Files of an investigation to domain values and back, and the commit messages. Pure: text in, text out.
+//! Files of an investigation to domain values and back, and the commit messages. Pure: text in, text out; attachments pass
+//! as they are.
 //!
 //! Guarantees: what is written reads back to the same value, byte for byte on the next write; keys stand in a fixed
 //! order, multi-line text as literal blocks, so that a diff shows what changed and nothing else; each file carries a
@@ -13,9 +14,11 @@
 //!
 //! - [`layout`]: which path holds what.
 //! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`]: the files.
+//! - [`attachment_entry`]: an attachment in `investigation.json`.
 //! - [`message`]: the commit message of an event.
 //! - [`readme`]: the page that a forge shows.
 
+pub mod attachment_entry;
 pub mod comment_file;
 pub mod conclusion_file;
 pub mod layout;
@@ -38,8 +41,15 @@ pub const VERSION: u32 = 1;
 pub struct FileChange {
     /// The path in the repository, with `/`.
     pub path: String,
-    /// Its text; `None` removes it.
-    pub content: Option<String>,
+    /// What it holds; `None` removes it.
+    pub content: Option<Vec<u8>>,
+}
+
+impl FileChange {
+    /// A file that holds text.
+    pub fn text(path: impl Into<String>, text: String) -> Self {
+        FileChange { path: path.into(), content: Some(text.into_bytes()) }
+    }
 }
 
 /// The files that an event writes and removes.
@@ -51,22 +61,21 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
     let mut files: Vec<FileChange> = Vec::new();
     for change in event.changes() {
         let file = match &change {
-            Change::Meta(meta) => {
-                FileChange { path: layout::META.into(), content: Some(meta_file::write(meta)?) }
-            }
-            Change::Node(node) => {
-                FileChange { path: layout::node(&node.id), content: Some(node_file::write(node)?) }
-            }
+            Change::Meta(meta) => FileChange::text(layout::META, meta_file::write(meta)?),
+            Change::Node(node) => FileChange::text(layout::node(&node.id), node_file::write(node)?),
             Change::NodeRemoved(id) => FileChange { path: layout::node(id), content: None },
-            Change::Concluded(conclusion) => FileChange {
-                path: layout::CONCLUSION.into(),
-                content: Some(conclusion_file::write(conclusion)?),
-            },
+            Change::Concluded(conclusion) => {
+                FileChange::text(layout::CONCLUSION, conclusion_file::write(conclusion)?)
+            }
             Change::Reopened => FileChange { path: layout::CONCLUSION.into(), content: None },
             Change::Comment(comment) => {
-                FileChange { path: layout::comment(comment.id), content: Some(comment_file::write(comment)?) }
+                FileChange::text(layout::comment(comment.id), comment_file::write(comment)?)
             }
             Change::CommentRemoved(id) => FileChange { path: layout::comment(*id), content: None },
+            Change::Attached(file) => FileChange {
+                path: layout::attachment(&file.node, &file.name),
+                content: Some(file.content.clone()),
+            },
         };
         // A node that changed twice in one event is written as it is in the end.
         files.retain(|other| other.path != file.path);

@@ -40,7 +40,7 @@ pub fn change(before: &Investigation, after: &Investigation, rules: &EffectiveRu
     }
     let page = readme(after, rules);
     let is_new = page != readme(before, rules);
-    is_new.then(|| FileChange { path: layout::README.to_owned(), content: Some(page) })
+    is_new.then(|| FileChange::text(layout::README, page))
 }
 
 /// The page.

@@ -1,13 +1,15 @@
 //! `investigation.json`, as reports and `tot export` write it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Facts, ImportError, invalid, typed};
-use crate::domain::{Comment, Conclusion, Meta, Node, SessionId};
+use crate::domain::{Attached, Comment, Conclusion, Meta, Node, SessionId};
 use crate::format::VERSION;
+use crate::format::attachment_entry::AttachmentEntry;
 use crate::ruleset::{RulesetFile, builtin};
 
 type Fields = Map<String, Value>;
@@ -29,6 +31,9 @@ struct Document {
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     comments: Vec<Value>,
+    /// Absent in files of earlier versions of this program.
+    #[serde(default)]
+    attachments: Vec<Value>,
 }
 
 pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
@@ -73,7 +78,21 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     if comments.windows(2).any(|pair| pair[0].id == pair[1].id) {
         return Err(invalid("comments", "an id stands twice"));
     }
-    Ok(Facts { notes, comments, ..facts })
+    let mut attachments: Vec<Arc<Attached>> = Vec::with_capacity(document.attachments.len());
+    let mut taken = BTreeSet::new();
+    for (number, value) in document.attachments.into_iter().enumerate() {
+        let place = format!("attachments[{number}]");
+        let attached = typed::<AttachmentEntry>(value, &place)?.attached();
+        let attached = attached.map_err(|reason| invalid(format!("{place}.base64"), reason))?;
+        if !facts.nodes.iter().any(|node| node.id == attached.node) {
+            return Err(invalid(place, format!("there is no node {}", attached.node)));
+        }
+        if !taken.insert((attached.node.clone(), attached.name.without_case())) {
+            return Err(invalid(place, format!("{} has two files {}", attached.node, attached.name)));
+        }
+        attachments.push(Arc::new(attached));
+    }
+    Ok(Facts { notes, comments, attachments, ..facts })
 }
 
 /// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.

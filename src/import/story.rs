@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
-    Amendment, Author, Caller, Classification, Comment, Conclusion, Diagnostic, Event, Investigation, Node,
-    NodeId, Timestamp, Transition, Warning,
+    Amendment, Attached, Author, Caller, Classification, Comment, Conclusion, Diagnostic, Event,
+    Investigation, Node, NodeId, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -85,6 +85,12 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
     // A stable sort: what happened to one node at one time keeps its order.
     acts.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
+    // When they were put there is in no file: they come with the first result.
+    let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
+    for file in &facts.attachments {
+        attachments.entry(&file.node).or_default().push(Arc::clone(file));
+    }
+    let mut take_attachments = |node: &Node| attachments.remove(&node.id).unwrap_or_default();
     let mut events: Vec<(Timestamp, Event)> = Vec::new();
     for ((at, _), act) in acts {
         let last = events.last_mut().filter(|(last, _)| *last == at).map(|(_, event)| event);
@@ -93,7 +99,8 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
                 nodes.push(node);
                 continue;
             }
-            (Act::Committed(node), Some(Event::Committed { nodes, .. })) => {
+            (Act::Committed(node), Some(Event::Committed { nodes, attachments, .. })) => {
+                attachments.extend(take_attachments(&node));
                 nodes.push(node);
                 continue;
             }
@@ -112,7 +119,11 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             }
             (Act::Claimed(node), _) => Event::Claimed { nodes: vec![node] },
             (Act::Proposed(node), _) => Event::Proposed { nodes: vec![node], withdrawn: Vec::new() },
-            (Act::Committed(node), _) => Event::Committed { nodes: vec![node], transitions: Vec::new() },
+            (Act::Committed(node), _) => Event::Committed {
+                attachments: take_attachments(&node),
+                nodes: vec![node],
+                transitions: Vec::new(),
+            },
             (Act::Changed(transition), _) => {
                 Event::Reclassified { transition, transitions: Vec::new(), reopened: false }
             }
@@ -146,7 +157,7 @@ fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
         warnings.iter().map(note).collect()
     };
     match event {
-        Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } => {
+        Event::Proposed { .. } | Event::Claimed { .. } | Event::Released { .. } | Event::Attached { .. } => {
             (Caller::default(), Vec::new())
         }
         Event::Committed { nodes, .. } => {

@@ -11,6 +11,7 @@ use super::prompts::quoted;
 use crate::decide::results::{Solution, results};
 use crate::decide::standing::outlook;
 use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
+use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
@@ -500,8 +501,12 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
         line
     });
     listing(&mut text, view::CHANGES_OF_STATE, changes, view.reclassified.len());
-    let said: Vec<&Arc<Comment>> =
-        investigation.comments().filter(|comment| comment.node.as_ref() == Some(&node.id)).collect();
+    let files = investigation.attachments_of(&node.id).iter();
+    let files = files.map(|(name, bytes)| {
+        format!("{} ({})", layout::attachment(&node.id, name), counted(*bytes as usize, "byte"))
+    });
+    listing(&mut text, "Attachments", files, investigation.attachments_of(&node.id).len());
+    let said: Vec<&Arc<Comment>> = investigation.comments_on(&node.id).collect();
     let open = objections::open(investigation);
     let lines = said.iter().map(|comment| {
         let is_open = open.iter().any(|objection| objection.comment.id == comment.id);

@@ -4,7 +4,8 @@
 //! 2. `places` says which node of one side is which node of the other, and gives each an id: of two proposals that were made
 //!    under one id, the earlier keeps it.
 //! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
-//! 4. Comments of both sides are kept; where a node has moved, what is said of it moves along.
+//! 4. Comments and attachments of both sides are kept; where a node has moved, what is said of it and stands beside it moves
+//!    along. Of two attachments of one name, one gets another name.
 //! 5. All other files are taken from the side that has changed them; where both have, the merge is refused.
 //!
 //! Guarantees: the outcome is the same from either side, and in any order of three. No text is lost but that of a proposal
@@ -23,7 +24,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{Comment, CommentId, Conclusion, Node, NodeId, StateName};
+use crate::domain::{AttachmentName, Comment, CommentId, Conclusion, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file, readme};
 use crate::text::{one_line, shorten};
@@ -214,6 +215,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                 }
                 Err(fault) => Some(fault),
             },
+            Place::Attachment(..) => continue,
             Place::Meta | Place::Ruleset | Place::Stray | Place::Other => None,
         };
         let [base, ours, theirs] = texts;
@@ -242,6 +244,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     match places::join(nodes) {
         Ok(joined) => {
             decisions.extend(joined.decisions);
+            files.extend(attachments(&sides, &joined.new_ids));
             for (id, versions) in comments {
                 match comment(&sides, &layout::comment(id), versions, &joined.new_ids) {
                     Ok(text) => files.extend(text.map(|text| (layout::comment(id), text))),
@@ -316,6 +319,42 @@ fn join_comment(
         let is_same = Comment { node: theirs.node.clone(), ..ours.clone() } == theirs;
         is_same.then(|| Some(if ours.node <= theirs.node { ours } else { theirs }))
     })
+}
+
+/// What becomes of the attachments, which go where their nodes go.
+fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> Files {
+    let mut versions: BTreeMap<(NodeId, AttachmentName), [Option<&Vec<u8>>; 3]> = BTreeMap::new();
+    for (at, (side, new_ids)) in sides.iter().zip(new_ids).enumerate() {
+        for (path, content) in side.iter() {
+            if let Place::Attachment(node, name) = layout::place(path) {
+                let node = new_ids.get(&node).cloned().unwrap_or(node);
+                versions.entry((node, name)).or_default()[at] = Some(content);
+            }
+        }
+    }
+    // Names that differ in their letter case alone are one name on some systems.
+    let mut named: BTreeMap<(NodeId, String), BTreeSet<(&Vec<u8>, AttachmentName)>> = BTreeMap::new();
+    for ((node, name), [base, ours, theirs]) in versions {
+        let kept = match three_way(&base, &ours, &theirs) {
+            Some(content) => [content, None],
+            // Removed by hand on one side, and changed on the other: what is there stays.
+            None => [ours, theirs],
+        };
+        let key = (node, name.without_case());
+        let kept = kept.into_iter().flatten().map(|content| (content, name.clone()));
+        named.entry(key).or_default().extend(kept);
+    }
+    let mut files = Files::new();
+    for ((node, _), several) in named {
+        let Some((first, name)) = several.first().cloned() else { continue };
+        files.insert(layout::attachment(&node, &name), first.clone());
+        // The same under a name in other letter case is there already.
+        let others = several.into_iter().filter(|(content, _)| *content != first);
+        files.extend(
+            others.map(|(content, name)| (layout::attachment(&node, &name.apart(content)), content.clone())),
+        );
+    }
+    files
 }
 
 /// What becomes of a value that both sides may have changed; `None` where they have changed it to different ones.

@@ -303,6 +303,64 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
     assert_eq!(said(&decisions), ["R3.A3b renamed to R3.A5b (more below later)"]);
 }
 
+#[test]
+fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, title, at) in [(&mut ours, "later", 21), (&mut theirs, "earlier", 20)] {
+        side.propose("R2.A3", Some("R1.A"), title, at);
+        side.commit("R2.A3", "EXPLORE", &format!("found {title}"), at + 2);
+        side.files.insert("attachments/R2.A3/a.log".into(), format!("beside {title}"));
+        side.files.insert("attachments/R2.A1/b.log".into(), format!("second {title}"));
+    }
+    ours.files.insert("attachments/R2.A1/c.log".into(), "ours".into());
+    theirs.files.insert("attachments/R2.A1/C.LOG".into(), "theirs".into());
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let apart = |name: &str, content: &str| {
+        let name: AttachmentName = name.parse().unwrap();
+        format!("attachments/R2.A1/{}", name.apart(content.as_bytes()))
+    };
+    let expected = [
+        ("attachments/R2.A1/c.log".to_owned(), "ours".to_owned()),
+        ("attachments/R2.A1/b.log".to_owned(), "second earlier".to_owned()),
+        (apart("b.log", "second later"), "second later".to_owned()),
+        (apart("c.log", "theirs"), "theirs".to_owned()),
+        ("attachments/R2.A3/a.log".to_owned(), "beside earlier".to_owned()),
+        ("attachments/R2.A4/a.log".to_owned(), "beside later".to_owned()),
+    ];
+    assert_eq!(tree.files, expected.into());
+}
+
+proptest! {
+    /// Three clones put files of few names beside one node. Whoever merges with whom first, the same files stand there, and
+    /// each content among them.
+    #[test]
+    fn attachments_of_three_clones_are_the_same_in_any_order(
+        given in prop::array::uniform3(prop::collection::btree_map("[abAB]\\.log", "[xyz]{1,2}", 0..4)),
+    ) {
+        let base = base();
+        let side = |files: &BTreeMap<String, String>| {
+            let mut tree = base.clone();
+            let mut seen = BTreeSet::new();
+            let own = files.iter().filter(|(name, _)| seen.insert(name.to_lowercase()));
+            tree.files.extend(own.map(|(name, text)| (format!("attachments/R2.A1/{name}"), text.clone())));
+            tree
+        };
+        let sides = given.each_ref().map(side);
+        let merge = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+        let [a, b, c] = &sides;
+        let all = [merge(&merge(a, b), c), merge(a, &merge(b, c)), merge(&merge(a, c), b)];
+        let texts = |tree: &Tree| tree.files.values().cloned().collect::<BTreeSet<_>>();
+        let given: BTreeSet<String> = sides.iter().flat_map(texts).collect();
+        for tree in &all {
+            prop_assert_eq!(&texts(tree), &given);
+            let names: BTreeSet<String> = tree.files.keys().map(|path| path.to_lowercase()).collect();
+            prop_assert_eq!(names.len(), tree.files.len());
+        }
+        prop_assert_eq!(&all[0].files, &all[1].files);
+        prop_assert_eq!(&all[0].files, &all[2].files);
+    }
+}
+
 impl Tree {
     fn node_title(&self, id: &str) -> &str {
         &self.nodes[&id.parse().unwrap()].title

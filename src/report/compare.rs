@@ -176,6 +176,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
         rev: None,
         sign_offs: SignOffs::default(),
         evidence: Evidence::default(),
+        attachments: Vec::new(),
     });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));

@@ -241,6 +241,9 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         },
         Happening::CommentEdited(_) => ("Comment edited by hand", "edited"),
         Happening::CommentRemoved(_) => ("Comment removed by hand", "removed"),
+        Happening::Attached(..) => ("Attached", "attached"),
+        Happening::AttachmentChanged(..) => ("Attachment changed by hand", "edited"),
+        Happening::AttachmentRemoved(..) => ("Attachment removed by hand", "removed"),
     }
 }
 
@@ -289,7 +292,9 @@ fn is_sign_off(tag: &str) -> bool {
 
 /// The other files that a commit changed, except for those that every start and every end writes.
 fn other_files(entry: &HistoryEntry) -> Vec<String> {
-    let whole = |happening: &Happening| happening.node().is_none() && happening.comment().is_none();
+    let whole = |happening: &Happening| {
+        happening.node().is_none() && happening.comment().is_none() && happening.attachment().is_none()
+    };
     if entry.happenings.iter().any(whole) {
         return Vec::new();
     }
@@ -328,7 +333,12 @@ fn view_of(
     known: &mut Known<'_>,
 ) -> HappeningView {
     let (verb, class) = match happening {
-        Happening::Edited(_) | Happening::CommentEdited(_) if entry.parents.len() > 1 => ("Joined", "joined"),
+        Happening::Edited(_) | Happening::CommentEdited(_) | Happening::AttachmentChanged(..)
+            if entry.parents.len() > 1 =>
+        {
+            ("Joined", "joined")
+        }
+        Happening::AttachmentRemoved(..) if entry.parents.len() > 1 => ("Attachment moved", "joined"),
         happening => verb_of(happening),
     };
     let about = happening.node_id();
@@ -406,6 +416,9 @@ fn view_of(
             view.by = Some(comment.author.label().to_owned());
             view.reason = Some(shorten(&one_line(&comment.text), REASON));
         }
+        Happening::Attached(_, name)
+        | Happening::AttachmentChanged(_, name)
+        | Happening::AttachmentRemoved(_, name) => view.reason = Some(name.to_string()),
         Happening::Started
         | Happening::Proposed(_)
         | Happening::Withdrawn(_)

@@ -9,6 +9,7 @@ use super::{ReportError, ReportInput};
 use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Caller, Comment, Node, NodeId, PersonsAnswer, StopReason};
+use crate::format::attachment_entry::AttachmentEntry;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
@@ -48,6 +49,8 @@ struct Document<'a> {
     nodes: Vec<NodeView<'a>>,
     /// What was said, the oldest first.
     comments: Vec<&'a Comment>,
+    /// What stands beside the nodes.
+    attachments: Vec<AttachmentEntry>,
     /// The objections that nobody has resolved.
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
@@ -265,6 +268,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         quality: rules.map(|rules| quality(investigation, &rules)),
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         comments: investigation.comments().map(AsRef::as_ref).collect(),
+        attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
         open_objections: open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references: references.iter().map(reference).collect(),
         commits: input

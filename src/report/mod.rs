@@ -35,6 +35,7 @@
 //! 7. `src/report/tests.rs`: what it shows. The tests in a browser find a page by themselves.
 
 mod address;
+mod attachments;
 pub mod changes;
 mod compare;
 mod difference;
@@ -51,6 +52,7 @@ pub mod serve;
 mod site;
 mod sites;
 mod structured;
+mod svg;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -67,7 +69,7 @@ pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
 pub use write::{Files, MANIFEST, MARKER, Writing, dump_template, write};
 
-use crate::domain::SessionId;
+use crate::domain::{Attached, SessionId};
 use crate::project::Evidence;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
@@ -86,6 +88,8 @@ pub struct ReportInput {
     pub sign_offs: SignOffs,
     /// How what is cited of the project stands now; nothing where no project is known.
     pub evidence: Evidence,
+    /// What the attachments hold, as far as there is room for it.
+    pub attachments: Vec<Attached>,
 }
 
 impl ReportInput {
@@ -101,6 +105,8 @@ impl ReportInput {
         }
         withheld.hide_in(&mut self.history, &self.snapshot);
         withheld.hide(&mut self.snapshot);
+        let investigation = &self.snapshot.investigation;
+        self.attachments.retain(|file| investigation.attachments_of(&file.node).contains_key(&file.name));
         Ok(())
     }
 }

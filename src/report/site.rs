@@ -397,6 +397,9 @@ fn pages(
     for (path, bytes) in pictures.files {
         put(&path, bytes)?;
     }
+    for (path, bytes) in &report.attachments {
+        put(path, bytes.clone())?;
+    }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use super::model::Time;
 use super::*;
 use crate::domain::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Classification, Code, Command, Comment,
-    CommentId, CommentKind, Commenter, Conclusion, Happening, Investigation, Lines, Link, LinkKind, Meta,
-    NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StopReason, Stopped, Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Attached, Author, Caller, Change, Citation, Classification, Code,
+    Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening, Investigation, Lines, Link,
+    LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StopReason, Stopped,
+    Timestamp, Warning,
 };
 use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
@@ -625,6 +626,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("node.commands", "Command", ""),
         each("node.sources", "Source", "{{ keys('CitedFile', item.file) }}"),
         each("node.cited_files", "Source", ""),
+        each("node.attachments", "AttachmentView", ""),
         each("node.other_results", "OtherResultView", ""),
         each("node.comments", "Thread", &each("item.replies", "CommentView", "")),
         each("node.amended", "Amended", &each("item.backing", "Before", "")),
@@ -1391,7 +1393,22 @@ fn backed() -> ReportInput {
     let other_conclusions = vec![Conclusion { agent_id: text("elsewhere-1"), ..other }];
     let end =
         Conclusion { stopped, asked, caller: caller(4), other_conclusions, ..Conclusion::new(time(200)) };
-    input(meta(9, "Why is it slow?", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), Some(end))
+    let nodes = nodes.into_iter().map(Arc::new).collect();
+    let mut input = input(meta(9, "Why is it slow?", "Why is it slow?"), nodes, Some(end));
+    let file = |name: &str, content: &[u8]| Attached {
+        node: "R3.A1a".parse().unwrap(),
+        name: name.parse().unwrap(),
+        content: content.to_vec(),
+    };
+    input.attachments = vec![
+        file("bench.log", b"sort: <1.5 s>\n"),
+        file("flame.svg", b"<svg xmlns='http://www.w3.org/2000/svg' width='9'><script>x</script></svg>"),
+        file("heap.bin", b"\xff\0"),
+    ];
+    let changes: Vec<Change> =
+        input.attachments.iter().map(|file| Change::Attached(Arc::new(file.clone()))).collect();
+    input.snapshot.investigation = Arc::new(input.snapshot.investigation.with(&changes));
+    input
 }
 
 fn change(from: &str, to: &str, minutes: i64, reason: &str) -> Reclassification {
@@ -1884,5 +1901,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         rev: None,
         sign_offs: SignOffs::default(),
         evidence: Evidence::default(),
+        attachments: Vec::new(),
     }
 }

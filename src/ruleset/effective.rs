@@ -13,7 +13,11 @@ pub struct EffectiveRules<'a> {
     pub(super) min_roots: u32,
     pub(super) allow_early_terminal: bool,
     pub(super) secrets: Enforcement,
+    pub(super) attachment_max: u64,
 }
+
+/// The most bytes of an attachment, where an operator says nothing else.
+pub const ATTACHMENT_MAX: u64 = 1 << 20;
 
 impl<'a> EffectiveRules<'a> {
     /// The rules of an investigation.
@@ -25,6 +29,7 @@ impl<'a> EffectiveRules<'a> {
             min_roots: meta.min_roots,
             allow_early_terminal: meta.allow_early_terminal,
             secrets: ruleset.checks.secret_suspected,
+            attachment_max: ATTACHMENT_MAX,
         }
     }
 
@@ -39,7 +44,18 @@ impl<'a> EffectiveRules<'a> {
             min_roots: ruleset.roots.min,
             allow_early_terminal: ruleset.keeps_early_states(min_rounds),
             secrets: ruleset.checks.secret_suspected,
+            attachment_max: ATTACHMENT_MAX,
         }
+    }
+
+    /// The same with another limit of attachments, in bytes: an operator's choice.
+    pub fn with_attachment_max(self, bytes: u64) -> Self {
+        EffectiveRules { attachment_max: bytes, ..self }
+    }
+
+    /// The most bytes of an attachment.
+    pub fn attachment_max(&self) -> u64 {
+        self.attachment_max
     }
 
     /// Whether less is asked than the ruleset asks by itself: early states are kept, or the mode asks for less.

@@ -20,7 +20,7 @@ pub mod rules;
 pub mod schema;
 pub mod validity;
 
-pub use effective::EffectiveRules;
+pub use effective::{ATTACHMENT_MAX, EffectiveRules};
 pub use library::Library;
 pub use rules::children::Requirement;
 pub use schema::{Enforcement, Mode, Role, Ruleset, State};

@@ -7,6 +7,7 @@ use super::sharing::How;
 use super::{Refusal, Service, Standing, Turn, Written};
 use crate::decide::Rejection;
 use crate::decide::amend::{Amend, amend};
+use crate::decide::attach::{File, attach};
 use crate::decide::citing::{cited_by_amendment, cited_by_results};
 use crate::decide::claim::{Claimant, claim, release};
 use crate::decide::comment::{Say, comment};
@@ -213,6 +214,23 @@ impl Service {
         self.write(session, caller, |investigation, rules, now| {
             let id = self.world.comment_id(now);
             comment(investigation, rules, request.clone(), author.clone(), id, now)
+        })
+    }
+
+    /// Puts files beside a committed node.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn attach(
+        &self,
+        session: &str,
+        node: &NodeId,
+        files: &[File],
+        caller: &Caller,
+    ) -> Result<Written, Refusal> {
+        self.write(session, caller, |investigation, rules, _| {
+            attach(investigation, rules, node, files.to_vec())
         })
     }
 

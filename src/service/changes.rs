@@ -39,6 +39,10 @@ impl Changed {
                     nodes.extend(comment.node.clone());
                     continue;
                 }
+                Change::Attached(file) => {
+                    nodes.push(file.node.clone());
+                    continue;
+                }
                 Change::Meta(_) | Change::Concluded(_) | Change::Reopened | Change::CommentRemoved(_) => {
                     continue;
                 }

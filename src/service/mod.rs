@@ -21,7 +21,7 @@ use crate::domain::{
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
 use crate::project::{Evidence, Project};
-use crate::ruleset::{EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
+use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
 use crate::text::{causes, sentence, shorten};
@@ -48,6 +48,8 @@ pub struct Service {
     sharing: Option<Sharing>,
     /// What the investigations are about, if that is known: cited files are looked up there.
     project: Option<Project>,
+    /// The most bytes of an attachment.
+    attachment_max: u64,
 }
 
 /// An investigation as a reply speaks of it.
@@ -123,6 +125,7 @@ impl Service {
             reject_secrets: false,
             sharing: None,
             project: None,
+            attachment_max: ATTACHMENT_MAX,
         }
     }
 
@@ -161,6 +164,11 @@ impl Service {
         Service { project, ..self }
     }
 
+    /// The same with another limit of attachments, in bytes.
+    pub fn with_attachment_max(self, bytes: u64) -> Self {
+        Service { attachment_max: bytes, ..self }
+    }
+
     /// How what an investigation cites of the project stands now.
     pub fn evidence(&self, investigation: &Investigation) -> Evidence {
         let pins = || investigation.pins().map(|(_, pin)| pin);
@@ -195,7 +203,8 @@ impl Service {
 
     /// The rules in force, with what the operator asks beyond them.
     pub fn rules<'a>(&self, standing: &'a Standing) -> EffectiveRules<'a> {
-        if self.reject_secrets { standing.rules().refusing_secrets() } else { standing.rules() }
+        let rules = standing.rules().with_attachment_max(self.attachment_max);
+        if self.reject_secrets { rules.refusing_secrets() } else { rules }
     }
 
     /// What is done about what looks like a credential under a ruleset.
@@ -438,7 +447,8 @@ fn check_sizes(files: &[FileChange]) -> Result<(), Refusal> {
     for file in files {
         let Some(content) = file.content.as_deref().filter(|content| content.len() > SMALL) else { continue };
         let Place::Node(id) = layout::place(&file.path) else { continue };
-        if content.len() > MOST || node_file::read(content).is_err() {
+        let is_read = std::str::from_utf8(content).is_ok_and(|text| node_file::read(text).is_ok());
+        if content.len() > MOST || !is_read {
             let message = format!(
                 "All texts of {id} together make a file of {} bytes; the most is {MOST}.",
                 content.len()

@@ -155,6 +155,11 @@ fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut Histo
                     (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
                 }
             }
+            Place::Attachment(node, name) => entry.happenings.push(match (change.before, change.after) {
+                (None, _) => Happening::Attached(node.clone(), name.clone()),
+                (Some(_), Some(_)) => Happening::AttachmentChanged(node.clone(), name.clone()),
+                (Some(_), None) => Happening::AttachmentRemoved(node.clone(), name.clone()),
+            }),
             Place::Meta | Place::Ruleset | Place::Stray | Place::Other => {}
         }
         let happenings = entry.happenings[known.0..].iter().map(size_of_happening).sum::<usize>();

@@ -173,7 +173,10 @@ mod tests {
             None => Change::NodeRemoved(id.clone()),
         };
         Draft {
-            files: vec![crate::format::FileChange { path: layout::node(id), content }],
+            files: vec![crate::format::FileChange {
+                path: layout::node(id),
+                content: content.map(String::into_bytes),
+            }],
             changes: vec![change],
             message: "Change".into(),
             at: Timestamp::default(),

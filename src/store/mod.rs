@@ -43,7 +43,7 @@ pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
 pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
-use crate::domain::{Change, Investigation, Meta, SessionId, Timestamp};
+use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
@@ -182,8 +182,9 @@ pub struct Draft {
 impl Draft {
     /// The files, as git takes them.
     fn files(&self) -> impl Iterator<Item = git::FileChange> {
-        let content = |file: &FileChange| file.content.clone().map(String::into_bytes);
-        self.files.iter().map(move |file| git::FileChange { path: file.path.clone(), content: content(file) })
+        let file =
+            |file: &FileChange| git::FileChange { path: file.path.clone(), content: file.content.clone() };
+        self.files.iter().map(file)
     }
 }
 
@@ -530,6 +531,18 @@ impl Store {
     /// Whatever git says. A file that can't be read is left out: it is a fault of the snapshot.
     pub fn sources(&self, snapshot: &Snapshot) -> Result<Vec<SourceFile>, StoreError> {
         read::sources(&self.open(&snapshot.path)?, snapshot.head)
+    }
+
+    /// What the attachments of the snapshot hold, in the order of their nodes and names, as far as they have 64 MiB in all.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says. One that can't be read is left out.
+    pub fn attachments(&self, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
+        if snapshot.investigation.attachments().is_empty() {
+            return Ok(Vec::new());
+        }
+        read::attachments(&self.open(&snapshot.path)?, snapshot)
     }
 
     /// The text of the newest commit's [`layout::WITHHELD`]; `None` where there is none.

@@ -1,12 +1,14 @@
 //! From the files of a commit to a snapshot.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
 use super::{Fault, Size, Snapshot, SourceFile, StoreError};
-use crate::domain::{Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId};
+use crate::domain::{
+    Attached, Attachments, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId,
+};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
@@ -36,6 +38,7 @@ pub(super) fn snapshot(
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
     let mut comments: Vec<Arc<Comment>> = Vec::new();
+    let mut attachments: BTreeMap<NodeId, Attachments> = BTreeMap::new();
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
     let tree = git.tree(commit)?;
@@ -85,6 +88,19 @@ pub(super) fn snapshot(
                     },
                 }
             }
+            Place::Attachment(id, name) => {
+                let is_known = known.get(&file.path) == Some(&file.blob);
+                let size = before
+                    .filter(|_| is_known)
+                    .and_then(|it| it.investigation.attachments_of(&id).get(&name));
+                match size.map_or_else(|| git.size(file.blob), |size| Ok(*size)) {
+                    Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
+                    Err(error) => {
+                        let reason = format!("what it holds can't be read: {error}");
+                        faults.push(Fault { path: file.path, line: None, reason });
+                    }
+                }
+            }
             Place::Stray | Place::Other => {}
         }
     }
@@ -113,7 +129,9 @@ pub(super) fn snapshot(
         head: commit,
         branch,
         size: Size { entries: tree.entries, tree_bytes: tree.bytes, text },
-        investigation: Arc::new(investigation.with_comments(comments).with_unreadable(unreadable)),
+        investigation: Arc::new(
+            investigation.with_comments(comments).with_attachments(attachments).with_unreadable(unreadable),
+        ),
         ruleset: ruleset.map(Arc::new),
         faults,
     })
@@ -127,7 +145,7 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
         let ours = match layout::place(&file.path) {
             Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) | Place::Comment(_) => true,
             Place::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
-            Place::Stray => false,
+            Place::Attachment(..) | Place::Stray => false,
         };
         let first = sources.last().is_none_or(|last| last.path != file.path);
         if !ours || !file.is_plain() || !first {
@@ -148,6 +166,9 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
                 Some(home) => format!("not the path of that node's file, {home}; it is left out"),
                 None if file.path.starts_with(layout::COMMENTS) => {
                     "not the path of a comment's file; it is left out".into()
+                }
+                None if file.path.starts_with(layout::ATTACHMENTS) => {
+                    "not the path of an attachment, attachments/<node>/<name>; it is left out".into()
                 }
                 None => "not the path of a node's file; it is left out".into(),
             })
@@ -178,6 +199,27 @@ fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
         let reason = reasons.join("; ");
         Fault { path: file.path.clone(), line, reason }
     })
+}
+
+/// The most bytes of attachments that are read at once.
+const ATTACHMENTS_MAX: u64 = 64 << 20;
+
+/// What the attachments hold, as far as there is room for it. One that can't be read is left out.
+pub(super) fn attachments(git: &Git, snapshot: &Snapshot) -> Result<Vec<Attached>, StoreError> {
+    let mut room = ATTACHMENTS_MAX;
+    let mut attachments = Vec::new();
+    for file in git.files(snapshot.head)? {
+        let Place::Attachment(node, name) = layout::place(&file.path) else { continue };
+        let Some(size) = snapshot.investigation.attachments_of(&node).get(&name) else { continue };
+        if let Some(left) = room.checked_sub(*size)
+            && let Ok(content) = git.read(file.blob, FILE_MAX)
+        {
+            room = left;
+            attachments.push(Attached { node, name, content });
+        }
+    }
+    attachments.sort_by(|one, other| (&one.node, &one.name).cmp(&(&other.node, &other.name)));
+    Ok(attachments)
 }
 
 /// The text of the list of withheld nodes.

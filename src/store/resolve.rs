@@ -128,11 +128,7 @@ fn again(
             None => None,
             Some((blob, _)) => {
                 let content = contents.get(blob).cloned();
-                let content = content.map_or_else(|| git.read(*blob, read::FILE_MAX), Ok)?;
-                match String::from_utf8(content) {
-                    Ok(content) => Some(content),
-                    Err(_) => return Ok(None),
-                }
+                Some(content.map_or_else(|| git.read(*blob, read::FILE_MAX), Ok)?)
             }
         };
         files.push(FileChange { path, content });
@@ -157,11 +153,10 @@ fn from_markers(tree: &Flat, marked: Vec<(String, Sides)>) -> Result<Changed, Ve
     let mut merged = merge::merge(&trees)?;
     let mut files = Vec::new();
     for (path, _) in marked {
-        let content = merged.files.remove(&path).and_then(|content| String::from_utf8(content).ok());
+        let content = merged.files.remove(&path);
         files.push(FileChange { path, content });
     }
-    for (path, content) in merged.files {
-        files.push(FileChange { path, content: String::from_utf8(content).ok() });
-    }
+    let more = merged.files.into_iter();
+    files.extend(more.map(|(path, content)| FileChange { path, content: Some(content) }));
     Ok((files, merged.decisions))
 }

@@ -50,14 +50,14 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         started_at: time(number as i64),
     };
     let mut stream = Stream::on(&format!("b{}", reference_name(text)));
-    let mut commit = |minutes: i64, message: &str, files: Vec<(String, String)>| {
+    let mut commit = |minutes: i64, message: &str, files: Vec<(String, Vec<u8>)>| {
         stream.commit(&Commit { author: text, at: seconds(minutes), message }, &files);
         stream.tag(&format!("t{minutes}{}", reference_name(text)));
     };
     let trailer = format!("Start\n\n{text}\n\nTool: {text}\nAgent-Id: {text}\nWarning: {text}");
     let start = vec![
-        (layout::META.to_owned(), meta_file::write(&meta).unwrap()),
-        (layout::RULESET.to_owned(), ruleset(number, text)),
+        (layout::META.to_owned(), meta_file::write(&meta).unwrap().into()),
+        (layout::RULESET.to_owned(), ruleset(number, text).into()),
     ];
     commit(0, &trailer, start);
     let nodes = nodes(text, &time);
@@ -75,10 +75,11 @@ fn investigation(folder: &Path, number: usize, text: &str) {
     let name = name.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect::<Vec<_>>().join("|");
     let quoted = serde_json::to_string(text).unwrap();
     let strays = vec![
-        (format!("nodes/R9/x{name}.yaml"), format!("version: 1\nid: {quoted}\n")),
-        (format!("x{name}"), text.to_owned()),
-        ("nodes/R2/R2.A9.yaml".to_owned(), format!("version: 1\nid: {quoted}\n{quoted}: 1\n")),
-        ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 1\n{text}\n")),
+        (format!("nodes/R9/x{name}.yaml"), format!("version: 1\nid: {quoted}\n").into()),
+        (format!("x{name}"), text.into()),
+        (format!("attachments/R1.A/x{name}"), text.into()),
+        ("nodes/R2/R2.A9.yaml".to_owned(), format!("version: 1\nid: {quoted}\n{quoted}: 1\n").into()),
+        ("nodes/R2/R2.A8.yaml".to_owned(), format!("version: 1\n{text}\n").into()),
     ];
     commit(4, "Strays", strays);
     let conclusion = Conclusion {
@@ -96,12 +97,13 @@ fn investigation(folder: &Path, number: usize, text: &str) {
         }],
         ..Conclusion::new(time(5))
     };
+    commit(5, text, attachments(text));
     let said = comments(text, &time).into_iter().map(|comment| Event::Commented { comment });
     let said = said.flat_map(|event| format::files(&event).unwrap());
     commit(5, text, said.map(|file| (file.path, file.content.unwrap())).collect());
     // Some have no end.
     if !number.is_multiple_of(3) {
-        let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap());
+        let file = (layout::CONCLUSION.to_owned(), conclusion_file::write(&conclusion).unwrap().into());
         commit(5, &format!("End {text}"), vec![file]);
     }
     stream.write(folder);
@@ -254,9 +256,37 @@ fn caller(text: &str) -> Caller {
     Caller { client: text(), session: text(), model: text() }
 }
 
-fn files(nodes: Vec<Node>) -> Vec<(String, String)> {
-    let event =
-        Event::Committed { nodes: nodes.into_iter().map(Arc::new).collect(), transitions: Vec::new() };
+/// Files that hold the text, and what a browser could take for more than text.
+fn attachments(text: &str) -> Vec<(String, Vec<u8>)> {
+    let svg =
+        |within: &str| format!("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'>{within}</svg>");
+    let escaped =
+        text.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;").replace(['\0', '\u{b}'], "");
+    let files: [(&str, Vec<u8>); 7] = [
+        ("notes.txt", text.into()),
+        ("page.html", format!("<!doctype html><script>alert(1)</script>{text}").into()),
+        ("raw.svg", svg(text).into()),
+        (
+            "drawing.svg",
+            svg(&format!(
+                "<script>{escaped}</script><text fill='{escaped}' style='{escaped}' \
+            onclick='{escaped}'>{escaped}</text><image href='{escaped}'/><use href='{escaped}'/>"
+            ))
+            .into(),
+        ),
+        (
+            "picture.png",
+            [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0", text.as_bytes()].concat(),
+        ),
+        ("huge.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\0\0\0".to_vec()),
+        ("core.bin", [b"\xff\xfe\0", text.as_bytes()].concat()),
+    ];
+    files.into_iter().map(|(name, content)| (format!("attachments/R1.A/{name}"), content)).collect()
+}
+
+fn files(nodes: Vec<Node>) -> Vec<(String, Vec<u8>)> {
+    let nodes = nodes.into_iter().map(Arc::new).collect();
+    let event = Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() };
     let files = format::files(&event).unwrap().into_iter();
     files.filter_map(|file| Some((file.path, file.content?))).collect()
 }

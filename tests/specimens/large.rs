@@ -34,15 +34,15 @@ pub fn write_many(folder: &Path, number: usize, size: usize) {
 fn write_as(folder: &Path, size: usize, meta: Meta) {
     let mut stream = Stream::on("main");
     let mut at = 0;
-    let mut commit = |message: String, files: Vec<(String, String)>| {
+    let mut commit = |message: String, files: Vec<(String, Vec<u8>)>| {
         at += 1;
         let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
         stream.commit(&commit, &files);
     };
     let start = vec![
-        (layout::ATTRIBUTES.to_owned(), layout::ATTRIBUTES_TEXT.to_owned()),
-        (layout::META.to_owned(), meta_file::write(&meta).unwrap()),
-        (layout::RULESET.to_owned(), builtin::all()[0].text.clone()),
+        (layout::ATTRIBUTES.to_owned(), layout::ATTRIBUTES_TEXT.into()),
+        (layout::META.to_owned(), meta_file::write(&meta).unwrap().into()),
+        (layout::RULESET.to_owned(), builtin::all()[0].text.clone().into()),
     ];
     commit(format!("Start {}", meta.title), start);
     let all = nodes(size);
@@ -201,8 +201,9 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, size: usize) -> Node {
     }
 }
 
-fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, String)> {
-    let event = Event::Committed { nodes: nodes.map(Arc::new).collect(), transitions: Vec::new() };
+fn files(nodes: impl Iterator<Item = Node>) -> Vec<(String, Vec<u8>)> {
+    let nodes = nodes.map(Arc::new).collect();
+    let event = Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() };
     let files = format::files(&event).unwrap().into_iter();
     files.filter_map(|file| Some((file.path, file.content?))).collect()
 }

@@ -27,7 +27,7 @@ impl Stream {
     }
 
     /// Adds a commit that writes these files. No author can have `<`, `>` or a line end here; see [`amend_authors`].
-    pub fn commit(&mut self, commit: &Commit<'_>, files: &[(String, String)]) {
+    pub fn commit(&mut self, commit: &Commit<'_>, files: &[(String, Vec<u8>)]) {
         self.marks += 1;
         let person: String =
             commit.author.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
@@ -36,10 +36,10 @@ impl Stream {
         for role in ["author", "committer"] {
             self.line(&format!("{role} {} <stranger@localhost> {} +0000", person.trim(), commit.at));
         }
-        self.data(commit.message);
-        for (path, text) in files {
+        self.data(commit.message.as_bytes());
+        for (path, content) in files {
             self.line(&format!("M 100644 inline {}", quoted(path)));
-            self.data(text);
+            self.data(content);
         }
     }
 
@@ -62,9 +62,10 @@ impl Stream {
         self.bytes.push(b'\n');
     }
 
-    fn data(&mut self, text: &str) {
-        self.line(&format!("data {}", text.len()));
-        self.line(text);
+    fn data(&mut self, content: &[u8]) {
+        self.line(&format!("data {}", content.len()));
+        self.bytes.extend_from_slice(content);
+        self.bytes.push(b'\n');
     }
 }
 

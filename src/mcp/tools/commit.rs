@@ -86,7 +86,7 @@ impl Stored {
     /// What a commit of results wrote.
     pub(super) fn of(decision: &Decision) -> Self {
         let (nodes, transitions) = match &decision.event {
-            Some(Event::Committed { nodes, transitions }) => (nodes.as_slice(), transitions.as_slice()),
+            Some(Event::Committed { nodes, transitions, .. }) => (nodes.as_slice(), transitions.as_slice()),
             _ => Default::default(),
         };
         Stored {

@@ -15,7 +15,8 @@ use super::super::address::Address;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
-use crate::domain::{Code, Comment, Diagnostic, Investigation, Node, NodeId};
+use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
+use crate::format::layout;
 use crate::ruleset::rules::objections;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::service::{Refusal, Service};
@@ -265,14 +266,14 @@ fn fields(
     if let Ok(Value::Object(all)) = serde_json::to_value(&view) {
         fields.extend(all.into_iter().filter(|(name, _)| name != "id"));
     }
-    let said: Vec<_> =
-        investigation.comments().filter(|comment| comment.node.as_ref() == Some(view.id)).collect();
+    let said: Vec<_> = investigation.comments_on(view.id).collect();
     // The newest, since what is open is mostly there.
     let more_comments = said.len().saturating_sub(entries);
     let comments = said[more_comments..]
         .iter()
         .map(|comment| Comment { text: shorten(&comment.text, characters), ..(***comment).clone() });
     fields.insert("comments".to_owned(), json!(comments.collect::<Vec<_>>()));
+    fields.insert("attachments".to_owned(), attachments(investigation, view.id));
     if more_comments > 0 {
         fields.insert("moreComments".to_owned(), Value::from(more_comments));
     }
@@ -286,6 +287,13 @@ fn fields(
     }
     without_absent(&mut fields);
     fields
+}
+
+/// The files that stand beside a node.
+pub(in crate::mcp) fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
+    let files = investigation.attachments_of(node).iter();
+    let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
+    files.map(file).collect()
 }
 
 /// Takes out what has no value: `null` and empty lists, at every depth.

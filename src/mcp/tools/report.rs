@@ -167,9 +167,10 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
     let evidence = service.evidence(&snapshot.investigation);
     let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
+    let attachments = service.store().attachments(&snapshot)?;
     let withheld = service.store().withheld(&snapshot.path)?;
     let withheld = Withheld::read(withheld.as_deref()).map_err(|error| unclear(&error))?;
-    let mut input = ReportInput { snapshot, history, rev: None, sign_offs, evidence };
+    let mut input = ReportInput { snapshot, history, rev: None, sign_offs, evidence, attachments };
     input.withhold(&withheld).map_err(|error| unclear(&error))?;
     let site = report::site(&[input], &templates).map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());

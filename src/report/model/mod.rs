@@ -32,6 +32,7 @@ pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;
 
 use super::ReportInput;
+use super::attachments::Attachments;
 use super::history::{self, History};
 use super::references::{self as cited, Reference};
 use super::templates::SharedValue;
@@ -62,6 +63,8 @@ pub(super) struct Report {
     pub sign_offs: SignOffsView,
     /// The same as `references`, for the data file.
     pub cited: Vec<Reference>,
+    /// The files of the attachments, by their paths from the folder of the investigation.
+    pub attachments: Vec<(String, Vec<u8>)>,
     addresses: HashMap<NodeId, String>,
 }
 
@@ -79,7 +82,9 @@ impl Report {
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
         let comments = cards.comments();
-        let nodes = cards.node_views(texts, &references, &places, &history, &input.evidence, &comments);
+        let attachments = Attachments::of(investigation, &input.attachments);
+        let nodes =
+            cards.node_views(texts, &references, &places, &history, &input.evidence, &comments, &attachments);
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len(), &comments);
@@ -106,6 +111,7 @@ impl Report {
             sign_offs: SignOffsView::of(&input.sign_offs, &history),
             history,
             cited: references,
+            attachments: attachments.files,
         }
     }
 

@@ -14,6 +14,7 @@ use crate::domain::{
 };
 use crate::format::layout;
 use crate::project::{Drift, Evidence};
+use crate::report::attachments::{AttachmentView, Attachments};
 use crate::report::history::{CommitLink, History};
 use crate::report::references::is_web;
 use crate::report::search::Said;
@@ -80,6 +81,8 @@ pub(in crate::report) struct NodePage {
     pub other_results: Vec<OtherResultView>,
     /// What was said of it, the oldest first.
     pub comments: Vec<Thread>,
+    /// The files that stand beside it.
+    pub attachments: Vec<AttachmentView>,
     /// What it still owes.
     pub owes: Option<OpenEnd>,
     /// What it cites; of what the findings list, or was given as data, only what other nodes cite too.
@@ -225,6 +228,7 @@ impl<'a> Cards<'a> {
         history: &History,
         evidence: &Evidence,
         comments: &Comments,
+        attachments: &Attachments,
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
@@ -288,6 +292,7 @@ impl<'a> Cards<'a> {
                     is_contested: classification.is_some_and(Classification::is_contested),
                     other_results: self.other_results(node),
                     comments: comments.of_node(&node.id),
+                    attachments: attachments.of_node(&node.id),
                     owes: self.open_end(node),
                     lists_references: texts.lists_references,
                     references: self

@@ -126,10 +126,20 @@ fn secret() -> ReportInput {
         comment(3, None, Some(2), &text("answer to the answer")),
         comment(4, None, Some(4), "Public"),
     ];
-    input.snapshot.investigation = Arc::new(new.with_comments(said));
+    let attached = Attached {
+        node: NODE.parse().unwrap(),
+        name: format!("{SECRET}.log").parse().unwrap(),
+        content: text("attachment").into_bytes(),
+    };
+    let file = Change::Attached(Arc::new(attached.clone()));
+    input.snapshot.investigation = Arc::new(new.with_comments(said).with(&[file]));
+    let name = attached.name.clone();
+    input.attachments.push(attached);
     let path = crate::format::layout::node(&node.id);
     let fault = Fault { path: path.clone(), line: Some(3), reason: text("fault") };
     input.snapshot.faults.push(fault.clone());
+    let astray = format!("attachments/{NODE}/.{SECRET}");
+    input.snapshot.faults.push(Fault { path: astray, line: None, reason: text("fault beside it") });
     let touching = &mut input.history[2];
     touching.happenings = vec![
         Happening::Proposed(Arc::clone(&node)),
@@ -142,7 +152,12 @@ fn secret() -> ReportInput {
         Happening::Edited(Arc::clone(&node)),
         Happening::Withdrawn(Arc::clone(&node)),
         Happening::Removed(Arc::clone(&node)),
+        Happening::Attached(node.id.clone(), name.clone()),
+        Happening::AttachmentChanged(node.id.clone(), name.clone()),
+        Happening::AttachmentRemoved(node.id.clone(), name.clone()),
     ];
+    touching.paths.push(crate::format::layout::attachment(&node.id, &name));
+    touching.paths.push(format!("attachments/{NODE}/.{SECRET}"));
     touching.message = format!("{}\n\n{}\n\nMerged: {}\n", text("subject"), text("body"), text("trailer"));
     touching.faults.push(fault);
     let talking = &mut input.history[5];
@@ -232,7 +247,10 @@ fn what_is_withheld_is_in_no_byte_of_a_site() {
     {
         assert!(String::from_utf8_lossy(&files[file]).contains(label), "{file}");
     }
-    assert_eq!(files.keys().collect::<Vec<_>>(), public.keys().collect::<Vec<_>>());
+    let (own, gone): (Vec<&String>, Vec<&String>) =
+        public.keys().partition(|path| !path.starts_with("attachments/"));
+    assert_eq!(files.keys().collect::<Vec<_>>(), own);
+    assert_eq!(gone, [&format!("attachments/{NODE}/{SECRET}.log.txt")]);
 }
 
 #[test]

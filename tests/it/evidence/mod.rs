@@ -1,5 +1,7 @@
 //! What backs a result: files of the project as they were when they were cited, and what becomes of them.
 
+#[cfg(unix)]
+mod attachments;
 mod drift;
 mod pins;
 

@@ -64,13 +64,14 @@ impl Grown {
 
     /// Writes nodes as they are, without judging them, by git itself: that takes a second, and calls would take minutes.
     fn write(&self, nodes: &[Arc<Node>]) {
-        let event = Event::Committed { nodes: nodes.to_vec(), transitions: Vec::new() };
+        let event =
+            Event::Committed { nodes: nodes.to_vec(), transitions: Vec::new(), attachments: Vec::new() };
         let mut stream = String::from(
             "commit refs/heads/main\ncommitter Tester <tester@localhost> 1767603660 +0000\ndata 4\nGrow\n\
              from refs/heads/main^0\n",
         );
         for file in format::files(&event).unwrap() {
-            let content = file.content.unwrap();
+            let content = String::from_utf8(file.content.unwrap()).unwrap();
             stream.push_str(&format!("M 100644 inline {}\ndata {}\n{content}\n", file.path, content.len()));
         }
         let repository = self.sandbox.repository(&self.session);

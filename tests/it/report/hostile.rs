@@ -52,7 +52,8 @@ fn what_comes_through_the_server_gives_sound_sites() {
         }
         sandbox.sleep(60);
         let result = json!({"nodeId": id, "state": "DEAD", "findings": text, "evidence": text, "agentId": text,
-            "verificationMethod": text, "alternativesConsidered": [text, text]});
+            "verificationMethod": text, "alternativesConsidered": [text, text],
+            "attachments": [{"name": "page.html", "text": text}]});
         stored += usize::from(session.call("tot_commit", json!({"results": [result]}))["status"] == "OK");
         let change = json!({"nodeId": id, "newState": "EXPLORE", "reason": text, "agentId": text});
         session.call("tot_reclassify", change);
@@ -82,7 +83,8 @@ fn input(path: PathBuf) -> ReportInput {
     let pins = snapshot.investigation.pins();
     let moved = pins.map(|(_, pin)| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines }));
     let evidence = Evidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };
-    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default(), evidence }
+    let attachments = store.attachments(&snapshot).unwrap();
+    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default(), evidence, attachments }
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {

@@ -65,6 +65,10 @@ pub fn faults(files: &Files) -> Vec<String> {
     let mut fragments: Vec<(&str, String, String)> = Vec::new();
     for (path, bytes) in files {
         let mut found = Vec::new();
+        // Nothing of a stranger's is written in a form that a browser runs.
+        if is_attachment(path) && !ATTACHMENTS.iter().any(|ending| path.ends_with(ending)) {
+            found.push("an attachment of that ending".to_owned());
+        }
         let Ok(text) = std::str::from_utf8(bytes) else {
             if [".html", ".svg", ".xml", ".json", ".js", ".dot", ".mmd"].iter().any(|end| path.ends_with(end))
             {
@@ -123,7 +127,9 @@ fn judge_page(page: &Html, path: &str, files: &Files, faults: &mut Vec<String>) 
     for element in page.select(&selector("*")) {
         let value = element.value();
         let name = value.name().to_ascii_lowercase();
-        if NEVER.contains(&name.as_str()) {
+        let shows = value.attr("src").and_then(|address| resolve(path, address));
+        let is_picture = name == "img" && shows.is_some_and(|shown| is_attachment(&shown));
+        if NEVER.contains(&name.as_str()) && !is_picture {
             faults.push(format!("it holds <{name}>"));
         }
         // The pages' own, which a script brings to life; it is sent nowhere.
@@ -215,7 +221,24 @@ fn resolve(page: &str, address: &str) -> Option<String> {
             part => parts.push(part),
         }
     }
-    Some(parts.join("/"))
+    let (mut path, mut rest) = (Vec::new(), parts.join("/").into_bytes().into_iter());
+    while let Some(byte) = rest.next() {
+        path.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(path).ok()
+}
+
+/// What attachments end with.
+const ATTACHMENTS: [&str; 5] = [".bin", ".jpg", ".png", ".svg", ".txt"];
+
+fn is_attachment(path: &str) -> bool {
+    path.split('/').any(|part| part == "attachments")
 }
 
 fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
@@ -226,13 +249,18 @@ fn judge_xml(text: &str, path: &str, files: &Files, faults: &mut Vec<String>) {
     for element in document.descendants().filter(roxmltree::Node::is_element) {
         let name = element.tag_name().name().to_ascii_lowercase();
         // A drawing that stands alone brings its own style; what it says is checked where it is drawn.
-        if name == "script" || (NEVER.contains(&name.as_str()) && name != "style") {
+        // One of a stranger's has no style, and may use its own parts.
+        let other = if is_attachment(path) { "use" } else { "style" };
+        if name == "script" || (NEVER.contains(&name.as_str()) && name != other) {
             faults.push(format!("it holds <{name}>"));
         }
         for attribute in element.attributes() {
             let key = attribute.name().to_ascii_lowercase();
             if key.starts_with("on") || key == "style" {
                 faults.push(format!("<{name}> has {key}={:?}", attribute.value()));
+            }
+            if key == "href" && is_attachment(path) && !attribute.value().starts_with('#') {
+                faults.push(format!("it refers to {:?}", attribute.value()));
             }
             if key == "href" && path.ends_with(".svg") {
                 judge_address("a", "href", attribute.value(), path, files, faults, &mut Vec::new());

@@ -1,0 +1,137 @@
+//! `tot attach`: files that a person puts beside a node.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::RootArgument;
+use super::{Outcome, finish, refused, say};
+use crate::decide::attach;
+use crate::domain::{Caller, Event, NodeId};
+use crate::format::layout;
+use crate::ruleset::ATTACHMENT_MAX;
+use crate::service::Service;
+use crate::text::counted;
+use crate::world::World;
+
+/// The most that may be asked for: what every reader takes of one file.
+pub(super) const MOST: u64 = 8 << 20;
+
+/// Puts files beside a committed node: a log, a plot, the output of a command. They are part of the investigation, in one
+/// commit in the name that git has for you. What is there already is never replaced.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct AttachArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), the node, then the files;
+    /// - for standard input
+    #[arg(value_name = "[ID] NODE FILE", required = true, num_args = 2..)]
+    what: Vec<String>,
+    /// What one file is to be called there; without it as it is called here
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The most bytes of each file
+    #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=MOST))]
+    max_bytes: u64,
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot attach R2.A1 timings.csv plot.png
+  cargo bench 2>&1 | tot attach 0196 R2.A1 - --name bench.log";
+
+/// What was done.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    commit: String,
+    node_id: String,
+    attachments: Vec<Attachment>,
+}
+
+#[derive(Serialize)]
+struct Attachment {
+    name: String,
+    bytes: usize,
+    path: String,
+}
+
+pub(super) fn run(arguments: &AttachArguments) -> ExitCode {
+    finish("tot attach", attach(arguments))
+}
+
+fn attach(arguments: &AttachArguments) -> Outcome {
+    let (id, node, files) = match arguments.what.as_slice() {
+        [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
+        [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
+        _ => return Err("say which node, and which files".into()),
+    };
+    let node: NodeId = node.parse()?;
+    if arguments.name.is_some() && files.len() > 1 {
+        return Err("--name is for one file".into());
+    }
+    let files = files.iter().map(|file| read(file, arguments.name.as_deref(), arguments.max_bytes));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let place = arguments.root.place();
+    let path = place.one(id)?;
+    let session = place.store.load(&path)?.investigation.meta().id.to_string();
+    let service = Service::new(place.store.root().to_owned(), World::Machine, None)
+        .with_attachment_max(arguments.max_bytes);
+    let written = service.attach(&session, &node, &files, &Caller::default()).map_err(refused)?;
+    let attached = match &written.decision.event {
+        Some(Event::Attached { attachments }) => attachments.as_slice(),
+        _ => &[],
+    };
+    for warning in &written.decision.warnings {
+        eprintln!("tot attach: {}", warning.message);
+    }
+    let attachments: Vec<Attachment> = attached
+        .iter()
+        .map(|file| Attachment {
+            name: file.name.to_string(),
+            bytes: file.content.len(),
+            path: layout::attachment(&file.node, &file.name),
+        })
+        .collect();
+    if arguments.json {
+        let commit = written.standing.snapshot.head.to_string();
+        let document = Document { commit, node_id: node.to_string(), attachments };
+        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    }
+    let lines = attachments.iter().map(|file| format!("{} ({})\n", file.path, counted(file.bytes, "byte")));
+    say(&lines.collect::<String>())
+}
+
+/// A file as it is here, with the name that it is to have.
+fn read(file: &str, name: Option<&str>, most: u64) -> Result<attach::File, Box<dyn std::error::Error>> {
+    let path = Path::new(file);
+    let name = match (name, path.file_name()) {
+        (Some(name), _) => name.to_owned(),
+        (None, _) if file == "-" => return Err("standard input has no name: give it one with --name".into()),
+        (None, Some(name)) => name.to_string_lossy().into_owned(),
+        (None, None) => return Err(format!("{file} is not a file").into()),
+    };
+    let failed = |error: std::io::Error| format!("cannot read {file}: {error}");
+    let input: Box<dyn Read> = match file {
+        "-" => Box::new(std::io::stdin().lock()),
+        _ => Box::new(File::open(path).map_err(failed)?),
+    };
+    let mut content = Vec::new();
+    // One more byte than is stored tells that there are too many.
+    input.take(most + 1).read_to_end(&mut content).map_err(failed)?;
+    if content.len() as u64 > most {
+        return Err(format!(
+            "{file} has more than {most} bytes: attach the part that matters, or see --max-bytes"
+        )
+        .into());
+    }
+    Ok(attach::File { name, content })
+}

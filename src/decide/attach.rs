@@ -1,0 +1,151 @@
+//! Files put beside a node, with a result or by `tot attach`. Also after the end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::backing::check_number;
+use super::{Decision, Rejection, quoted};
+use crate::domain::{Attached, AttachmentName, Code, Diagnostic, Event, Investigation, NodeId};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::{Verdict, secrets};
+use crate::text::counted;
+
+/// A file that an agent gives with a result, not yet checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub struct Attach {
+    /// Its file name.
+    #[schemars(extend("examples" = ["timings.log"]))]
+    pub name: String,
+    /// What it holds.
+    pub text: Option<String>,
+    /// What it holds, if no text.
+    pub base64: Option<String>,
+}
+
+/// A file as it is to be stored, not yet checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// What it is to be called.
+    pub name: String,
+    /// What it holds.
+    pub content: Vec<u8>,
+}
+
+/// Puts files beside a committed node.
+///
+/// # Errors
+///
+/// `NODE_NOT_FOUND`, `INVALID_ARGUMENT`, `TEXT_TOO_LONG`, `EMPTY_BATCH`, `SECRET_SUSPECTED`.
+pub fn attach(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &NodeId,
+    files: Vec<File>,
+) -> Result<Decision, Rejection> {
+    if investigation.node(node).is_none_or(|node| node.is_pending()) {
+        let error = Diagnostic::new(Code::NodeNotFound, format!("There is no committed node {node}."));
+        return Err(error.about(node).suggest("Attach files to a node that has a result.").into());
+    }
+    if files.is_empty() {
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call names no file.").into());
+    }
+    let mut verdict = Verdict::default();
+    let attachments = checked(investigation, rules, node, files, &mut verdict);
+    Rejection::unless_empty(verdict.errors)?;
+    Ok(Decision { event: Some(Event::Attached { attachments }), warnings: verdict.warnings })
+}
+
+/// The files that a result gives.
+pub(super) fn of_result(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &NodeId,
+    given: Vec<Attach>,
+    verdict: &mut Verdict,
+) -> Vec<Arc<Attached>> {
+    let mut files = Vec::with_capacity(given.len());
+    for Attach { name, text, base64 } in given {
+        let content = match (text, base64) {
+            (Some(text), None) => Ok(text.into_bytes()),
+            (None, Some(base64)) => {
+                // Lines of an encoder are no fault.
+                let digits: String = base64.split_whitespace().collect();
+                STANDARD.decode(digits).map_err(|error| format!("its base64 can't be read: {error}"))
+            }
+            (None, None) => Err("it has neither text nor base64".to_owned()),
+            (Some(_), Some(_)) => Err("it has both text and base64".to_owned()),
+        };
+        match content {
+            Ok(content) => files.push(File { name, content }),
+            Err(reason) => verdict.errors.push(
+                Diagnostic::new(
+                    Code::InvalidArgument,
+                    format!("The attachment {} of {node} can't be stored: {reason}.", quoted(&name)),
+                )
+                .about(node)
+                .suggest("Give its text, or all of its bytes as standard base64."),
+            ),
+        }
+    }
+    checked(investigation, rules, node, files, verdict)
+}
+
+/// The files that can be stored; adds what is wrong with the others, and what is doubtful.
+fn checked(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    node: &NodeId,
+    files: Vec<File>,
+    verdict: &mut Verdict,
+) -> Vec<Arc<Attached>> {
+    check_number(node.as_str(), "attachments", files.len(), &mut verdict.errors);
+    let there = investigation.attachments_of(node).keys();
+    let mut taken: BTreeSet<String> = there.map(AttachmentName::without_case).collect();
+    let mut attached = Vec::with_capacity(files.len());
+    for File { name, content } in files {
+        let mut wrong = |code, message: String, how: &str| {
+            verdict.errors.push(Diagnostic::new(code, message).about(node).suggest(how));
+        };
+        let name = match name.trim().parse::<AttachmentName>() {
+            Ok(name) => name,
+            Err(error) => {
+                wrong(
+                    Code::InvalidArgument,
+                    format!("{node}: {error}."),
+                    "Give it a plain file name, as plot.png.",
+                );
+                continue;
+            }
+        };
+        if !taken.insert(name.without_case()) {
+            let message = format!("{node} has an attachment {name} already, and none is ever replaced.");
+            wrong(
+                Code::InvalidArgument,
+                message,
+                "Give this one another name; letter case makes no difference.",
+            );
+        }
+        let most = rules.attachment_max();
+        if content.len() as u64 > most {
+            let has = counted(content.len(), "byte");
+            let message = format!("The attachment {name} of {node} has {has}; the most is {most}.");
+            wrong(
+                Code::TextTooLong,
+                message,
+                "Attach the part that matters, or keep it in the project and cite its path.",
+            );
+        }
+        let text = std::str::from_utf8(&content).unwrap_or_default();
+        let field = format!("attachments: {name}");
+        secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text)], verdict);
+        attached.push(Arc::new(Attached { node: node.clone(), name, content }));
+    }
+    attached
+}

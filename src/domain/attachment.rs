@@ -1,0 +1,188 @@
+//! Files that stand beside a node: logs, plots, the output of a command.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use super::{IdError, NodeId};
+use crate::text::shorten;
+
+/// The attachments of one node by their names, each with its size in bytes.
+pub type Attachments = BTreeMap<AttachmentName, u64>;
+
+/// The name of an attachment, which is that of its file on every system.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttachmentName(String);
+
+/// A file that is put beside a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// The node.
+    pub node: NodeId,
+    /// What it is called there.
+    pub name: AttachmentName,
+    /// What it holds.
+    pub content: Vec<u8>,
+}
+
+/// The longest name, in bytes.
+const NAME_MAX: usize = 120;
+
+/// Names that no file on Windows can have, whatever follows them after a dot.
+const RESERVED: [&str; 4] = ["con", "prn", "aux", "nul"];
+/// The same with a digit behind.
+const RESERVED_PORTS: [&str; 2] = ["com", "lpt"];
+
+impl AttachmentName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What stands for the name of one that is withheld.
+    pub fn withheld() -> Self {
+        AttachmentName("withheld".to_owned())
+    }
+
+    /// What is the same of two names that a file system without letter case takes for one.
+    pub fn without_case(&self) -> String {
+        self.0.to_lowercase()
+    }
+
+    /// The name before the last dot, and what follows from that dot on.
+    fn parts(&self) -> (&str, &str) {
+        self.0.rfind('.').map_or((&self.0, ""), |dot| self.0.split_at(dot))
+    }
+
+    /// Another name for a file of this content, which follows from both, whatever the letter case: `Plot.png` becomes
+    /// `plot-<32 digits>.png`.
+    pub fn apart(&self, content: &[u8]) -> AttachmentName {
+        /// An arbitrary UUID, fixed for good: all names that were given apart depend on it.
+        const NAMESPACE: uuid::Uuid = uuid::uuid!("6c7f0d2e-7f0b-4b7c-9a55-0a3a8d1f5c21");
+        let key = uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string();
+        let lower = |c: char| {
+            let mut lower = c.to_lowercase();
+            let first = lower.next().filter(|first| first.is_alphanumeric() && lower.len() == 0);
+            first.unwrap_or(c)
+        };
+        let name = AttachmentName(self.0.chars().map(lower).collect());
+        let (stem, ending) = name.parts();
+        let ending = if ending.len() > NAME_MAX / 2 { "" } else { ending };
+        let mut stem = stem.to_owned();
+        while stem.len() + 1 + key.len() + ending.len() > NAME_MAX {
+            stem.pop();
+        }
+        AttachmentName(format!("{stem}-{key}{ending}"))
+    }
+}
+
+impl FromStr for AttachmentName {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let wrong = |reason| Err(IdError::Attachment { text: shorten(text, 60), reason });
+        if text.is_empty() {
+            return wrong("it is empty");
+        }
+        if text.len() > NAME_MAX {
+            return wrong("it is longer than 120 bytes");
+        }
+        let is_allowed = |c: char| c.is_alphanumeric() || " ._-+(),=@".contains(c);
+        if !text.chars().all(is_allowed) {
+            return wrong("it may hold letters, digits, spaces and . _ - + ( ) , = @");
+        }
+        if !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+            return wrong("it does not begin with a letter, a digit or _");
+        }
+        if text.ends_with(['.', ' ']) {
+            return wrong("it ends with a dot or a space");
+        }
+        let stem = text.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
+        let mut ports = RESERVED_PORTS.iter().filter_map(|port| stem.strip_prefix(port));
+        let is_port =
+            ports.any(|number| matches!(number.chars().collect::<Vec<_>>()[..], [c] if c.is_numeric()));
+        if is_port || RESERVED.contains(&stem.as_str()) {
+            return wrong("Windows has no file of that name");
+        }
+        Ok(AttachmentName(text.to_owned()))
+    }
+}
+
+impl fmt::Display for AttachmentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_a_file_on_every_system() {
+        for name in [
+            "plot.png",
+            "slow query (2).log",
+            "_a",
+            "日誌.txt",
+            "a.tar.gz",
+            "console",
+            "com.txt",
+            "x=1,y@2+3",
+        ] {
+            assert_eq!(name.parse::<AttachmentName>().unwrap().as_str(), name);
+        }
+        let long = "a".repeat(NAME_MAX + 1);
+        for name in [
+            "",
+            ".",
+            "..",
+            ".git",
+            ".gitattributes",
+            "a/b",
+            "../a",
+            "a\\b",
+            "/etc/passwd",
+            "C:a",
+            "a:b",
+            "git~1",
+            "-rf",
+            " a",
+            "a ",
+            "a.",
+            "con",
+            "CON.txt",
+            "nul.tar.gz",
+            "com1",
+            "LPT9.log",
+            "COM².x",
+            "a\u{0}b",
+            "a\nb",
+            "a\u{202e}b",
+            "a\u{200b}b",
+            "<script>",
+            "a\"b",
+            "a|b",
+            "a?b",
+            "a*b",
+            "%2e%2e",
+            long.as_str(),
+        ] {
+            assert!(name.parse::<AttachmentName>().is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_apart_follows_from_name_and_content() {
+        let name: AttachmentName = "plot.png".parse().unwrap();
+        let apart = name.apart(b"one");
+        assert_eq!(apart, name.apart(b"one"));
+        assert_ne!(apart, name.apart(b"another"));
+        assert_eq!(apart, "PLOT.png".parse::<AttachmentName>().unwrap().apart(b"one"));
+        assert!(apart.as_str().starts_with("plot-") && apart.as_str().ends_with(".png"), "{apart}");
+        for long in ["é".repeat(60), format!("a.{}", "b".repeat(118)), format!("{}.log", "日".repeat(38))] {
+            let apart = long.parse::<AttachmentName>().unwrap().apart(b"one");
+            assert_eq!(apart.as_str().parse(), Ok(apart.clone()));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! An attachment in `investigation.json`, which holds all facts in one file.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::as_text;
+use crate::domain::{Attached, AttachmentName, NodeId};
+
+/// An attachment with what it holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachmentEntry {
+    #[serde(with = "as_text")]
+    node: NodeId,
+    #[serde(with = "as_text")]
+    name: AttachmentName,
+    base64: String,
+}
+
+impl AttachmentEntry {
+    /// The entry of an attachment.
+    pub fn of(file: &Attached) -> Self {
+        AttachmentEntry {
+            node: file.node.clone(),
+            name: file.name.clone(),
+            base64: STANDARD.encode(&file.content),
+        }
+    }
+
+    /// The attachment; what is wrong with its content, else.
+    ///
+    /// # Errors
+    ///
+    /// Content that is not standard base64.
+    pub fn attached(self) -> Result<Attached, String> {
+        let content = STANDARD.decode(&self.base64).map_err(|error| error.to_string())?;
+        Ok(Attached { node: self.node, name: self.name, content })
+    }
+}

@@ -1,0 +1,188 @@
+//! Files beside a node as pages show them. They come from strangers: what they are follows from what they hold, never from
+//! their names, and none is written in a form that a browser would run.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::svg;
+use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
+use crate::text::visible;
+
+/// The most bytes of a text that a page shows; the file has the rest.
+const SHOWN: usize = 8 << 10;
+
+/// The most pixels of a picture: a small file can be one that fills a machine's memory.
+const PIXELS_MAX: usize = 40_000_000;
+
+/// An attachment on the page of its node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct AttachmentView {
+    pub name: String,
+    /// `12.5 kB`.
+    pub size: String,
+    /// `picture`, `text`, `file`; `absent` where there was no room for it.
+    pub kind: &'static str,
+    /// The file in the site, from the folder of the investigation.
+    pub href: Option<String>,
+    /// Of a picture, in pixels; a drawing may have none.
+    pub width: Option<usize>,
+    pub height: Option<usize>,
+    /// Of a text, its beginning.
+    pub text: Option<String>,
+    /// Whether the text goes on.
+    pub is_cut: bool,
+}
+
+/// The attachments of an investigation: what pages show of them, and the files of the site.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attachments {
+    of_nodes: HashMap<NodeId, Vec<AttachmentView>>,
+    /// By their paths from the folder of the investigation.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+impl Attachments {
+    /// Those of an investigation, with the contents that are known.
+    pub fn of(investigation: &Investigation, contents: &[Attached]) -> Attachments {
+        let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
+        let mut all = Attachments::default();
+        for (node, attachments) in investigation.attachments() {
+            let views = attachments.iter().map(|(name, bytes)| {
+                let Some(file) = contents.get(&(node, name)) else {
+                    return AttachmentView { kind: "absent", ..view(name, *bytes) };
+                };
+                let (view, ending, content) = shown(view(name, *bytes), &file.content);
+                let path = format!("attachments/{node}/{}", with_ending(name.as_str(), ending));
+                let href = Some(encoded(&path));
+                all.files.push((path, content));
+                AttachmentView { href, ..view }
+            });
+            let views = views.collect();
+            all.of_nodes.insert(node.clone(), views);
+        }
+        all
+    }
+
+    /// Those of the node.
+    pub fn of_node(&self, node: &NodeId) -> Vec<AttachmentView> {
+        self.of_nodes.get(node).cloned().unwrap_or_default()
+    }
+}
+
+fn view(name: &AttachmentName, bytes: u64) -> AttachmentView {
+    AttachmentView {
+        name: name.to_string(),
+        size: size(bytes),
+        kind: "file",
+        href: None,
+        width: None,
+        height: None,
+        text: None,
+        is_cut: false,
+    }
+}
+
+/// What a page shows of the content, with the ending and the bytes of the file in the site.
+fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str, Vec<u8>) {
+    let text = std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'));
+    if let Some(drawing) = text.and_then(svg::sanitized) {
+        return (AttachmentView { kind: "picture", ..view }, ".svg", drawing.into_bytes());
+    }
+    let ending = match imagesize::image_type(content) {
+        Ok(imagesize::ImageType::Png) => Some(".png"),
+        Ok(imagesize::ImageType::Jpeg) => Some(".jpg"),
+        _ => None,
+    };
+    if let Some((ending, size)) = ending.zip(imagesize::blob_size(content).ok())
+        && (1..=PIXELS_MAX).contains(&size.width.saturating_mul(size.height))
+    {
+        let (width, height) = (Some(size.width), Some(size.height));
+        return (AttachmentView { kind: "picture", width, height, ..view }, ending, content.to_vec());
+    }
+    match text {
+        Some(text) => {
+            let end = (0..=SHOWN.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let beginning = text[..end].chars().map(visible).collect();
+            let is_cut = end < text.len();
+            (AttachmentView { kind: "text", text: Some(beginning), is_cut, ..view }, ".txt", content.to_vec())
+        }
+        None => (view, ".bin", content.to_vec()),
+    }
+}
+
+/// The name with the ending that says what the file is.
+fn with_ending(name: &str, ending: &str) -> String {
+    let is_there = name.len() > ending.len()
+        && name.get(name.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending));
+    if is_there { name.to_owned() } else { format!("{name}{ending}") }
+}
+
+/// The path as an address. A name holds no more than letters, digits, spaces and a few signs.
+fn encoded(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    path.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// `812 bytes`, `12.5 kB`, `1.0 MB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+        bytes.extend(width.to_be_bytes());
+        bytes.extend(height.to_be_bytes());
+        bytes.extend([8, 2, 0, 0, 0, 0, 0, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn what_a_file_is_follows_from_what_it_holds() {
+        let kinds = |name: &str, content: &[u8]| {
+            let name: AttachmentName = name.parse().unwrap();
+            let (view, ending, _) = shown(view(&name, content.len() as u64), content);
+            (view.kind, with_ending(name.as_str(), ending))
+        };
+        let of = |kind, path: &str| (kind, path.to_owned());
+        assert_eq!(kinds("plot.PNG", &png(640, 480)), of("picture", "plot.PNG"));
+        assert_eq!(kinds("page.html", &png(640, 480)), of("picture", "page.html.png"));
+        assert_eq!(kinds("page.html", b"<script>alert(1)</script>"), of("text", "page.html.txt"));
+        assert_eq!(kinds("plot.png", b"<script>alert(1)</script>"), of("text", "plot.png.txt"));
+        assert_eq!(
+            kinds("plot.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+            of("picture", "plot.svg")
+        );
+        assert_eq!(kinds("plot.svg", b"<html><script>alert(1)</script></html>"), of("text", "plot.svg.txt"));
+        assert_eq!(kinds("huge.png", &png(100_000, 100_000)), of("file", "huge.png.bin"));
+        assert_eq!(kinds("none.png", &png(0, 0)), of("file", "none.png.bin"));
+        assert_eq!(kinds("a.log", b"\xff\xfe\0x"), of("file", "a.log.bin"));
+        assert_eq!(kinds("a.js", b""), of("text", "a.js.txt"));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let content = "é".repeat(SHOWN);
+        let (view, _, file) = shown(view(&"a.log".parse().unwrap(), 0), content.as_bytes());
+        assert!(view.is_cut && view.text.is_some_and(|text| text.len() == SHOWN));
+        assert_eq!(file, content.as_bytes());
+    }
+
+    #[test]
+    fn sizes_and_addresses() {
+        let sizes: Vec<String> = [0, 1, 999, 1_000, 12_549, 1_048_576].map(size).to_vec();
+        assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "12.5 kB", "1.0 MB"]);
+        assert_eq!(encoded("attachments/R1.A/a (1)+é.txt"), "attachments/R1.A/a%20%281%29%2B%C3%A9.txt");
+    }
+}

@@ -1,0 +1,291 @@
+//! Drawings of strangers, made harmless: what comes out has shapes, text and colours, and nothing that runs or is loaded.
+//!
+//! Guarantees: only elements and attributes of a list are kept, so what nobody thought of is left out; nothing refers to
+//! anything outside of the drawing; a drawing that a browser would need very long for is none. Pages show the result by
+//! `<img>`, which runs nothing and loads nothing by itself: this is for who opens the file.
+//!
+//! Limits: styles in a `<style>` element are left out, so a drawing that has its colours there loses them; no animation,
+//! no filters, no pictures within.
+
+use std::collections::{BTreeMap, HashSet};
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::text::escape;
+
+/// The most nodes that are read: elements, texts, comments.
+const NODES_MAX: u32 = 100_000;
+
+/// The most uses of what is defined elsewhere: each is drawn anew.
+const USES_MAX: usize = 20_000;
+
+/// How deep elements may stand in each other.
+const DEPTH_MAX: usize = 64;
+
+const SVG: &str = "http://www.w3.org/2000/svg";
+const XLINK: &str = "http://www.w3.org/1999/xlink";
+
+const ELEMENTS: [&str; 20] = [
+    "svg",
+    "g",
+    "path",
+    "rect",
+    "circle",
+    "ellipse",
+    "line",
+    "polyline",
+    "polygon",
+    "text",
+    "tspan",
+    "title",
+    "desc",
+    "defs",
+    "linearGradient",
+    "radialGradient",
+    "stop",
+    "clipPath",
+    "symbol",
+    "use",
+];
+
+const ATTRIBUTES: [&str; 68] = [
+    "id",
+    "viewBox",
+    "preserveAspectRatio",
+    "width",
+    "height",
+    "x",
+    "y",
+    "x1",
+    "y1",
+    "x2",
+    "y2",
+    "dx",
+    "dy",
+    "cx",
+    "cy",
+    "r",
+    "rx",
+    "ry",
+    "fx",
+    "fy",
+    "d",
+    "points",
+    "pathLength",
+    "transform",
+    "offset",
+    "rotate",
+    "textLength",
+    "lengthAdjust",
+    "gradientUnits",
+    "gradientTransform",
+    "spreadMethod",
+    "clipPathUnits",
+    "fill",
+    "fill-opacity",
+    "fill-rule",
+    "stroke",
+    "stroke-width",
+    "stroke-opacity",
+    "stroke-linecap",
+    "stroke-linejoin",
+    "stroke-miterlimit",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "color",
+    "opacity",
+    "display",
+    "visibility",
+    "clip-path",
+    "clip-rule",
+    "stop-color",
+    "stop-opacity",
+    "font-family",
+    "font-size",
+    "font-style",
+    "font-weight",
+    "font-variant",
+    "font-stretch",
+    "text-anchor",
+    "text-decoration",
+    "text-rendering",
+    "shape-rendering",
+    "dominant-baseline",
+    "alignment-baseline",
+    "baseline-shift",
+    "letter-spacing",
+    "word-spacing",
+    "writing-mode",
+    "vector-effect",
+];
+
+/// The drawing without what could do harm; `None` where it is none, or too large to be shown.
+pub(super) fn sanitized(text: &str) -> Option<String> {
+    // A program that draws may name its document type; none is loaded, and entities are bounded by the parser.
+    let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).ok()?;
+    let root = document.root_element();
+    if !is_kept(root) || root.tag_name().name() != "svg" {
+        return None;
+    }
+    // What is used may not use others itself: each level would multiply what is drawn.
+    let uses = |node: Node<'_, '_>| node.descendants().filter(|it| it.has_tag_name((SVG, "use"))).count();
+    let usable: HashSet<&str> = root
+        .descendants()
+        .filter(|node| !node.has_tag_name((SVG, "clipPath")) && uses(*node) == 0)
+        .filter_map(|node| node.attribute("id"))
+        .collect();
+    if uses(root) > USES_MAX {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    write(root, &usable, 0, &mut out)?;
+    Some(out)
+}
+
+fn is_kept(node: Node<'_, '_>) -> bool {
+    node.tag_name().namespace() == Some(SVG) && ELEMENTS.contains(&node.tag_name().name())
+}
+
+/// Writes an element that is kept; `None` where it stands too deep.
+fn write(node: Node<'_, '_>, usable: &HashSet<&str>, depth: usize, out: &mut String) -> Option<()> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    let name = node.tag_name().name();
+    out.push_str(&format!("<{name}"));
+    if depth == 0 {
+        out.push_str(&format!(" xmlns=\"{SVG}\""));
+    }
+    for (name, value) in attributes(node, usable) {
+        out.push_str(&format!(" {name}=\"{}\"", escape(value)));
+    }
+    out.push('>');
+    for child in node.children() {
+        if let Some(text) = child.text().filter(|_| child.is_text()) {
+            out.push_str(&escape(text));
+        } else if is_kept(child) {
+            write(child, usable, depth + 1, out)?;
+        }
+    }
+    out.push_str(&format!("</{name}>"));
+    Some(())
+}
+
+/// The attributes of an element that are kept; the declarations of its style, which come before attributes, as such.
+fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a str, &'a str> {
+    // Where what cuts is cut in turn, each level multiplies what is drawn.
+    let in_clip = node.ancestors().any(|it| it.has_tag_name((SVG, "clipPath")));
+    let is_kept = |(name, value): &(&str, &str)| {
+        ATTRIBUTES.contains(name) && is_harmless(value) && !(in_clip && *name == "clip-path")
+    };
+    let plain = node.attributes().filter(|attribute| attribute.namespace().is_none());
+    let mut kept: BTreeMap<&str, &str> = plain.map(|it| (it.name(), it.value())).filter(is_kept).collect();
+    let style = node.attribute("style").unwrap_or_default();
+    let declared = style.split(';').filter_map(|declaration| declaration.split_once(':'));
+    let declared = declared.map(|(name, value)| (name.trim(), value.trim()));
+    kept.extend(declared.filter(|(name, _)| !["id", "d", "points"].contains(name)).filter(is_kept));
+    let target = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
+    let target = target.filter(|target| target.strip_prefix('#').is_some_and(|id| usable.contains(id)));
+    kept.extend(target.filter(|_| node.has_tag_name((SVG, "use"))).map(|target| ("href", target)));
+    kept
+}
+
+/// Whether a value refers to nothing outside of the drawing.
+fn is_harmless(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let refers = lower.matches("url").count();
+    let within =
+        lower.matches("url(#").count() + lower.matches("url(\"#").count() + lower.matches("url('#").count();
+    refers == within
+        && !lower.contains(['\\', '@', '<', '&'])
+        && !lower.contains("/*")
+        && !lower.contains("script")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_keeps_its_shapes() {
+        let text = r##"<?xml version="1.0"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9" width="9pt">
+<defs><path id="m0" d="M 0 0 h 1" stroke="red" style="stroke: #1f77b4; stroke-width: 0.8"/><clipPath id="c"><rect width="9" height="9"/></clipPath></defs>
+<g clip-path="url(#c)"><use xlink:href="#m0" x="1" style="fill: url(#g)"/></g><text x="1">a &lt; b</text></svg>"##;
+        let clean = sanitized(text).unwrap();
+        insta::assert_snapshot!(clean, @r##"
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9pt">
+        <defs><path d="M 0 0 h 1" id="m0" stroke="#1f77b4" stroke-width="0.8"></path><clipPath id="c"><rect height="9" width="9"></rect></clipPath></defs>
+        <g clip-path="url(#c)"><use fill="url(#g)" href="#m0" x="1"></use></g><text x="1">a &lt; b</text></svg>
+        "##);
+        // What is clean stays as it is.
+        assert_eq!(sanitized(&clean), Some(clean));
+    }
+
+    #[test]
+    fn nothing_runs_and_nothing_is_loaded() {
+        let within = [
+            "<script>alert(1)</script>",
+            "<x:script xmlns:x='http://www.w3.org/2000/svg'>alert(1)</x:script>",
+            "<image href='https://x.example/a.png'/>",
+            "<image href='data:image/svg+xml,x'/>",
+            "<foreignObject><iframe xmlns='http://www.w3.org/1999/xhtml' src='https://x.example'/></foreignObject>",
+            "<style>@import url(https://x.example/a.css);</style>",
+            "<a href='javascript:alert(1)'><rect width='1'/></a>",
+            "<rect onclick='alert(1)' onload='alert(1)'/>",
+            "<rect fill='url(https://x.example/a.svg#b)'/>",
+            "<rect style='fill: url(https://x.example/a.svg#b)'/>",
+            "<rect style='fill: u\\72l(https://x.example)'/>",
+            "<rect style='behavior: url(#default#time2)'/>",
+            "<use href='https://x.example/a.svg#b'/>",
+            "<use href='data:image/svg+xml,x#b'/>",
+            "<animate attributeName='href' values='javascript:alert(1)'/>",
+            "<set attributeName='onload' to='alert(1)'/>",
+            "<handler type='application/ecmascript'>alert(1)</handler>",
+            "<filter id='f'><feImage href='https://x.example'/></filter>",
+            "<html:img xmlns:html='http://www.w3.org/1999/xhtml' src='x' onerror='alert(1)'/>",
+            "<text font-family='x;}&lt;/style>&lt;script>'>&#60;script&#62;alert(1)&#60;/script&#62;</text>",
+        ];
+        for part in within {
+            let text = format!("<svg xmlns='{SVG}' onload='alert(1)' width='9' height='9'>{part}</svg>");
+            let clean = sanitized(&text).unwrap();
+            let document = Document::parse(&clean).unwrap();
+            for node in document.descendants().filter(Node::is_element) {
+                assert!(is_kept(node), "{clean}");
+                for attribute in node.attributes() {
+                    assert!(!attribute.name().starts_with("on"), "{clean}");
+                    assert!(
+                        !attribute.value().contains("example") && !attribute.value().contains("script"),
+                        "{clean}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_drawing_that_takes_for_ever_is_none() {
+        let of = |text: &str| sanitized(&format!("<svg xmlns='{SVG}'>{text}</svg>"));
+        // Each level is drawn ten times as often as the one before.
+        let level =
+            |at: usize| format!("<g id='l{}'>{}</g>", at + 1, format!("<use href='#l{at}'/>").repeat(10));
+        let levels: String = (0..10).map(level).collect();
+        let clean = of(&format!("<rect id='l0'/>{levels}<use href='#l10'/>")).unwrap();
+        assert_eq!(clean.matches("href").count(), 10, "only the first level uses what uses nothing");
+        assert_eq!(of(&"<use href='#a'/>".repeat(USES_MAX + 1)), None);
+        assert_eq!(of(&format!("{}{}", "<g>".repeat(DEPTH_MAX + 1), "</g>".repeat(DEPTH_MAX + 1))), None);
+        assert_eq!(of(&"<g/>".repeat(NODES_MAX as usize)), None);
+        for text in
+            ["", "no drawing", "<svg/>", "<html xmlns='http://www.w3.org/1999/xhtml'/>", "<svg xmlns='x'>"]
+        {
+            assert_eq!(sanitized(text), None, "{text}");
+        }
+        let bomb = "<!DOCTYPE svg [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>\
+                    <!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;'>\
+                    <!ENTITY e '&d;&d;&d;&d;&d;&d;&d;&d;&d;&d;'><!ENTITY f '&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;'>]>";
+        let drawn = sanitized(&format!("{bomb}<svg xmlns='{SVG}'><text>&f;</text></svg>"));
+        assert!(drawn.is_none_or(|drawn| drawn.len() < 1 << 20));
+    }
+}

@@ -1,0 +1,252 @@
+//! Files beside nodes: through the tool and the command, on two machines, hostile ones, and what pages make of them.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::remote::{Machine, hub, two};
+use crate::support::{Sandbox, Session, TOT, codes, node, result};
+
+fn with_files(id: &str, state: &str, files: Value) -> Value {
+    let mut result = result(id, state);
+    result["attachments"] = files;
+    json!({"results": [result]})
+}
+
+#[test]
+fn files_come_with_a_result_in_its_commit() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    sandbox.sleep(60);
+    let files = json!([
+        {"name": "timings.log", "text": "cold 4.1 s\nwarm 0.2 s\n"},
+        {"name": "plot 1.png", "base64": "iVBORw0K\nGgo="},
+        {"name": "empty", "text": ""},
+    ]);
+    session.ok("tot_commit", with_files("R2.A1", "EXPLORE", files));
+    let repository = session.repository();
+    let log = sandbox.git(&repository, &["show", "--format=%B", "--name-status", "HEAD"]);
+    assert_snapshot!(log, @r"
+        Commit R2.A1 EXPLORE, with 3 files
+
+        R2.A1 Title of R2.A1
+            attached timings.log (22 bytes)
+            attached plot 1.png (8 bytes)
+            attached empty (0 bytes)
+
+        Tool: tot_commit
+        Round: 2
+        Node: R2.A1
+        Agent-Id: agent-R2.A1
+        Client: it/1
+        Session: session-1
+
+
+        A	attachments/R2.A1/empty
+        A	attachments/R2.A1/plot 1.png
+        A	attachments/R2.A1/timings.log
+        M	nodes/R2/R2.A1.yaml
+        ");
+    assert_eq!(fs::read(repository.join("attachments/R2.A1/plot 1.png")).unwrap(), b"\x89PNG\r\n\x1a\n");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R1.A"]}));
+    assert_eq!(
+        read["nodes"][0]["attachments"],
+        json!([
+            {"name": "empty", "bytes": 0, "path": "attachments/R2.A1/empty"},
+            {"name": "plot 1.png", "bytes": 8, "path": "attachments/R2.A1/plot 1.png"},
+            {"name": "timings.log", "bytes": 22, "path": "attachments/R2.A1/timings.log"},
+        ])
+    );
+    assert!(read["nodes"][1]["attachments"].is_null());
+    let check = sandbox.command(TOT).args(["check", "--strict"]).arg(&repository).output().unwrap();
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn what_is_no_attachment_is_refused_and_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A"))]}));
+    sandbox.sleep(60);
+    let repository = session.repository();
+    let head = sandbox.head(&repository);
+    let large = "x".repeat((1 << 20) + 1);
+    let many: Vec<Value> = (0..51).map(|at| json!({"name": format!("{at}.log"), "text": "x"})).collect();
+    for (files, code, said) in [
+        (json!([{"name": "../../../outside", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
+        (json!([{"name": "/etc/passwd", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
+        (json!([{"name": ".git", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
+        (json!([{"name": "..", "text": "x"}]), "INVALID_ARGUMENT", "does not begin with a letter"),
+        (json!([{"name": "nul.txt", "text": "x"}]), "INVALID_ARGUMENT", "Windows has no file of that name"),
+        (json!([{"name": "a\u{202e}gnp.exe", "text": "x"}]), "INVALID_ARGUMENT", "may hold letters"),
+        (json!([{"name": "a.log"}]), "INVALID_ARGUMENT", "neither text nor base64"),
+        (
+            json!([{"name": "a.log", "text": "x", "base64": "eA=="}]),
+            "INVALID_ARGUMENT",
+            "both text and base64",
+        ),
+        (json!([{"name": "a.log", "base64": "???"}]), "INVALID_ARGUMENT", "base64 can't be read"),
+        (
+            json!([{"name": "a.log", "text": "x"}, {"name": "A.LOG", "text": "y"}]),
+            "INVALID_ARGUMENT",
+            "already",
+        ),
+        (
+            json!([{"name": "a.log", "text": large}]),
+            "TEXT_TOO_LONG",
+            "has 1048577 bytes; the most is 1048576",
+        ),
+        (json!(many), "INVALID_ARGUMENT", "51 entries"),
+    ] {
+        let refused = session.call("tot_commit", with_files("R2.A1", "EXPLORE", files.clone()));
+        assert_eq!(refused["errors"][0]["code"], code, "{refused}");
+        assert!(refused["errors"].to_string().contains(said), "{refused}");
+    }
+    assert_eq!(sandbox.head(&repository), head);
+    let secret = json!([{"name": "env.txt", "text": "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKEYzzKEY"}]);
+    let stored = session.ok("tot_commit", with_files("R2.A1", "EXPLORE", secret));
+    assert!(codes(&stored["warnings"]).contains(&"SECRET_SUSPECTED".to_owned()), "{stored}");
+    sandbox.assert_sound(&repository);
+}
+
+#[test]
+fn a_person_attaches_files_also_after_the_end() {
+    let sandbox = Sandbox::new();
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    one.server()
+        .ok("tot_end", json!({"sessionId": id, "stopped": {"reason": "enough"}, "conclusion": "Enough."}));
+    let plot = sandbox.path("plot.svg");
+    let text = sandbox.path("notes.md");
+    fs::write(
+        &plot,
+        "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' onclick='x'/></svg>",
+    )
+    .unwrap();
+    fs::write(&text, "<script>alert(1)</script>\n").unwrap();
+    let (plot, text) = (plot.to_str().unwrap(), text.to_str().unwrap());
+    let said = one.ok(&["attach", "R1.A", plot, text]);
+    assert_eq!(said, "attachments/R1.A/plot.svg (95 bytes)\nattachments/R1.A/notes.md (26 bytes)\n");
+    let log = sandbox.git(&one.repository(&id), &["log", "-1", "--format=%an%n%B"]);
+    assert_snapshot!(log, @"");
+    let json: Value =
+        serde_json::from_str(&one.ok(&["attach", &id, "R1.A", text, "--name", "more.md", "--json"])).unwrap();
+    assert_eq!(
+        json["attachments"],
+        json!([{"name": "more.md", "bytes": 26, "path": "attachments/R1.A/more.md"}])
+    );
+    assert_eq!(json["commit"], json!(one.head(&id)));
+    let head = one.head(&id);
+    for (arguments, said) in [
+        (&["attach", "R1.A", plot][..], "has an attachment plot.svg already, and none is ever replaced"),
+        (&["attach", "R1.A", plot, "--name", "PLOT.SVG"], "already"),
+        (&["attach", "R9.Z", plot], "There is no committed node R9.Z"),
+        (&["attach", "R1.A", plot, "--name", "../x"], "may hold letters"),
+        (&["attach", "R1.A", plot, "--max-bytes", "5"], "has more than 5 bytes"),
+        (&["attach", "R1.A", "-"], "standard input has no name"),
+        (&["attach", "R1.A", plot, text, "--name", "x"], "--name is for one file"),
+        (&["attach", "R1.A", "no-such-file"], "cannot read no-such-file"),
+        (&["attach", "R1.A", "/"], "/ is not a file"),
+    ] {
+        let ran = one.tot(arguments);
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.err.starts_with("tot attach: ") && ran.err.contains(said), "{ran:?}");
+    }
+    assert_eq!(one.head(&id), head);
+    one.assert_sound(&id);
+
+    let site = sandbox.path("site");
+    let report =
+        sandbox.command(TOT).arg("report").arg(one.repository(&id)).arg("--out").arg(&site).output().unwrap();
+    assert!(report.status.success(), "{report:?}");
+    let mut written: Vec<_> = fs::read_dir(site.join("attachments/R1.A"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    written.sort();
+    assert_eq!(written, ["more.md.txt", "notes.md.txt", "plot.svg"]);
+    let drawing = fs::read_to_string(site.join("attachments/R1.A/plot.svg")).unwrap();
+    assert!(!drawing.contains("onclick"), "{drawing}");
+    let page = fs::read_to_string(site.join("nodes/R1.A.html")).unwrap();
+    assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("<img class=\"attachment\""), "{page}");
+}
+
+/// By the program and by plain git: nothing is lost, and nothing conflicts.
+#[test]
+fn two_machines_attach_apart() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let file = |text: &str| {
+        let path = sandbox.path("same.log");
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    one.ok(&["attach", "R1.A", &file("of one\n")]);
+    one.ok(&["attach", "R1.A", &file("x\n"), "--name", "only.log"]);
+    other.ok(&["attach", "R1.A", &file("of the other\n")]);
+    one.synced();
+    other.synced();
+    one.synced();
+    assert_eq!(one.head(&id), other.head(&id));
+    let folder = one.repository(&id).join("attachments/R1.A");
+    let mut files: Vec<(String, String)> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
+        .collect();
+    files.sort();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names[0] == "only.log" && names[1].starts_with("same-") && names[2] == "same.log", "{names:?}");
+    let texts: Vec<&str> = files.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["x\n", "of the other\n", "of one\n"]);
+    one.assert_sound(&id);
+}
+
+#[test]
+fn what_a_stranger_put_there_is_named_and_goes_nowhere() {
+    let sandbox = Sandbox::new();
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    let repository = one.repository(&id);
+    let folder = repository.join("attachments/R1.A");
+    fs::create_dir_all(folder.join("deep")).unwrap();
+    fs::create_dir_all(repository.join("attachments/R9.Z")).unwrap();
+    fs::write(folder.join(".htaccess"), "Options +ExecCGI").unwrap();
+    fs::write(folder.join("deep/a.txt"), "x").unwrap();
+    fs::write(repository.join("attachments/R9.Z/a.txt"), "x").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/etc/passwd", folder.join("passwd.txt")).unwrap();
+    sandbox.git(&repository, &["add", "--all", "--force"]);
+    sandbox.git(&repository, &["commit", "-q", "-m", "Hostile"]);
+    let check = one.tot_check(&id);
+    for said in [".htaccess", "deep/a.txt", "passwd.txt", "R9.Z"] {
+        assert!(check.out.contains(said), "{said}: {}", check.out);
+    }
+    let site = sandbox.path("site");
+    let report =
+        sandbox.command(TOT).arg("report").arg(&repository).arg("--out").arg(&site).output().unwrap();
+    assert!(report.status.success(), "{report:?}");
+    assert!(!site.join("attachments/R1.A").exists());
+}
+
+#[test]
+fn an_export_has_them_and_an_import_brings_them_back() {
+    let sandbox = Sandbox::new();
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    let binary = sandbox.path("core");
+    fs::write(&binary, b"\xff\xfe\0\r\n").unwrap();
+    one.ok(&["attach", "R1.A", binary.to_str().unwrap()]);
+    let file = sandbox.path("investigation.json");
+    fs::write(&file, one.ok(&["export", "--format", "json"])).unwrap();
+    let other = Machine::new(&sandbox, "other");
+    other.ok(&["import", file.to_str().unwrap()]);
+    assert_eq!(fs::read(other.repository(&id).join("attachments/R1.A/core")).unwrap(), b"\xff\xfe\0\r\n");
+    other.assert_sound(&id);
+}
