@@ -7,7 +7,7 @@ use super::history::verb_of;
 use crate::domain::event::what_happened;
 use crate::domain::{Author, Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
-use crate::ruleset::rules::objections;
+use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::store::Snapshot;
 use crate::text::counted;
@@ -104,7 +104,8 @@ fn end(old: &Investigation, new: &Investigation) -> Option<String> {
 
 /// The answers whose standing has changed.
 fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
-    let stands = |snapshot: &Snapshot, id: &NodeId| -> Option<String> {
+    let open = [before, after].map(|snapshot| objections::open(&snapshot.investigation));
+    let stands = |snapshot: &Snapshot, open: &[Objection], id: &NodeId| -> Option<String> {
         let investigation = &snapshot.investigation;
         let rules = EffectiveRules::new(&snapshot.ruleset.as_ref().ok()?.ruleset, investigation.meta());
         let node = investigation.node(id)?;
@@ -112,8 +113,7 @@ fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
         let refuted = rules.refuted_by(investigation, node).len();
         is_answer.then(|| match refuted {
             0 => {
-                let open = objections::open(investigation);
-                let is_contested = !rules.against(investigation, node, &open).is_empty();
+                let is_contested = !rules.against(investigation, node, open).is_empty();
                 let contested = if is_contested { ", contested" } else { "" };
                 format!("{}{contested}", rules.grade(investigation, node).label())
             }
@@ -121,8 +121,8 @@ fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
         })
     };
     let changed = after.investigation.nodes().filter_map(|node| {
-        let now = stands(after, &node.id)?;
-        let is_new = stands(before, &node.id).as_ref() != Some(&now);
+        let now = stands(after, &open[1], &node.id)?;
+        let is_new = stands(before, &open[0], &node.id).as_ref() != Some(&now);
         is_new.then(|| format!("- `{}` {now}: {}\n", node.id, inline(node.name(), LENGTH)))
     });
     changed.collect()

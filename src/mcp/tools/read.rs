@@ -17,7 +17,7 @@ use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
-use crate::ruleset::rules::objections;
+use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
@@ -156,11 +156,12 @@ fn read<'n>(
     let share = ROOM / nodes.len().max(1);
     // Who reads on in one node has the beginning of the others.
     let is_shared = offset == 0 && share >= SHARE;
+    let open = objections::open(investigation);
     let parts = nodes.iter().map(|node| {
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
         let mut fields = around(investigation, view);
-        fields.extend(rules.map(|rules| judged(investigation, rules, node)).unwrap_or_default());
+        fields.extend(rules.map(|rules| judged(investigation, rules, node, &open)).unwrap_or_default());
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -194,7 +195,12 @@ fn read<'n>(
 }
 
 /// What the rules make of an answer: by whom it is confirmed and which objections contest it, or what refutes it.
-fn judged(investigation: &Investigation, rules: EffectiveRules<'_>, node: &Node) -> Map<String, Value> {
+fn judged(
+    investigation: &Investigation,
+    rules: EffectiveRules<'_>,
+    node: &Node,
+    open: &[Objection],
+) -> Map<String, Value> {
     /// How many nodes are named.
     const NAMED: usize = 5;
     let is_answer = node.state().is_some_and(|state| rules.role(state) == Role::Solution);
@@ -205,8 +211,7 @@ fn judged(investigation: &Investigation, rules: EffectiveRules<'_>, node: &Node)
         judged.insert("refutedBy".to_owned(), json!(by));
     } else if is_answer {
         judged.insert("confirmation".to_owned(), json!(rules.grade(investigation, node)));
-        let open = objections::open(investigation);
-        let against = rules.against(investigation, node, &open);
+        let against = rules.against(investigation, node, open);
         if !against.is_empty() {
             let by = against.iter().take(NAMED).map(|objection| objection.comment.id.to_string());
             judged.insert("contestedBy".to_owned(), json!(by.collect::<Vec<_>>()));

@@ -61,7 +61,7 @@ fn files_come_with_a_result_in_its_commit() {
         ])
     );
     assert!(read["nodes"][1]["attachments"].is_null());
-    let check = sandbox.command(TOT).args(["check", "--strict"]).arg(&repository).output().unwrap();
+    let check = sandbox.command(TOT).arg("check").arg(&repository).output().unwrap();
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stdout));
     sandbox.assert_sound(&repository);
 }
@@ -108,7 +108,10 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
         assert!(refused["errors"].to_string().contains(said), "{refused}");
     }
     assert_eq!(sandbox.head(&repository), head);
-    let secret = json!([{"name": "env.txt", "text": "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKEYzzKEY"}]);
+    // No scanner finds a token in this file.
+    let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
+    let secret = json!([{"name": "env.txt", "text": format!("key: {token}
+")}]);
     let stored = session.ok("tot_commit", with_files("R2.A1", "EXPLORE", secret));
     assert!(codes(&stored["warnings"]).contains(&"SECRET_SUSPECTED".to_owned()), "{stored}");
     sandbox.assert_sound(&repository);
@@ -131,9 +134,20 @@ fn a_person_attaches_files_also_after_the_end() {
     fs::write(&text, "<script>alert(1)</script>\n").unwrap();
     let (plot, text) = (plot.to_str().unwrap(), text.to_str().unwrap());
     let said = one.ok(&["attach", "R1.A", plot, text]);
-    assert_eq!(said, "attachments/R1.A/plot.svg (95 bytes)\nattachments/R1.A/notes.md (26 bytes)\n");
+    assert_eq!(said, "attachments/R1.A/plot.svg (96 bytes)\nattachments/R1.A/notes.md (26 bytes)\n");
     let log = sandbox.git(&one.repository(&id), &["log", "-1", "--format=%an%n%B"]);
-    assert_snapshot!(log, @"");
+    assert_snapshot!(log, @r"
+        Tester
+        Attach 2 files to R1.A
+
+        R1.A Title of R1.A
+            attached plot.svg (96 bytes)
+            attached notes.md (26 bytes)
+
+        Tool: tot attach
+        Round: 1
+        Node: R1.A
+        ");
     let json: Value =
         serde_json::from_str(&one.ok(&["attach", &id, "R1.A", text, "--name", "more.md", "--json"])).unwrap();
     assert_eq!(
