@@ -59,7 +59,7 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
     let stray = investigation.attachments().iter().filter(|(node, _)| investigation.node(node).is_none());
     stray.flat_map(|(node, files)| files.keys().map(move |name| (node, name))).map(|(node, name)| {
         Finding::new(Warning, Code::StrayFile, format!("It stands beside {node}, which is not there."))
-            .at(&layout::attachment(node, name), None)
+            .at(layout::attachment(node, name), None)
             .suggest("Move it to the folder of another node, or remove it.")
     })
 }

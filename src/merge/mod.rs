@@ -333,7 +333,7 @@ fn attachments(sides: &[&Files; 3], new_ids: &[HashMap<NodeId, NodeId>; 3]) -> F
         }
     }
     // Names that differ in their letter case alone are one name on some systems.
-    let mut named: BTreeMap<(NodeId, String), BTreeSet<(&Vec<u8>, AttachmentName)>> = BTreeMap::new();
+    let mut named: BTreeMap<_, BTreeSet<(&Vec<u8>, AttachmentName)>> = BTreeMap::new();
     for ((node, name), [base, ours, theirs]) in versions {
         let kept = match three_way(&base, &ours, &theirs) {
             Some(content) => [content, None],

@@ -83,8 +83,14 @@ impl Report {
         let (cited_page, places) = cards.references(&references);
         let comments = cards.comments();
         let attachments = Attachments::of(investigation, &input.attachments);
-        let nodes =
-            cards.node_views(texts, &references, &places, &history, &input.evidence, &comments, &attachments);
+        let nodes = cards.node_views(
+            texts,
+            &references,
+            &places,
+            &history,
+            &input.evidence,
+            (&comments, &attachments),
+        );
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len(), &comments);

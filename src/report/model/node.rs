@@ -227,8 +227,7 @@ impl<'a> Cards<'a> {
         places: &[usize],
         history: &History,
         evidence: &Evidence,
-        comments: &Comments,
-        attachments: &Attachments,
+        (comments, attachments): (&Comments, &Attachments),
     ) -> Vec<NodePage> {
         let order = self.investigation.preorder();
         let linked = self.linked();
