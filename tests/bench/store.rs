@@ -429,9 +429,9 @@ fn node(id: &NodeId, parent: Option<NodeId>, state: &str, findings: &str, at: Ti
 }
 
 fn nodes_files(nodes: Vec<Arc<Node>>) -> Vec<FileChange> {
-    let event = Event::Committed { nodes, transitions: Vec::new() };
+    let event = Event::Committed { nodes, transitions: Vec::new(), attachments: Vec::new() };
     let files = format::files(&event).unwrap().into_iter();
-    files.map(|file| FileChange { path: file.path, content: file.content.map(String::into_bytes) }).collect()
+    files.map(|file| FileChange { path: file.path, content: file.content }).collect()
 }
 
 /// 3 KB of Markdown whose words differ from text to text, and which compresses as such text does.
