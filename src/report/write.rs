@@ -21,7 +21,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -143,9 +143,9 @@ impl Writing {
         for path in part.files.keys() {
             let (from, to) = (self.out.join(path), files.place(path)?);
             // The same file under a second name, where the file system has that.
-            fs::hard_link(&from, &to)
-                .or_else(|_| fs::copy(&from, &to).map(drop))
-                .map_err(failed("take over", &from))?;
+            let link = || fs::hard_link(&from, &to);
+            let made = link().or_else(|error| files.make_room(&to, error).and_then(|()| link()));
+            made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("take over", &from))?;
         }
         Ok(true)
     }
@@ -213,21 +213,24 @@ impl Files<'_> {
 
     fn write(&mut self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
         let file = self.place(path)?;
-        let mut opened: File =
-            OpenOptions::new().write(true).create_new(true).open(&file).map_err(failed("write", &file))?;
-        opened.write_all(bytes).map_err(failed("write", &file))
+        let open = || OpenOptions::new().write(true).create_new(true).open(&file);
+        let opened = open().or_else(|error| self.make_room(&file, error).and_then(|()| open()));
+        let written = opened.and_then(|mut opened: File| opened.write_all(bytes));
+        written.map_err(failed("write", &file))
     }
 
-    /// Where a file goes. One that stands there makes room, and is not written to: it may be one of the earlier site.
+    /// Where a file goes; its folder is there then.
     fn place(&mut self, path: &str) -> Result<PathBuf, ReportError> {
         let file = self.aside.join(path);
         if let Some(parent) = file.parent().filter(|parent| self.folders.insert(parent.to_path_buf())) {
             fs::create_dir_all(parent).map_err(failed("create", parent))?;
         }
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed("replace", &file)(error)),
-            _ => Ok(file),
-        }
+        Ok(file)
+    }
+
+    /// Removes a file that stands in the way of a new one. It is not written to: it may be one of the earlier site.
+    fn make_room(&self, file: &Path, error: io::Error) -> io::Result<()> {
+        if error.kind() == ErrorKind::AlreadyExists { fs::remove_file(file) } else { Err(error) }
     }
 }
 

@@ -159,8 +159,8 @@ impl StoreError {
 pub struct Standing {
     /// The branch that HEAD is on.
     pub branch: Option<String>,
-    /// The commit that HEAD is at; absent before the first.
-    pub head: Option<CommitId>,
+    /// The id that HEAD is at; absent before the first commit.
+    pub head: Option<String>,
     /// The tags, each with the id of what it names.
     pub tags: Vec<(String, String)>,
     /// Where a shallow clone ends.
@@ -479,9 +479,10 @@ impl Store {
     ///
     /// No repository, or whatever git says.
     pub fn standing(&self, path: &Path) -> Result<Standing, StoreError> {
-        let git = self.open(path)?;
-        let git::Head { branch, commit } = git.head()?;
-        Ok(Standing { branch, head: commit, tags: git.tag_objects()?, ends: git.ends()? })
+        // No object is read, so none need be looked over.
+        let git = Git::open(path, self.options)?;
+        let (branch, head) = git.head_as_stored()?;
+        Ok(Standing { branch, head, tags: git.tag_objects()?, ends: git.ends()? })
     }
 
     /// The id of the investigation in that folder: cheaper than [`Store::load`].

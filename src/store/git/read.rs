@@ -36,19 +36,39 @@ impl Git {
     /// the common one, and who has read the common file before that, and looks for the branch's own file after it, finds
     /// the state of the last packing. Reading once more finds the new one.
     pub fn head(&self) -> Result<Head> {
-        let mut head = self.head_once()?;
+        self.settled(|| self.head_once(), |head| head.branch.as_deref())
+    }
+
+    /// What `HEAD` names now, as it is stored: the branch and the id, if there is one. No object is looked at, so it costs
+    /// little, and the repository's objects need not be checked before.
+    pub fn head_as_stored(&self) -> Result<(Option<String>, Option<String>)> {
+        let look = || {
+            let head = self.repository.head().map_err(self.library("read the head"))?;
+            let branch = head.referent_name().map(|name| name.as_bstr().to_str_lossy().into_owned());
+            Ok((branch, head.id().map(|id| id.to_string())))
+        };
+        self.settled(look, |(branch, _)| branch.as_deref())
+    }
+
+    /// What is read of a branch, read again where the branch may have been packed in between.
+    fn settled<T: PartialEq>(
+        &self,
+        look: impl Fn() -> Result<T>,
+        branch: impl Fn(&T) -> Option<&str>,
+    ) -> Result<T> {
+        let mut found = look()?;
         for _ in 0..RACE_RETRIES {
-            let own_file = head.branch.as_ref().map(|branch| self.git_dir.join(branch));
+            let own_file = branch(&found).map(|branch| self.git_dir.join(branch));
             if own_file.is_none_or(|file| fs::symlink_metadata(file).is_ok()) {
                 break;
             }
-            let again = self.head_once()?;
-            if again == head {
+            let again = look()?;
+            if again == found {
                 break;
             }
-            head = again;
+            found = again;
         }
-        Ok(head)
+        Ok(found)
     }
 
     fn head_once(&self) -> Result<Head> {
@@ -119,18 +139,20 @@ impl Git {
         })
     }
 
-    /// All tags with the ids of what they name, as they are stored, in their order.
+    /// All tags with what they name, as they are stored, in their order. No object is looked at.
     pub fn tag_objects(&self) -> Result<Vec<(String, String)>> {
         let platform = self.repository.references().map_err(self.library("list the references"))?;
         let mut tags = Vec::new();
         for mut reference in platform.tags().map_err(self.library("list the tags"))?.flatten() {
             let name = reference.name().shorten().to_str_lossy().into_owned();
-            // One that only names another reference stands for what that leads to.
-            let id = match reference.try_id() {
-                Some(id) => Some(id.detach()),
-                None => reference.peel_to_id().ok().map(|id| id.detach()),
-            };
-            tags.push((name, id.map(|id| id.to_string()).unwrap_or_default()));
+            // One that only names another reference stands for that one's. They can name each other in a circle.
+            for _ in 0..MAX_PARENTS {
+                match reference.follow() {
+                    Some(Ok(next)) => reference = next,
+                    _ => break,
+                }
+            }
+            tags.push((name, reference.try_id().map(|id| id.to_string()).unwrap_or_default()));
         }
         tags.sort();
         Ok(tags)
