@@ -328,17 +328,20 @@ export async function search(page) {
     // No text makes a script fail. Entered all at once, since typing them would take minutes.
     const failed = (error) => faults.push(`"${name}" fails: ${error.message}`);
     page.on("pageerror", failed);
-    await field.evaluate((input) => {
-      const signs = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).filter((sign) => !/\w/.test(sign));
-      const pairs = signs.flatMap((one) => signs.map((other) => one + other));
-      for (const text of [...signs, ...pairs, signs.join(""), signs.join(" "), "_", "a-b", "R1.A-", "(?<", "\\u{110000}", "\u{d800}"]) {
+    await field.evaluate((input, word) => {
+      const enter = (text) => {
         input.value = text;
         input.dispatchEvent(new Event("input", { bubbles: true }));
         input.form?.requestSubmit();
-      }
+      };
+      const signs = Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).filter((sign) => !/\w/.test(sign));
+      const pairs = signs.flatMap((one) => signs.map((other) => one + other));
+      for (const text of [...signs, ...pairs, signs.join(""), signs.join(" "), "_", "a-b", "R1.A-", "(?<", "\\u{110000}", "\u{d800}"]) enter(text);
+      // What it says then stands there for the next field.
+      enter(word);
       input.value = "";
       input.dispatchEvent(new Event("input", { bubbles: true }));
-    });
+    }, word);
     await page.waitForTimeout(200);
     page.off("pageerror", failed);
   }
