@@ -38,7 +38,34 @@
     if (!Number.isNaN(date.getTime())) time.title = date.toLocaleString();
   };
 
+  // A button that copies a text. From disk a browser may not allow it: then the text is selected.
+  const copy = (text) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "plain-button";
+    button.textContent = "Copy";
+    text.after(button);
+    button.addEventListener("click", async () => {
+      getSelection().selectAllChildren(text);
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Selected: copy it with your keyboard";
+      }
+    });
+  };
+
+  // What a link leads to is seen.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  };
+
   document.querySelectorAll("[data-filter]").forEach(filter);
+  document.querySelectorAll("[data-copy]").forEach(copy);
+  reveal();
+  addEventListener("hashchange", reveal);
   // Only where it is asked for: on an index of thousands, all of them would take seconds.
   document.addEventListener("pointerover", ({ target }) => {
     const time = target.closest("time[datetime]");

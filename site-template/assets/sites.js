@@ -11,7 +11,7 @@
   const none = document.querySelector(".none-fits");
   const more = document.querySelector(".finder-more");
   // Single names: with a selector of two, a browser would look through the whole page for each entry.
-  const texts = ["h2", ".asked-text", ".found-text"];
+  const texts = ["h2", ".asked-text", ".best", ".found-text"];
   const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
   // Read once: of 10,000 entries, asking the page at each key would be slow.

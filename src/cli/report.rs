@@ -14,7 +14,9 @@ use super::{Outcome, Progress, chain, is_repository, say};
 use crate::domain::{NodeId, Pin, SessionId};
 use crate::project::{Evidence, Project};
 use crate::remote::GitProgram;
-use crate::report::{self, BaseUrl, Comparison, Contents, ReportInput, SiteOptions, Unreadable, export};
+use crate::report::{
+    self, BaseUrl, Comparison, Contents, IssueUrl, ReportInput, SiteOptions, Unreadable, export,
+};
 use crate::signoff;
 use crate::store::{Since, Store};
 
@@ -58,6 +60,10 @@ pub(super) struct ReportArguments {
     /// The address at which the site will stand: adds a feed of ended investigations, previews and canonical links
     #[arg(long, value_name = "URL")]
     base_url: Option<BaseUrl>,
+    /// Where your forge takes new issues, as https://github.com/OWNER/NAME/issues/new: each node has a link to one that is filled
+    /// in with an objection to it
+    #[arg(long, value_name = "URL")]
+    issue_url: Option<IssueUrl>,
     /// Serve the site on this machine instead of writing it, and show every new commit at once. Without an address,
     /// 127.0.0.1:8420 or another free port. Ctrl-C ends it
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
@@ -136,6 +142,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     let options = SiteOptions {
         template: arguments.template.clone(),
         base_url: arguments.base_url.clone(),
+        issue_url: arguments.issue_url.clone(),
         ..SiteOptions::default()
     };
     if let Some(dir) = &arguments.dump_template {

@@ -1,8 +1,11 @@
-//! The address at which a site will stand, for what needs absolute URLs: feed, previews, canonical links.
+//! The address at which a site will stand, for what needs absolute URLs: feed, previews, canonical links; and that at which a
+//! forge takes issues.
 
 use std::str::FromStr;
 
 use url::Url;
+
+use crate::text::shorten;
 
 /// The address of a site's folder: `https://example.org/reports/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +58,72 @@ impl FromStr for BaseUrl {
     }
 }
 
+/// The longest address of an issue: servers refuse those of more than some 8,000 bytes.
+const LONGEST: usize = 6_000;
+
+/// Where a forge takes new issues, with title and text in the address: `https://github.com/owner/name/issues/new`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssueUrl {
+    url: Url,
+    /// What the forge calls title and text in the address.
+    names: [&'static str; 2],
+}
+
+/// Why the address of new issues is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: give the address of the page for a new issue, like https://github.com/owner/name/issues/new")]
+pub struct IssueUrlError(&'static str);
+
+impl IssueUrl {
+    /// The address of an issue that is filled in. A text without room in it is cut.
+    pub(super) fn of(&self, title: &str, text: &str) -> String {
+        let filled = |text: &str| {
+            let mut url = self.url.clone();
+            url.query_pairs_mut().append_pair(self.names[0], title).append_pair(self.names[1], text);
+            String::from(url)
+        };
+        let whole = filled(text);
+        if whole.len() <= LONGEST {
+            return whole;
+        }
+        // A character takes up to twelve bytes of an address.
+        let chars = text.chars().count();
+        let (mut fits, mut too_many) = (0, chars);
+        while fits + 1 < too_many {
+            let half = fits.midpoint(too_many);
+            match filled(&shorten(text, half)).len() <= LONGEST {
+                true => fits = half,
+                false => too_many = half,
+            }
+        }
+        filled(&shorten(text, fits))
+    }
+}
+
+impl FromStr for IssueUrl {
+    type Err = IssueUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let url = Url::parse(text.trim()).map_err(|_| IssueUrlError("it is not a whole URL"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(IssueUrlError("it is not an http or https URL"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(IssueUrlError("it holds a user name or password, which every page would show"));
+        }
+        if url.fragment().is_some() {
+            return Err(IssueUrlError("it has a part after `#`"));
+        }
+        if url.as_str().len() > LONGEST / 4 {
+            return Err(IssueUrlError("it is too long"));
+        }
+        // GitLab has its own names; GitHub, Gitea, Forgejo and Bitbucket share theirs.
+        let is_gitlab = url.path().contains("/-/issues/");
+        let names = if is_gitlab { ["issue[title]", "issue[description]"] } else { ["title", "body"] };
+        Ok(IssueUrl { url, names })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +154,47 @@ mod tests {
             ("https://", "not a whole URL"),
         ] {
             let error = text.parse::<BaseUrl>().unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("like https://"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_issue_is_filled_in_and_nothing_of_it_leaves_its_place() {
+        let of = |base: &str, title: &str, text: &str| base.parse::<IssueUrl>().unwrap().of(title, text);
+        assert_eq!(
+            of("https://github.com/o/n/issues/new", "a&b=c#d", "x\ny \u{e9}\"<"),
+            "https://github.com/o/n/issues/new?title=a%26b%3Dc%23d&body=x%0Ay+%C3%A9%22%3C"
+        );
+        assert_eq!(
+            of("https://gitlab.com/o/n/-/issues/new", "a", "b"),
+            "https://gitlab.com/o/n/-/issues/new?issue%5Btitle%5D=a&issue%5Bdescription%5D=b"
+        );
+        assert!(
+            of("https://codeberg.org/o/n/issues/new?labels=doubt", "a", "b")
+                .contains("?labels=doubt&title=a")
+        );
+    }
+
+    #[test]
+    fn an_issue_has_a_length() {
+        let url: IssueUrl = "https://github.com/o/n/issues/new".parse().unwrap();
+        for text in ["word ".repeat(5_000), "\u{10348}".repeat(5_000), "\n".repeat(9_000)] {
+            let address = url.of("title", &text);
+            assert!((LONGEST - 40..=LONGEST).contains(&address.len()), "{} bytes", address.len());
+            assert!(address.ends_with("%E2%80%A6"), "it says that there is more");
+        }
+        assert!(!url.of("title", "short").ends_with("%E2%80%A6"));
+    }
+
+    #[test]
+    fn what_takes_no_issues_is_refused() {
+        for (text, reason) in [
+            ("github.com/o/n", "not a whole URL"),
+            ("javascript:alert(1)", "not an http"),
+            ("https://me:secret@example.org/new", "user name or password"),
+            ("https://example.org/new#x", "after `#`"),
+        ] {
+            let error = text.parse::<IssueUrl>().unwrap_err().to_string();
             assert!(error.contains(reason) && error.contains("like https://"), "{text}: {error}");
         }
     }

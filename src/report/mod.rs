@@ -9,7 +9,8 @@
 //!    folder of the user's that replaces some of its files.
 //! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
 //!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
-//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits.
+//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits,
+//!    and `challenge` what a reader gives to an agent.
 //! 4. [`Writing`] writes each file aside as it is made, takes over what an earlier run has made of the same (`parts`), and
 //!    renames the folder into place. Or [`build`] makes a map of all files, from which [`mod@serve`] answers.
 //!
@@ -36,6 +37,7 @@
 
 mod address;
 mod attachments;
+mod challenge;
 pub mod changes;
 mod compare;
 mod difference;
@@ -61,7 +63,7 @@ mod write;
 
 use std::path::PathBuf;
 
-pub use address::{BaseUrl, BaseUrlError};
+pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
 pub use parts::{Mark, Marks, Part, digest, evidence, maker};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site};
@@ -142,6 +144,8 @@ pub struct SiteOptions {
     pub template: Option<PathBuf>,
     /// Where the site will stand, if that is known: for a feed and for links that must be whole.
     pub base_url: Option<BaseUrl>,
+    /// Where a forge takes objections as issues.
+    pub issue_url: Option<IssueUrl>,
     /// For served pages only: an identifier of the state that they show. Such pages ask their server whether there is
     /// another one.
     pub live: Option<String>,
@@ -154,6 +158,7 @@ impl Default for SiteOptions {
         SiteOptions {
             template: None,
             base_url: None,
+            issue_url: None,
             live: None,
             generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
         }

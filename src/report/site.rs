@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
 use super::export::Document;
 use super::feed;
@@ -284,6 +285,8 @@ struct NodeContent<'a> {
     node: &'a NodePage,
     /// Where its card is on the graph.
     on_graph: &'a str,
+    /// What a reader gives on to have it looked at again; absent of a proposal.
+    challenge: Option<Challenge>,
 }
 
 #[derive(Serialize)]
@@ -390,7 +393,12 @@ fn pages(
             description: &node.card.excerpt,
         };
         let on_graph = pictures.on_graph(&node.card.id);
-        add(&node.card.href, "node.html", page, Content::Node(NodeContent { node, on_graph }))?;
+        let issues = templates.options().issue_url.as_ref();
+        let is_result = !node.card.state.pending;
+        let challenge =
+            is_result.then(|| challenge(&report.header, node, base.map(|base| (base, folder)), issues));
+        let content = Content::Node(NodeContent { node, on_graph, challenge });
+        add(&node.card.href, "node.html", page, content)?;
     }
     let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;

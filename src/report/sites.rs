@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::ReportInput;
-use super::model::{Mark, Report, Time};
+use super::model::{InShort, Mark, Report, Time};
 use crate::domain::Happening;
 use crate::markdown;
 use crate::signoff::SignOffs;
@@ -41,6 +41,8 @@ pub struct SiteEntry {
     pub(super) href: String,
     /// What was found, in one sentence.
     pub(super) verdict: String,
+    /// Its best answer, and how sure all is.
+    pub(super) in_short: InShort,
     pub(super) ended: bool,
     /// Whether it was ended before the rules were met.
     pub(super) stopped: bool,
@@ -112,6 +114,7 @@ impl SiteEntry {
             query_excerpt: header.query_excerpt.clone(),
             href: format!("{folder}index.html"),
             verdict: report.overview.verdict.clone(),
+            in_short: InShort::of(&report.overview, report.doubts.count),
             ended: header.ended,
             stopped: header.stopped.is_some(),
             has_conclusion: header.has_conclusion,

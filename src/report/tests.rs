@@ -135,6 +135,34 @@ fn doubts_stand_by_how_near_they_are_to_a_confirmed_answer() {
 }
 
 #[test]
+fn a_reader_can_have_each_result_challenged() {
+    let issue_url = Some("https://github.com/o/n/issues/new".parse().unwrap());
+    let base_url = Some("https://example.org/r/".parse().unwrap());
+    let options = SiteOptions { issue_url, base_url, ..SiteOptions::default() };
+    let input = all_texts("a & b </pre><script>\u{202e}");
+    let (id, head) = (input.snapshot.investigation.meta().id, input.snapshot.head.to_string());
+    let files = site(&[input], &Templates::load(&options).unwrap()).unwrap();
+    let node = page(&files, "nodes/R4.A1a1.html");
+    for text in [
+        "Node: R4.A1a1, FOUND: a &amp; b &lt;/pre&gt;&lt;script&gt;",
+        &format!("Commit: {head}\nPage: https://example.org/r/nodes/R4.A1a1.html\n"),
+        &format!("tot_comment with sessionId {id}, nodeId R4.A1a1, kind objection"),
+        "href=\"https://github.com/o/n/issues/new?title=Objection+to+R4.A1a1%3A+a+%26+b+%3C%2Fpre%3E",
+        &format!("tot object {id} R4.A1a1</code>"),
+    ] {
+        assert!(node.contains(text), "{text} is missing in {node}");
+    }
+    let index = page(&files, "index.html");
+    assert!(index.contains("href=\"nodes/R4.A1a1.html#challenge\">Challenge this answer</a>"), "{index}");
+    // Without a forge there is the text alone, and of a proposal there is nothing to challenge.
+    let files = render(&[unfinished()]);
+    let pages = pages(&files).into_iter().filter(|(path, _)| path.starts_with("nodes/"));
+    let challenged = pages.filter(|(_, page)| page.contains("id=\"challenge\"")).count();
+    assert_eq!(challenged, 2);
+    assert!(files.values().all(|file| !String::from_utf8_lossy(file).contains("open an issue")));
+}
+
+#[test]
 fn an_answer_that_only_its_own_agent_checked_is_doubted_as_that() {
     let mut input = sample();
     let old = Arc::unwrap_or_clone(input.snapshot.investigation);
@@ -620,7 +648,8 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("doubts.places", "DoubtPlace", &each("item.doubts", "Doubt", "")),
     ];
     let node = [
-        "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}".to_owned(),
+        "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}{{ keys('Challenge', challenge) }}"
+            .to_owned(),
         each("node.texts", "TextHtml", ""),
         each("node.links", "LinkView", ""),
         each("node.commands", "Command", ""),
@@ -657,7 +686,12 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "GraphLink", "")];
     let sites = [
         "{{ keys('SitesView', sites) }}{{ keys('Counts', sites.counts) }}".to_owned(),
-        each("sites.investigations", "SiteEntry", &each("item.sign_offs", "SignOffCount", "")),
+        each(
+            "sites.investigations",
+            "SiteEntry",
+            &("{{ keys('InShort', item.in_short) }}{{ keys('Best', item.in_short.best) }}".to_owned()
+                + &each("item.sign_offs", "SignOffCount", "")),
+        ),
         each("sites.unreadable", "Unreadable", ""),
     ];
     let fields = each("item.fields", "Field", "");

@@ -26,7 +26,7 @@ pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
-pub(super) use overview::Overview;
+pub(super) use overview::{InShort, Overview};
 pub(super) use references::References;
 pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;

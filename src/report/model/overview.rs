@@ -3,16 +3,17 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
-use super::trust::Trust;
+use super::trust::{BarPart, Trust};
 use super::{Time, plural};
 use crate::decide::standing;
 use crate::domain::Node;
+use crate::graph::Sure;
 use crate::markdown;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
@@ -101,6 +102,56 @@ impl Lead {
         let html = SafeHtml::lead(text, LEAD, "lead");
         let text = if html.is_some() { String::new() } else { markdown::excerpt(text, LEAD) };
         Lead { html, text }
+    }
+}
+
+/// What an index says of an investigation's answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::report) struct InShort {
+    /// The answer that stands first on its summary.
+    pub best: Option<Best>,
+    /// All its nodes by what they are.
+    pub bar: Vec<BarPart>,
+    /// How many answers are contested.
+    pub contested: usize,
+    /// How many reasons to doubt there are.
+    pub doubts: usize,
+}
+
+/// An answer in an index.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::report) struct Best {
+    pub title: String,
+    /// From the investigation's folder.
+    pub href: String,
+    /// How sure it is, as in Sure; empty words where its method does not confirm answers.
+    pub class: String,
+    pub sign: String,
+    pub label: String,
+    pub is_contested: bool,
+}
+
+impl InShort {
+    /// Of an investigation with that first page and so many doubts.
+    pub(in crate::report) fn of(overview: &Overview, doubts: usize) -> InShort {
+        let best = |solution: &Solution| {
+            let sure = solution.card.sure.filter(|_| overview.method_confirms);
+            let word = |word: fn(Sure) -> &'static str| sure.map_or("", word).to_owned();
+            Best {
+                title: solution.card.title.clone(),
+                href: solution.card.href.clone(),
+                class: word(|sure| sure.class),
+                sign: word(|sure| sure.sign),
+                label: word(|sure| sure.label),
+                is_contested: solution.is_contested(),
+            }
+        };
+        InShort {
+            best: overview.solutions.first().map(best),
+            bar: overview.trust.bar.clone(),
+            contested: overview.trust.contested,
+            doubts,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! How far to trust it: how sure the answers are, what speaks against them, and who says so.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cards::{Card, Cards, StateView};
 use super::judged::StateCount;
@@ -57,7 +57,7 @@ pub(in crate::report) struct GradeCount {
 }
 
 /// A part of the bar of states.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::report) struct BarPart {
     /// The class of its role, and of an answer how sure it is: `role-solution confirmed`.
     pub class: String,

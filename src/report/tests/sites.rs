@@ -28,11 +28,26 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
         "No answer has been found yet.",
         "2 nodes in 2 rounds, 1 proposed · single-root",
         "What is there?",
+        "/nodes/R4.A1a1.html\"><bdi>Statistics were not rebuilt after the upgrade",
+        "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by a second agent</span>",
+        "<svg class=\"bar\"",
+        "/doubts.html\">",
         "<form class=\"finder\" role=\"search\" hidden>",
         "Without an answer <span class=\"count\">2</span>",
         "assets/sites.js",
     ] {
         assert!(index.contains(text), "{text} is missing in {index}");
+    }
+}
+
+#[test]
+fn an_entry_says_that_its_answer_is_contested() {
+    let index = page(&render(&[discussed("It holds."), unfinished()]), "index.html");
+    for text in [
+        "<span class=\"status contested\">! 1 answer contested</span>",
+        "<span class=\"doubt\">! contested</span>",
+    ] {
+        assert_eq!(index.matches(text).count(), 1, "{text} in {index}");
     }
 }
 

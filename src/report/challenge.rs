@@ -1,0 +1,52 @@
+//! What a reader gives an agent, or a forge, to have a result looked at again.
+
+use serde::Serialize;
+
+use super::address::{BaseUrl, IssueUrl};
+use super::model::{Header, NodePage};
+use crate::text::{one_line, shorten};
+
+/// Characters of a title, and of an excerpt.
+const TITLE: usize = 200;
+
+/// A text to give on.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Challenge {
+    /// For an agent that has the server of the investigation.
+    pub text: String,
+    /// A new issue on a forge with the same; absent where none is known.
+    pub issue: Option<String>,
+}
+
+/// The text for a node; `address` is where its page stands, where that is known.
+pub(super) fn challenge(
+    header: &Header,
+    node: &NodePage,
+    base: Option<(&BaseUrl, &str)>,
+    issues: Option<&IssueUrl>,
+) -> Challenge {
+    let short = |text: &str| shorten(&one_line(text), TITLE);
+    let (session, id) = (&header.id, &node.card.id);
+    let title = short(&node.card.title);
+    let page =
+        base.map(|(base, folder)| format!("Page: {}\n", base.of(&format!("{folder}{}", node.card.href))));
+    let facts = format!(
+        "Investigation: {} ({session})\nNode: {id}, {}: {title}\nCommit: {}\n{}",
+        short(&header.title),
+        node.card.state.name,
+        header.head,
+        page.unwrap_or_default()
+    );
+    let text = format!(
+        "Try to show that this result is wrong.\n\n{facts}Objection: (what seems wrong, and why)\n\n\
+         1. Read the node with tot_read, the way to it and what confirms it.\n\
+         2. Check what it cites, run its commands again, and look for a case that it does not cover.\n\
+         3. If it does not hold, call tot_comment with sessionId {session}, nodeId {id}, kind objection and what you found. \
+         If it holds, say with kind comment what you tried.\n"
+    );
+    let issue = issues.map(|issues| {
+        let body = format!("{facts}\n**What seems wrong, and why**\n\n");
+        issues.of(&format!("Objection to {id}: {title}"), &body)
+    });
+    Challenge { text, issue }
+}
