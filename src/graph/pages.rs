@@ -38,7 +38,7 @@ pub struct Pages<'i> {
 }
 
 /// A node, with what pictures need to know of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Item<'i> {
     pub node: &'i Node,
     pub parent: Option<usize>,
@@ -47,6 +47,8 @@ pub(super) struct Item<'i> {
     /// How many nodes are below it.
     pub below: usize,
     pub role: Option<Role>,
+    /// Its state, as people read it.
+    pub state: String,
     /// How sure a solution is, or that a node is refuted; `None` for any other node.
     pub sure: Option<Sure>,
     /// Whether it lies on the way to a solution that a node confirms and none refutes.
@@ -271,7 +273,8 @@ fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Ve
         let role = node.state().map(|state| rules.role(state));
         let sure = Sure::of_node(investigation, rules, node);
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(Item { node, parent, depth, below: 0, role, sure, on_path: false });
+        let state = node.state().map_or("Proposed".to_owned(), |state| rules.ruleset().label_of(state));
+        items.push(Item { node, parent, depth, below: 0, role, state, sure, on_path: false });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();

@@ -16,7 +16,7 @@ use super::palette;
 use super::place::{self, Gaps};
 use super::sure::Sure;
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
-use crate::domain::{Investigation, Node, NodeId};
+use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::{counted, escape};
 
@@ -180,18 +180,18 @@ impl<'i> Scene<'i> {
 
 impl<'i> Card<'i> {
     fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
-        let item = pages.items[at];
+        let item = &pages.items[at];
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the head, the id has the rest.
-        let state = clamp_middle(state_of(node), inner / 2.0 / SMALL_SIZE);
+        let state = clamp_middle(&item.state, inner / 2.0 / SMALL_SIZE);
         let left = inner - measure(&state) * SMALL_SIZE - sign::SIZE - 10.0;
         let mut title = clamp_lines(&one_line(node.name()), inner / TITLE_SIZE, TITLE_LINES);
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
         Card {
-            item,
+            item: item.clone(),
             parent: item.parent.and_then(|parent| page.cards.binary_search(&parent).ok()),
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
@@ -222,7 +222,7 @@ impl<'i> Card<'i> {
     /// All of it in one line, for a tooltip and for ears.
     fn full(&self) -> String {
         let node = self.item.node;
-        let mut full = format!("{} ({}", node.id, state_of(node));
+        let mut full = format!("{} ({}", node.id, self.item.state);
         if let Some(sure) = self.item.sure {
             let _ = write!(full, ", {}", sure.label);
         }
@@ -431,10 +431,6 @@ impl Pen for Writer<'_> {
             );
         }
     }
-}
-
-fn state_of(node: &Node) -> &str {
-    node.state().map_or("proposed", |state| state.as_str())
 }
 
 fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {

@@ -29,7 +29,7 @@ pub(super) type Said = (&'static str, String);
 struct Data<'a> {
     /// The characters that a text was cut to; 0 where none was cut.
     cut: usize,
-    /// Name, class, and meaning of each state that nodes are in.
+    /// Word, class, and meaning of each state that nodes are in.
     states: Vec<(&'a str, &'a str, &'a str)>,
     /// What the texts are: `Findings`, `Comments` …
     fields: Vec<&'static str>,
@@ -90,7 +90,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
         }
         found.push(Found(&card.id, &card.title, card.href.clone(), Some(state), card.sure, texts));
     }
-    let states = states.into_iter().map(|s| (s.name.as_str(), s.class, s.meaning.as_str())).collect();
+    let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
         .map_err(|source| ReportError::Json { path: path.to_owned(), source })?;
     Ok(script(&json).into_bytes())

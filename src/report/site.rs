@@ -21,6 +21,7 @@ use super::templates::{SharedValue, Templates};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
+use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{End, VERSION};
 use crate::ruleset::{Role, Ruleset, State};
 
@@ -370,13 +371,13 @@ fn pages(
         add("graph.html", "graph.html", page("graph", "Graph"), graph)?;
     }
     let references = Content::References(ReferencesContent { references: &report.references });
-    add("references.html", "references.html", page("references", "References"), references)?;
+    add("references.html", "references.html", page("references", "Sources"), references)?;
     for (path, history) in report.history.pages() {
         let history = Content::History(HistoryContent { history });
         add(&path, "history.html", page("history", "History"), history)?;
     }
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
-    add("judged.html", "judged.html", page("judged", "How it was judged"), judged)?;
+    add("judged.html", "judged.html", page("judged", "Checks"), judged)?;
     if let Some(comparison) = comparison {
         let compare = compare::view(input, &report, comparison);
         let content = Content::Compare(CompareContent { compare: &compare });
@@ -511,6 +512,7 @@ fn states_alone(investigation: &Investigation) -> Ruleset {
     let names: BTreeSet<_> = investigation.committed().map(|(_, state)| state).collect();
     let state = |name: &crate::domain::StateName| State {
         name: name.clone(),
+        label: Some(as_words(name)),
         meaning: String::new(),
         role: Role::Open,
         colour: "lightgray".to_owned(),

@@ -61,7 +61,7 @@ fn the_first_page_answers_the_questions() {
         "1 of 2 answers",
         "<span class=\"doubt\">1 not confirmed</span>",
         "9 alternatives",
-        "aria-label=\"1 FOUND, confirmed, 1 FOUND, not confirmed, 1 VERIFY, 9 DEAD, ",
+        "aria-label=\"1 Answer, confirmed, 1 Answer, not confirmed, 1 Confirmation, 9 Ruled out, ",
         "Cross-zone traffic adds 1 ms to each of 14 queries",
         "is not confirmed by anybody.",
     ] {
@@ -119,7 +119,7 @@ fn doubts_stand_by_how_near_they_are_to_a_confirmed_answer() {
         "cites src/sort.rs:18-24, which is gone since.",
         "Cross-zone traffic adds 1 ms to each of 14 queries is not confirmed by anybody.",
         "Cross-zone traffic adds 1 ms to each of 14 queries cites no source.",
-        "was DEAD, and is EXPLORE now, by reviewer-1: The trace shows a second path through the other zone.",
+        "was “Ruled out”, and is “Explored” now, by reviewer-1: The trace shows a second path through the other zone.",
     ];
     let places = order.map(at);
     assert!(places.is_sorted(), "{places:?} in {told:#?}");
@@ -780,7 +780,7 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
         assert!(page.contains(&crate::text::escape(&value)), "{field}: {value} is not on the page");
     }
     for shown in
-        ["It refutes", "Commands", "exit code 101", "Sources given as data", "It supports", "Headline before"]
+        ["It refutes", "Commands", "exit code 101", "Sources in full", "It supports", "Headline before"]
     {
         assert!(page.contains(shown), "{shown} is not on the page");
     }
@@ -840,7 +840,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
     for shown in [
         "Stopped early: the budget was spent",
         "No calls are left.",
-        "What was owed: ",
+        "What its rules still asked for: ",
         "accepted: “Then stop.” (said through the client, which is not a sign-off)",
     ] {
         assert!(overview.contains(shown), "{shown}");
@@ -1053,7 +1053,7 @@ fn references_that_the_findings_list_are_not_listed_again() {
         "{listed}"
     );
     let bare = page(&files, "nodes/R1.B.html");
-    assert!(bare.contains("<h2 id=\"references\">References</h2>"));
+    assert!(bare.contains("<h2 id=\"references\">Sources</h2>"));
     assert_eq!(bare.matches("href=\"https://a.example/other\"").count(), 2);
 }
 

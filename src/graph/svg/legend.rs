@@ -87,10 +87,10 @@ impl Mark {
 fn entries(ruleset: &Ruleset, width: f64) -> Vec<Symbol> {
     let states = ruleset.states.iter().map(|state| {
         let meaning = clamp_lines(&one_line(&state.meaning), MEANING, 1).into_iter().next();
-        (Mark::Sign(Some(state.role)), state.name.to_string(), meaning.unwrap_or_default())
+        (Mark::Sign(Some(state.role)), ruleset.label_of(&state.name), meaning.unwrap_or_default())
     });
     let others = [
-        (Mark::Sign(None), "proposed".to_owned(), "Not yet explored".to_owned()),
+        (Mark::Sign(None), "Proposed".to_owned(), "Not yet explored".to_owned()),
         (Mark::Line("edge on-path", "3", ""), String::new(), "the way to a checked answer".to_owned()),
         (
             Mark::Line("edge to-dead", "1.5", " stroke-dasharray=\"4 3\""),

@@ -38,14 +38,14 @@ fn each_card_says_what_it_is_without_colour() {
     let options = SvgOptions { href: Some(&link), id_prefix: Some("g-"), ..SvgOptions::default() };
     let svg = drawn(&small(), &options);
     let start = "<a class=\"card role-solution confirmed on-path\" id=\"g-R3.A1a\" \
-                 href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (FOUND, confirmed by a second agent): Stale entries</title>";
+                 href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (Answer, confirmed by a second agent): Stale entries</title>";
     assert!(card(&svg.markup, "R3.A1a").starts_with(start), "{}", svg.markup);
     assert!(card(&svg.markup, "R3.A1a").contains(">✓ confirmed by a second agent</text>"));
     assert!(card(&svg.markup, "R3.A1b").contains("class=\"card role-solution unconfirmed\""));
     assert!(card(&svg.markup, "R3.A1b").contains(">? not confirmed</text>"));
-    assert!(card(&svg.markup, "R2.A2").contains(">DEAD</text>"));
+    assert!(card(&svg.markup, "R2.A2").contains(">Ruled out</text>"));
     let proposal = card(&svg.markup, "R2.A3");
-    assert!(proposal.contains("class=\"card proposed\"") && proposal.contains(">proposed</text>"));
+    assert!(proposal.contains("class=\"card proposed\"") && proposal.contains(">Proposed</text>"));
     assert!(proposal.contains("stroke-dasharray"));
     assert!(card(&svg.markup, "R1.A").contains("role-open on-path"));
     assert_eq!(svg.markup.matches("class=\"edge on-path\"").count(), 2);

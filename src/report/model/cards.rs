@@ -9,6 +9,7 @@ use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
 use crate::graph::Sure;
 use crate::report::templates::SharedValue;
+use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 
@@ -42,6 +43,8 @@ pub(in crate::report) struct ConfirmedBy {
 pub(in crate::report) struct StateView {
     /// `EXPLORE`, or `proposed` while the node is pending.
     pub name: String,
+    /// What people read in its place: `Explored`.
+    pub word: String,
     /// `role-open`, `role-deadEnd`, …; `role-pending`, `role-unknown`.
     pub class: &'static str,
     /// The role for people; empty where it is unknown.
@@ -122,6 +125,7 @@ impl<'a> Cards<'a> {
             Some(state) => self.state(state),
             None => StateView {
                 name: "proposed".to_owned(),
+                word: "Proposed".to_owned(),
                 class: "role-pending",
                 label: "not yet explored",
                 meaning: "Proposed, and not yet explored".to_owned(),
@@ -151,6 +155,7 @@ impl<'a> Cards<'a> {
         let known = self.rules.and_then(|rules| rules.ruleset().state(name));
         StateView {
             name: name.to_string(),
+            word: self.rules.map_or_else(|| as_words(name), |rules| rules.ruleset().label_of(name)),
             class: role_class(known.map(|state| state.role)),
             label: known.map_or("", |state| state.role.label()),
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),

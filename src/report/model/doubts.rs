@@ -191,7 +191,7 @@ impl Cards<'_> {
             let reason = it.reason.as_deref().map(|why| markdown::excerpt(why, QUOTED)).unwrap_or_default();
             let reason =
                 if reason.is_empty() { ".".to_owned() } else { format!(": {}", first_sentence(&reason)) };
-            let text = format!(" was {}, and is {} now{by}{reason}", it.from.name, it.to.name);
+            let text = format!(" was “{}”, and is “{}” now{by}{reason}", it.from.word, it.to.word);
             self.add(&mut found, Kind::Overturned, &it.card, text);
         }
         for warning in warnings.iter().flat_map(|kind| &kind.warnings) {

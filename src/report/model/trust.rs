@@ -61,7 +61,7 @@ pub(in crate::report) struct GradeCount {
 pub(in crate::report) struct BarPart {
     /// The class of its role, and of an answer how sure it is: `role-solution confirmed`.
     pub class: String,
-    /// `confirmed answers`, `ruled out`.
+    /// `Answer, confirmed`, `Ruled out`.
     pub label: String,
     pub count: usize,
     /// Where it begins and how wide it is, of 1,000.
@@ -120,7 +120,7 @@ impl Cards<'_> {
             ORDER.iter().position(|class| *class == state.state.class).unwrap_or(ORDER.len())
         });
         for state in states {
-            let (class, word) = (state.state.class, state.state.name.as_str());
+            let (class, word) = (state.state.class, state.state.word.as_str());
             if class != "role-solution" {
                 parts.push((class.to_owned(), word.to_owned(), state.count));
                 continue;
@@ -134,7 +134,7 @@ impl Cards<'_> {
                 parts.push((format!("{class} {sure}"), format!("{word}, {said}"), of_it.count()));
             }
         }
-        parts.push(("role-pending".to_owned(), "proposed".to_owned(), self.investigation.pending().count()));
+        parts.push(("role-pending".to_owned(), "Proposed".to_owned(), self.investigation.pending().count()));
         parts
     }
 

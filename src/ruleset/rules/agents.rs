@@ -61,7 +61,7 @@ impl Enforcement {
     pub(super) fn sentence(self, what: &str) -> Option<String> {
         match self {
             Enforcement::Off => None,
-            Enforcement::Warn => Some(format!("{what} draws a warning that stays in the history.")),
+            Enforcement::Warn => Some(format!("{what} triggers a warning, which stays in the history.")),
             Enforcement::Reject => Some(format!("{what} is refused.")),
         }
     }

@@ -12,6 +12,7 @@ use crate::domain::{Code, Diagnostic, NodeId, StateName};
 use crate::ruleset::Ruleset;
 use crate::ruleset::effective::{EffectiveRules, list};
 use crate::ruleset::validity::Fault;
+use crate::text::one_line;
 
 /// One state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,9 @@ use crate::ruleset::validity::Fault;
 pub struct State {
     /// Its name, in capitals: `EXPLORE`.
     pub name: StateName,
+    /// What people read in its place, `Explored`; absent for the word of its role, or for its name where others share that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// What it says of a node, in a few words.
     pub meaning: String,
     /// What it counts as.
@@ -74,6 +78,30 @@ impl Role {
     }
 }
 
+impl Role {
+    /// What people read of a node in the only state of this role.
+    fn word(self) -> &'static str {
+        match self {
+            Role::Open => "Explored",
+            Role::AwaitingConfirmation => "Unconfirmed",
+            Role::Solution => "Answer",
+            Role::Theory => "Theory",
+            Role::Confirmation => "Confirmation",
+            Role::Exhausted => "Exhausted",
+            Role::DeadEnd => "Ruled out",
+        }
+    }
+}
+
+/// The longest label.
+const LABEL: usize = 30;
+
+/// A state's name as people write: `RULED_OUT` is `Ruled out`.
+pub fn as_words(name: &StateName) -> String {
+    let (first, rest) = name.as_str().split_at(1);
+    format!("{first}{}", rest.to_ascii_lowercase().replace('_', " "))
+}
+
 /// `UNKNOWN_STATE`, `TERMINAL_PARENT`, `HAS_CHILDREN`.
 pub(super) const KIND: Kind = Kind { key: "states", faults, of_state, commit, reclassify, ..Kind::SILENT };
 
@@ -81,6 +109,17 @@ impl Ruleset {
     /// The state of that name.
     pub fn state(&self, name: &StateName) -> Option<&State> {
         self.states.iter().find(|state| &state.name == name)
+    }
+
+    /// What people read in the place of a state's name.
+    pub fn label_of(&self, name: &StateName) -> String {
+        let Some(state) = self.state(name) else { return as_words(name) };
+        let is_alone = self.states.iter().filter(|other| other.role == state.role).count() == 1;
+        match &state.label {
+            Some(label) => label.clone(),
+            None if is_alone => state.role.word().to_owned(),
+            None => as_words(name),
+        }
     }
 
     /// The names of all states, for messages: `EXPLORE, FOUND, …`.
@@ -130,6 +169,24 @@ fn faults(ruleset: &Ruleset, faults: &mut Vec<Fault>) {
         };
         if !seen.insert(name) {
             fault(name.as_str(), format!("{name} stands twice"), "each state has one entry");
+        }
+        if let Some(label) = &state.label {
+            let is_plain = one_line(label) == *label && !label.is_empty() && label.chars().count() <= LABEL;
+            if !is_plain {
+                fault(
+                    "label",
+                    format!("the label of {name} is no short word"),
+                    "give a word or two, at most 30 characters",
+                );
+            }
+            if ruleset
+                .states
+                .iter()
+                .any(|other| other.name != *name && ruleset.label_of(&other.name) == *label)
+            {
+                let reason = format!("the label of {name} is that of another state");
+                fault("label", reason, "give each state its own");
+            }
         }
         let rgb = state
             .colour
@@ -189,5 +246,40 @@ fn reclassify(change: &Reclassified, verdict: &mut Verdict) {
         let message = format!("{} has children ({}), and {to} takes none.", node.id, shortened(&children, 5));
         let error = Diagnostic::new(Code::HasChildren, message);
         verdict.errors.push(error.about(&node.id).suggest(suggestion));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ruleset::RulesetFile;
+
+    const RULESET: &str = "version: 1\nname: words\nsummary: Words.\nstates:\n\
+        - {name: OPEN, meaning: m, role: open, colour: red, children: [{min: 1}]}\n\
+        - {name: RULED_OUT, meaning: m, role: deadEnd, colour: red, terminal: true}\n\
+        - {name: REFUTED, meaning: m, role: deadEnd, colour: red, terminal: true}\n\
+        - {name: YES, label: It is so, meaning: m, role: solution, colour: red, terminal: true}\n\
+        end: {minRounds: 1}\n";
+
+    #[test]
+    fn a_state_is_called_by_its_label_its_role_or_its_name() {
+        let file = RulesetFile::parse(RULESET).unwrap();
+        let words = ["OPEN", "RULED_OUT", "REFUTED", "YES", "STRANGE_ONE"];
+        let words = words.map(|name| file.ruleset.label_of(&name.parse().unwrap()));
+        assert_eq!(words, ["Explored", "Ruled out", "Refuted", "It is so", "Strange one"]);
+    }
+
+    #[test]
+    fn a_label_is_a_short_word_of_its_own() {
+        for (label, reason) in [
+            ("' '", "no short word"),
+            ("'a\u{202e}b'", "no short word"),
+            ("a very long label that nobody reads", "no short word"),
+            ("Refuted", "that of another state"),
+            ("Explored", "that of another state"),
+        ] {
+            let faults = RulesetFile::parse(&RULESET.replace("It is so", label)).unwrap_err();
+            assert!(faults.iter().any(|fault| fault.reason.contains(reason)), "{label}: {faults:?}");
+            assert!(faults.iter().all(|fault| fault.line == Some(8)), "{label}: {faults:?}");
+        }
     }
 }

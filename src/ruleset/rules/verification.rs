@@ -247,7 +247,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     ];
     let sentence = |(enforcement, what): (Enforcement, &str)| match enforcement {
         Enforcement::Off => None,
-        Enforcement::Warn => Some(format!("{what}; an end without that is warned of.")),
+        Enforcement::Warn => Some(format!("{what}; an end without that triggers a warning.")),
         Enforcement::Reject => Some(format!("{what} before the end.")),
     };
     each.into_iter().filter_map(sentence).collect()

@@ -75,11 +75,11 @@ fn a_ruleset_can_be_read() {
       - At most 10 nodes in a proposal.
       - One root, R1.A.
       - 3 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal draws a warning that stays in the history.
+      - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
       - A result without agentId is refused.
-      - A change of state without a reason draws a warning that stays in the history.
-      - An end without a conclusion draws a warning that stays in the history.
-      - A text that holds what looks like a credential draws a warning that stays in the history.
+      - A change of state without a reason triggers a warning, which stays in the history.
+      - An end without a conclusion triggers a warning, which stays in the history.
+      - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End
       - Round 4 is reached.
@@ -111,12 +111,12 @@ fn a_ruleset_can_be_read() {
       - In rounds 1 to 2, FOUND, VERIFY, EXHAUST, DEAD are stored as EXPLORE.
       - One root, R1.A.
       - 5 or more nodes are recommended in round 2.
-      - A commit less than 10 s after its proposal draws a warning that stays in the history.
-      - A result without agentId draws a warning that stays in the history.
-      - An agentId that already stands on another node draws a warning that stays in the history.
-      - A change of state without a reason draws a warning that stays in the history.
-      - An end without a conclusion draws a warning that stays in the history.
-      - A text that holds what looks like a credential draws a warning that stays in the history.
+      - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
+      - A result without agentId triggers a warning, which stays in the history.
+      - An agentId that already stands on another node triggers a warning, which stays in the history.
+      - A change of state without a reason triggers a warning, which stays in the history.
+      - An end without a conclusion triggers a warning, which stays in the history.
+      - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End
       - Round 5 is reached.
