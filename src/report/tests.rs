@@ -71,7 +71,7 @@ fn the_first_page_answers_the_questions() {
         "Why did checkout latency double",
         "2 answers, 1 confirmed, 1 not confirmed.",
         "Checked by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
-        "No node confirms it.",
+        "<p>Not confirmed.</p>",
         "9 dead ends.",
         "p99 of the connection pool",
         "<span class=\"status ended\">Ended</span>",
