@@ -72,7 +72,7 @@ fn the_first_page_answers_the_questions() {
         "2 answers, 1 confirmed, 1 not confirmed.",
         "Checked by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
         "<p>Not confirmed.</p>",
-        "9 dead ends.",
+        "9 alternatives.",
         "p99 of the connection pool",
         "<span class=\"status ended\">Ended</span>",
     ] {
