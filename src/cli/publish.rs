@@ -46,8 +46,8 @@ pub(super) fn publish(
     let several = folders.len() + source.missing.len() != 1;
     let templates = Templates::load(options)?;
     let writing = Writing::begin(out)?;
-    let maker = report::maker(&templates, several, &surroundings(source));
-    let earlier = writing.earlier(&maker);
+    let maker = program().map(|program| report::maker(&program, &templates, several, &surroundings(source)));
+    let earlier = maker.as_deref().map_or(&[][..], |maker| writing.earlier(maker));
     let work = Work {
         source,
         builder: Builder::new(&templates, several),
@@ -103,8 +103,14 @@ pub(super) fn publish(
     let entries = parts.iter().map(|part| part.entry.clone()).collect();
     work.builder.rest(entries, &unreadable, &mut |path, bytes| rest.put(path, &bytes))?;
     let (rest, shown) = (rest.marks, parts.len());
-    writing.finish(Some(maker), parts, rest)?;
+    writing.finish(maker, parts, rest)?;
     Ok(Published { shown, kept, unreadable })
+}
+
+/// Stands for this program, whose version alone does not change with each build; absent where its file can't be read.
+fn program() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    Some(report::digest([std::fs::read(program).ok()?]))
 }
 
 /// What all investigations are read with, as far as pages follow from it.

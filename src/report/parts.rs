@@ -96,12 +96,12 @@ pub fn evidence(evidence: &Evidence) -> String {
     digest(drift)
 }
 
-/// Stands for what all parts follow from beside their investigations: the sources of this program, the templates, the
-/// options, whether there are several investigations, and what else the caller knows of.
-pub fn maker(templates: &Templates, several: bool, more: &str) -> String {
+/// Stands for what all parts follow from beside their investigations: this program, the templates, the options, whether
+/// there are several investigations, and what else the caller knows of.
+pub fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
     let options = super::SiteOptions { template: None, ..templates.options().clone() };
     let options = format!("{options:?} {several}");
-    digest([env!("TOT_SOURCES"), templates.fingerprint(), &options, more])
+    digest([program, templates.fingerprint(), &options, more])
 }
 
 #[cfg(test)]
