@@ -77,6 +77,8 @@ struct Writer {
     /// In an image's alternative text: no element may begin.
     images: usize,
     code_block: bool,
+    /// In a block of code: what it has so far.
+    code: Option<String>,
     table: Option<Table>,
     /// The ids of the headings, in order, and all of them.
     slugs: Vec<String>,
@@ -155,6 +157,7 @@ impl Writer {
             links: 0,
             images: 0,
             code_block: false,
+            code: None,
             table: None,
             known_slugs: slugs.iter().cloned().collect(),
             slugs,
@@ -353,6 +356,8 @@ impl Writer {
             }
             Open::Code => {
                 self.code_block = false;
+                let code = self.code.take().unwrap_or_default();
+                self.code_lines(&code);
                 self.out.push_str("</code></pre>\n");
             }
             Open::Table => self.end_table(),
@@ -438,6 +443,7 @@ impl Writer {
         }
         self.elements += 1;
         self.code_block = true;
+        self.code = Some(String::new());
         let info = match kind {
             CodeBlockKind::Fenced(info) => info.as_ref(),
             CodeBlockKind::Indented => "",
@@ -449,6 +455,28 @@ impl Writer {
             None => self.out.push_str("<pre tabindex=\"0\"><code>"),
         }
         Open::Code
+    }
+
+    /// The lines of a block of code; those of a difference say which were added and which removed, whatever the language.
+    fn code_lines(&mut self, code: &str) {
+        let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
+        let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
+        if !(begins("+") && begins("-") && code.lines().all(is_of_one)) {
+            return self.out.push_str(&escape(code));
+        }
+        for line in code.split_inclusive('\n') {
+            let class = match line.chars().next() {
+                Some('+') => "line-added",
+                Some('-') => "line-removed",
+                _ => "",
+            };
+            let text = escape(line);
+            if !class.is_empty() && self.room() {
+                let _ = write!(self.out, "<span class=\"{class}\">{text}</span>");
+            } else {
+                self.out.push_str(&text);
+            }
+        }
     }
 
     fn has_room_for_row(&mut self) -> bool {
@@ -583,6 +611,9 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
+        if let Some(code) = &mut self.code {
+            return code.push_str(text);
+        }
         if self.code_block || self.links > 0 {
             return self.out.push_str(&escape(text));
         }

@@ -61,7 +61,7 @@ pub(super) const CLASSES: &[(&str, &[&str])] = &[
     ("p", &["markdown-alert-title", "cut-note"]),
     ("pre", &["raw-html"]),
     ("section", &["footnotes"]),
-    ("span", &["image-alt", "link-target"]),
+    ("span", &["image-alt", "link-target", "line-added", "line-removed"]),
     ("sup", &["footnote-ref"]),
     ("td", &["align-left", "align-center", "align-right"]),
     ("th", &["align-left", "align-center", "align-right"]),

@@ -638,6 +638,13 @@ fn honest_text_looks_as_it_should() {
         ("# A b\n[x](#a-b)", "<h3 id=\"R1.A-h-a-b\">A b</h3>\n<p><a href=\"#R1.A-h-a-b\">x</a></p>\n"),
         ("`Vec<T>` or Vec<T>", "<p><code>Vec&lt;T&gt;</code> or Vec&lt;T&gt;</p>\n"),
         ("*a* **b** ~~c~~  \nd", "<p><em>a</em> <strong>b</strong> <del>c</del><br>\nd</p>\n"),
+        (
+            "```python\n-con.execute('BEGIN')\n+con.execute('BEGIN <IMMEDIATE>')\n\n done\n```",
+            "<pre tabindex=\"0\"><code class=\"language-python\"><span class=\"line-removed\">-con.execute('BEGIN')\n</span>\
+             <span class=\"line-added\">+con.execute('BEGIN &lt;IMMEDIATE&gt;')\n</span>\n done\n</code></pre>\n",
+        ),
+        ("```\n- a\n- b\n```", "<pre tabindex=\"0\"><code>- a\n- b\n</code></pre>\n"),
+        ("```\n- a\n+ b\nc\n```", "<pre tabindex=\"0\"><code>- a\n+ b\nc\n</code></pre>\n"),
         ("```rust\nlet a;\n```", "<pre tabindex=\"0\"><code class=\"language-rust\">let a;\n</code></pre>\n"),
         ("```a<b\nx\n```", "<pre tabindex=\"0\"><code>x\n</code></pre>\n"),
         (
