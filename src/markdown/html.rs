@@ -11,7 +11,7 @@ use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, 
 use super::{
     parse::{Located, Parsed, Source},
     sanitize::{REL, is_language, sanitize},
-    text::{attribute_into, bare_urls, safe_url},
+    text::{attribute_into, bare_urls, node_ids, safe_url},
 };
 use crate::text::{escape, is_hidden, one_line};
 
@@ -43,6 +43,7 @@ pub struct HtmlOptions<'a> {
 ///
 /// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
 ///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
+/// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, for who knows the nodes and the page to put right.
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
 /// - `#slug` leads to the heading of that name, as on GitHub.
@@ -619,7 +620,7 @@ impl Writer {
         }
         let mut done = 0;
         for Range { start, end } in bare_urls(text) {
-            self.out.push_str(&escape(&text[done..start]));
+            self.words(&text[done..start]);
             done = end;
             match safe_url(&text[start..end]) {
                 Some(href) if self.room() => {
@@ -631,6 +632,22 @@ impl Writer {
                     self.out.push_str("</a>");
                 }
                 _ => self.out.push_str(&escape(&text[start..end])),
+            }
+        }
+        self.words(&text[done..]);
+    }
+
+    /// Text without URLs, in which the ids of nodes are marked.
+    fn words(&mut self, text: &str) {
+        let mut done = 0;
+        for Range { start, end } in node_ids(text) {
+            self.out.push_str(&escape(&text[done..start]));
+            done = end;
+            let id = &text[start..end];
+            if self.room() {
+                let _ = write!(self.out, "<a class=\"node-ref\" href=\"#node:{id}\">{id}</a>");
+            } else {
+                self.out.push_str(id);
             }
         }
         self.out.push_str(&escape(&text[done..]));

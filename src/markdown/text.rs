@@ -50,6 +50,37 @@ pub(super) fn bare_urls(text: &str) -> Vec<Range<usize>> {
     urls
 }
 
+/// Ids of nodes in a run of plain text, as ranges of bytes, in order: `R3.A1a`, standing alone. Whether there is such a node
+/// is not known here.
+pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
+    let mut ids = Vec::new();
+    let mut before = None;
+    let mut rest = text.char_indices().peekable();
+    while let Some((start, c)) = rest.next() {
+        let stands_alone = !before.is_some_and(|c: char| c.is_alphanumeric() || "_/.-\\".contains(c));
+        before = Some(c);
+        if c != 'R' || !stands_alone {
+            continue;
+        }
+        let tail = &text[start + 1..];
+        let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+        let suffix = tail[digits..].strip_prefix('.').unwrap_or_default();
+        let length = suffix.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let after = suffix[length..].chars().next();
+        // A file such as `R2.A1.yaml` is none, the end of a sentence is no part of one.
+        let is_file =
+            suffix[length..].strip_prefix('.').is_some_and(|it| it.starts_with(char::is_alphanumeric));
+        if digits == 0 || length == 0 || is_file || after.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let end = start + 1 + digits + 1 + length;
+        ids.push(start..end);
+        while rest.next_if(|(at, _)| *at < end).is_some() {}
+        before = text[..end].chars().next_back();
+    }
+    ids
+}
+
 /// Whether this is an address with the scheme `http` or `https` and a host.
 pub(super) fn is_web_url(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };

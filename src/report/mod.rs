@@ -46,6 +46,7 @@ mod feed;
 mod history;
 mod json;
 mod model;
+mod node_links;
 mod parts;
 mod pictures;
 mod references;

@@ -14,6 +14,7 @@ use super::model::{
     Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
     StateCount,
 };
+use super::node_links::{From, NodeLinks};
 use super::pictures::{self, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::structured::PageHead;
@@ -332,14 +333,20 @@ fn pages(
     let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
+    let links = NodeLinks::of(&report.nodes);
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
             Content::Overview(_) => PageHead::overview(&report, base, folder),
             Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
             _ => PageHead::plain(&report.header, base, &format!("{folder}{path}")),
         };
+        let from = match &content {
+            Content::Print(_) => From::Print,
+            Content::Node(content) => From::Page { root: page.root, own: Some(&content.node.card.id) },
+            _ => From::Page { root: page.root, own: None },
+        };
         let page = InvestigationPage { site, page, head, investigation: &report.header, content };
-        templates.render(template, &page)
+        Ok::<_, ReportError>(links.put_into(templates.render(template, &page)?, from))
     };
     let mut add = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         put(path, render(path, template, page, content)?)
@@ -480,7 +487,8 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
         content: DocumentContent { print: print(&report, &graph, MOST_IN_ONE_FILE), inside },
     };
     let in_short = page.content.print.in_short;
-    Ok(Document { bytes: templates.render("document.html", &page)?, in_short })
+    let bytes = NodeLinks::of(&report.nodes).put_into(templates.render("document.html", &page)?, From::Print);
+    Ok(Document { bytes, in_short })
 }
 
 /// The ruleset in force, or what a picture needs of one that can't be read.

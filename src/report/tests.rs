@@ -1312,6 +1312,28 @@ fn pin() -> Pin {
 }
 
 #[test]
+fn ids_in_texts_lead_to_their_nodes() {
+    let nodes = vec![
+        node("R1.A", "EXPLORE", "Why <so>?", "It is R2.A1, not R2.A9, as R1.A says. [x](#node:R2.A1)"),
+        node("R2.A1", "FOUND", "The \"sort\"", "It follows from R1.A."),
+    ];
+    let conclusion =
+        Conclusion { conclusion: Some("Because of R2.A1.".to_owned()), ..Conclusion::new(time(200)) };
+    let input = input(meta(9, "Why?", "Why?"), nodes.into_iter().map(Arc::new).collect(), Some(conclusion));
+    let files = render(&[input]);
+    let link = |href: &str| {
+        format!("<a class=\"node-ref\" href=\"{href}\" title=\"The &quot;sort&quot;\">R2.A1</a>")
+    };
+    let of_root = page(&files, "nodes/R1.A.html");
+    let expected = format!("<p>It is {}, not R2.A9, as R1.A says. ", link("../nodes/R2.A1.html"));
+    assert!(of_root.contains(&expected), "{of_root}");
+    assert!(page(&files, "nodes/R2.A1.html").contains("<a class=\"node-ref\" href=\"../nodes/R1.A.html\""));
+    assert!(page(&files, "index.html").contains(&format!("Because of {}.", link("nodes/R2.A1.html"))));
+    assert!(page(&files, "print.html").contains(&format!("It is {}, not R2.A9", link("#n-R2.A1"))));
+    assert!(files.values().all(|bytes| !String::from_utf8_lossy(bytes).contains("\"#node:")));
+}
+
+#[test]
 fn cited_files_stand_beside_the_claim_as_they_were() {
     let page = |evidence| page(&render(&[ReportInput { evidence, ..backed() }]), "nodes/R3.A1a.html");
     let unknown = page(Evidence::default());

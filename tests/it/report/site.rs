@@ -58,7 +58,10 @@ fn one_investigation_is_one_file_where_that_is_asked_for() {
     let output = report(&session.repository());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = std::fs::read_to_string(&file).unwrap();
-    assert!(page.contains("Why is the sky blue?") && page.contains("Findings of R1.A."));
+    assert!(
+        page.contains("Why is the sky blue?")
+            && page.contains("Findings of <a class=\"node-ref\" href=\"#n-R1.A\"")
+    );
     sandbox.sleep(1);
     Session::start(&sandbox, json!({}));
     let output = report(&sandbox.root());
