@@ -288,7 +288,8 @@ impl Source {
             _ if !self.withhold.is_empty() => "--withhold",
             _ => return Ok(()),
         };
-        if self.stores.len() != 1 {
+        let folders = |store: &Store| if is_repository(store.root()) { 1 } else { store.folders().len() };
+        if self.stores.iter().map(folders).sum::<usize>() > 1 {
             return Err(format!(
                 "{alone} goes with one investigation: its commits and nodes are not those of another"
             )

@@ -98,7 +98,7 @@ impl Writing {
         let out =
             if standing { fs::canonicalize(out).map_err(failed("look at", out))? } else { out.to_owned() };
         if standing {
-            check_own(&out)?;
+            check_own(&out, &out)?;
         }
         let no_parent = || ReportError::NoParent { out: out.clone() };
         let name = out.file_name().ok_or_else(no_parent)?.to_string_lossy().into_owned();
@@ -269,11 +269,21 @@ fn put_in_place(
         let _ = fs::remove_dir(&old);
         return Err(failed("move the old site away from", out)(source));
     }
-    if let Err(source) = fs::rename(aside, out) {
+    // What somebody has put there since the run began is not removed.
+    let placed = check_own(&old_site, out)
+        .and_then(|()| fs::rename(aside, out).map_err(failed("rename the new site to", out)));
+    if let Err(error) = placed {
         // Back to where it stood: a site that is old is better than none.
         let _ = fs::rename(&old_site, out);
         let _ = fs::remove_dir(&old);
-        return Err(failed("rename the new site to", out)(source));
+        return Err(match error {
+            ReportError::Foreign { out, found } => {
+                let found =
+                    found.strip_prefix(&old_site).map(|within| out.join(within)).unwrap_or(found.clone());
+                ReportError::Foreign { out, found }
+            }
+            error => error,
+        });
     }
     fs::remove_dir_all(&old).map_err(failed("remove the old site in", &old))
 }
@@ -291,9 +301,9 @@ fn fresh_folder(parent: &Path, name: &str) -> Result<PathBuf, ReportError> {
     }
 }
 
-/// Whether an earlier run wrote everything in the folder.
-fn check_own(out: &Path) -> Result<(), ReportError> {
-    let marker = out.join(MARKER);
+/// Whether an earlier run wrote everything in the folder, which is `out` to people.
+fn check_own(folder: &Path, out: &Path) -> Result<(), ReportError> {
+    let marker = folder.join(MARKER);
     // Reading another kind of file, such as a named pipe, might never end.
     let is_file = fs::symlink_metadata(&marker).map(|about| about.is_file()).unwrap_or(true);
     if !is_file {
@@ -310,7 +320,7 @@ fn check_own(out: &Path) -> Result<(), ReportError> {
         Err(error) if error.kind() == ErrorKind::NotFound => BTreeSet::new(),
         Err(source) => return Err(failed("read", &marker)(source)),
     };
-    check_folder(out, out, "", &own)
+    check_folder(out, folder, "", &own)
 }
 
 fn check_folder(out: &Path, folder: &Path, prefix: &str, own: &BTreeSet<String>) -> Result<(), ReportError> {

@@ -272,6 +272,11 @@ impl Cards<'_> {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
+        // An objection to the answer itself is told already.
+        if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id) {
+            let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
+            self.add(found, Kind::Contested, card, text);
+        }
         match card.sure.map(|sure| sure.class) {
             _ if !method_confirms => {}
             Some("unconfirmed") if by.is_empty() => {

@@ -72,6 +72,12 @@ fn a_commit_that_is_not_there_is_named_with_what_to_do() {
     }
     let (good, error) = report(&sandbox, &[source, source, "--compare", "HEAD..HEAD", "--out", "site"]);
     assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
+    // Nor with a folder of several.
+    let _other = Session::start(&sandbox, json!({"query": "Another one?"}));
+    let root = sandbox.root();
+    let (good, error) =
+        report(&sandbox, &[root.to_str().unwrap(), "--compare", "HEAD..HEAD", "--out", "site"]);
+    assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use tree_of_thoughts::report::{Writing, write};
+
 use crate::support::{Sandbox, Session, TOT_REPORT};
 
 /// Runs the program, and gives what it said.
@@ -227,4 +229,22 @@ fn a_site_of_one_is_not_made_again_either() {
     assert_eq!(renew(&sandbox, "the newest again", &[]), 0);
     session.grow(&[("R2.A1", Some("R1.A"))], "EXPLORE");
     assert_eq!(renew(&sandbox, "a commit", &[]), 0);
+}
+
+#[test]
+fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("site");
+    let site = |text: &str| [("index.html".to_owned(), text.as_bytes().to_vec())].into();
+    write(&site("first"), &out).unwrap();
+    let writing = Writing::begin(&out).unwrap();
+    let mut files = writing.files();
+    files.put("index.html", b"second").unwrap();
+    let marks = files.marks;
+    fs::write(out.join("CNAME"), "example.org").unwrap();
+    let error = writing.finish(None, Vec::new(), marks).unwrap_err().to_string();
+    assert!(error.contains("CNAME") && !error.contains(".tot-old"), "{error}");
+    assert_eq!(fs::read_to_string(out.join("CNAME")).unwrap(), "example.org");
+    assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "first");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
 }
