@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::decide::standing::turned;
-use crate::domain::event::what_happened;
+use crate::domain::event::{what_happened, what_was_attached};
 use crate::domain::{
     Author, Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
 };
@@ -112,6 +112,11 @@ pub fn review(
     for id in ids {
         for happening in what_happened(before.node(id), after.node(id)) {
             notes.happened(id, &happening, rules);
+        }
+    }
+    for happening in what_was_attached(before, after) {
+        if let Some((node, _)) = happening.attachment() {
+            notes.happened(node, &happening, rules);
         }
     }
     let open = objections::open(after);

@@ -15,7 +15,7 @@ use crate::domain::{Caller, Event, NodeId};
 use crate::format::layout;
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
-use crate::text::counted;
+use crate::text::{counted, one_line};
 use crate::world::World;
 
 /// The most that may be asked for: what every reader takes of one file.
@@ -72,7 +72,8 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
         [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
-        _ => return Err("say which node, and which files".into()),
+        [node, ..] => return Err(Box::new(node.parse::<NodeId>().err().ok_or("say which files")?)),
+        [] => return Err("say which node, and which files".into()),
     };
     let node: NodeId = node.parse()?;
     if arguments.name.is_some() && files.len() > 1 {
@@ -112,14 +113,14 @@ fn attach(arguments: &AttachArguments) -> Outcome {
 
 /// A file as it is here, with the name that it is to have.
 fn read(file: &str, name: Option<&str>, most: u64) -> Result<attach::File, Box<dyn std::error::Error>> {
-    let path = Path::new(file);
+    let (path, shown) = (Path::new(file), one_line(file));
     let name = match (name, path.file_name()) {
         (Some(name), _) => name.to_owned(),
         (None, _) if file == "-" => return Err("standard input has no name: give it one with --name".into()),
         (None, Some(name)) => name.to_string_lossy().into_owned(),
-        (None, None) => return Err(format!("{file} is not a file").into()),
+        (None, None) => return Err(format!("{shown} is not a file").into()),
     };
-    let failed = |error: std::io::Error| format!("cannot read {file}: {error}");
+    let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
     let input: Box<dyn Read> = match file {
         "-" => Box::new(std::io::stdin().lock()),
         _ => Box::new(File::open(path).map_err(failed)?),
@@ -129,7 +130,7 @@ fn read(file: &str, name: Option<&str>, most: u64) -> Result<attach::File, Box<d
     input.take(most + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > most {
         return Err(format!(
-            "{file} has more than {most} bytes: attach the part that matters, or see --max-bytes"
+            "{shown} has more than {most} bytes: attach the part that matters, or see --max-bytes"
         )
         .into());
     }

@@ -77,7 +77,10 @@ pub(super) fn of_result(
             (None, Some(base64)) => {
                 // Lines of an encoder are no fault.
                 let digits: String = base64.split_whitespace().collect();
-                STANDARD.decode(digits).map_err(|error| format!("its base64 can't be read: {error}"))
+                STANDARD.decode(digits).map_err(|error| {
+                    let error = error.to_string();
+                    format!("its base64 can't be read: {}", error.trim_end_matches('.'))
+                })
             }
             (None, None) => Err("it has neither text nor base64".to_owned()),
             (Some(_), Some(_)) => Err("it has both text and base64".to_owned()),
@@ -125,7 +128,12 @@ fn checked(
             }
         };
         if !taken.insert(name.without_case()) {
-            let message = format!("{node} has an attachment {name} already, and none is ever replaced.");
+            let is_there =
+                investigation.attachments_of(node).keys().any(|it| it.without_case() == name.without_case());
+            let message = match is_there {
+                true => format!("{node} has an attachment {name} already, and none is ever replaced."),
+                false => format!("The call has two attachments {name} of {node} already."),
+            };
             wrong(
                 Code::InvalidArgument,
                 message,
@@ -142,9 +150,10 @@ fn checked(
                 "Attach the part that matters, or keep it in the project and cite its path.",
             );
         }
-        let text = std::str::from_utf8(&content).unwrap_or_default();
+        // Of a log in another encoding, what can be read.
+        let text = String::from_utf8_lossy(&content);
         let field = format!("attachments: {name}");
-        secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text)], verdict);
+        secrets::check(rules.secrets(), node.as_str(), [(field.as_str(), text.as_ref())], verdict);
         attached.push(Arc::new(Attached { node: node.clone(), name, content }));
     }
     attached

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{IdError, NodeId};
-use crate::text::shorten;
+use crate::text::{one_line, shorten};
 
 /// The attachments of one node by their names, each with its size in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
@@ -46,7 +46,8 @@ impl AttachmentName {
 
     /// What is the same of two names that a file system without letter case takes for one.
     pub fn without_case(&self) -> String {
-        self.0.to_lowercase()
+        // Some letters have two small forms and one large one.
+        self.0.to_uppercase().to_lowercase()
     }
 
     /// The name before the last dot, and what follows from that dot on.
@@ -80,16 +81,20 @@ impl FromStr for AttachmentName {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        let wrong = |reason| Err(IdError::Attachment { text: shorten(text, 60), reason });
+        let wrong = |reason| Err(IdError::Attachment { text: shorten(&one_line(text), 60), reason });
         if text.is_empty() {
             return wrong("it is empty");
         }
         if text.len() > NAME_MAX {
             return wrong("it is longer than 120 bytes");
         }
-        let is_allowed = |c: char| c.is_alphanumeric() || " ._-+(),=@".contains(c);
+        // Conjoining letters of Korean are another spelling of syllables, which some systems take for the same name.
+        let is_part = |c: char| ('\u{1100}'..='\u{11ff}').contains(&c);
+        let is_allowed = |c: char| (c.is_alphanumeric() && !is_part(c)) || " ._-+(),=@".contains(c);
         if !text.chars().all(is_allowed) {
-            return wrong("it may hold letters, digits, spaces and . _ - + ( ) , = @");
+            return wrong(
+                "it may hold letters, digits, spaces and . _ - + ( ) , = @, and no accents that stand apart",
+            );
         }
         if !text.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
             return wrong("it does not begin with a letter, a digit or _");
@@ -160,6 +165,8 @@ mod tests {
             "a\nb",
             "a\u{202e}b",
             "a\u{200b}b",
+            "\u{1112}\u{1161}\u{11ab}",
+            "e\u{301}",
             "<script>",
             "a\"b",
             "a|b",

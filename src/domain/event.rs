@@ -1,10 +1,11 @@
 //! What one call did, and what the difference of two trees says happened.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{
-    Amendment, Attached, AttachmentName, Caller, Comment, CommentId, Conclusion, Meta, Node, NodeId,
-    Reclassification, StateName,
+    Amendment, Attached, AttachmentName, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node,
+    NodeId, Reclassification, StateName,
 };
 
 /// One difference between two states of an investigation: what git's diff of two trees can say.
@@ -332,6 +333,23 @@ pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) 
         (Some(_), Some(after)) => Some(Happening::CommentEdited(after)),
         (Some(before), None) => Some(Happening::CommentRemoved(before)),
     }
+}
+
+/// What became of the attachments between two states. One that holds something else of the same size is taken for the same.
+pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<Happening> {
+    let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();
+    let mut happenings = Vec::new();
+    for node in nodes {
+        let (old, new) = (before.attachments_of(node), after.attachments_of(node));
+        let names: BTreeSet<&AttachmentName> = old.keys().chain(new.keys()).collect();
+        happenings.extend(names.into_iter().filter_map(|name| match (old.get(name), new.get(name)) {
+            (None, _) => Some(Happening::Attached(node.clone(), name.clone())),
+            (Some(_), None) => Some(Happening::AttachmentRemoved(node.clone(), name.clone())),
+            (old, new) if old != new => Some(Happening::AttachmentChanged(node.clone(), name.clone())),
+            _ => None,
+        }));
+    }
+    happenings
 }
 
 /// Whether two proposals differ in the claim and in nothing else.

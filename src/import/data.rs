@@ -34,6 +34,8 @@ struct Document {
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     attachments: Vec<Value>,
+    #[serde(default)]
+    attachments_left_out: usize,
 }
 
 pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, ImportError> {
@@ -77,6 +79,10 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     comments.sort_by_key(|comment| comment.id);
     if comments.windows(2).any(|pair| pair[0].id == pair[1].id) {
         return Err(invalid("comments", "an id stands twice"));
+    }
+    if document.attachments_left_out > 0 {
+        let left_out = document.attachments_left_out;
+        notes.push(format!("Attachments that the file had no room for: {left_out}."));
     }
     let mut attachments: Vec<Arc<Attached>> = Vec::with_capacity(document.attachments.len());
     let mut taken = BTreeSet::new();

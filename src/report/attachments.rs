@@ -1,7 +1,7 @@
 //! Files beside a node as pages show them. They come from strangers: what they are follows from what they hold, never from
 //! their names, and none is written in a form that a browser would run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
@@ -48,12 +48,20 @@ impl Attachments {
         let contents: HashMap<_, _> = contents.iter().map(|file| ((&file.node, &file.name), file)).collect();
         let mut all = Attachments::default();
         for (node, attachments) in investigation.attachments() {
+            // Of `a` and `a.txt` both want one place; where letter case is none, of `a` and `A` as well.
+            let mut taken = HashSet::new();
             let views = attachments.iter().map(|(name, bytes)| {
                 let Some(file) = contents.get(&(node, name)) else {
                     return AttachmentView { kind: "absent", ..view(name, *bytes) };
                 };
                 let (view, ending, content) = shown(view(name, *bytes), &file.content);
-                let path = format!("attachments/{node}/{}", with_ending(name.as_str(), ending));
+                let mut file_name = with_ending(name.as_str(), ending);
+                let mut number = 2;
+                while !taken.insert(file_name.to_uppercase().to_lowercase()) {
+                    file_name = with_ending(&format!("{name}-{number}"), ending);
+                    number += 1;
+                }
+                let path = format!("attachments/{node}/{file_name}");
                 let href = Some(encoded(&path));
                 all.files.push((path, content));
                 AttachmentView { href, ..view }
@@ -169,6 +177,24 @@ mod tests {
         assert_eq!(kinds("none.png", &png(0, 0)), of("file", "none.png.bin"));
         assert_eq!(kinds("a.log", b"\xff\xfe\0x"), of("file", "a.log.bin"));
         assert_eq!(kinds("a.js", b""), of("text", "a.js.txt"));
+    }
+
+    #[test]
+    fn two_files_never_have_one_place() {
+        let meta =
+            crate::import::read(include_str!("../../tests/ancestor/multi-gate.json"), Default::default());
+        let file = |name: &str| Attached {
+            node: "R1.A".parse().unwrap(),
+            name: name.parse().unwrap(),
+            content: name.as_bytes().to_vec(),
+        };
+        let files = [file("A.TXT"), file("a"), file("a-2"), file("a.txt")];
+        let changes = files.clone().map(|file| crate::domain::Change::Attached(std::sync::Arc::new(file)));
+        let all = Attachments::of(&meta.unwrap().investigation().with(&changes), &files);
+        let paths: Vec<&str> = all.files.iter().map(|(path, _)| path.as_str()).collect();
+        let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt"];
+        assert_eq!(paths, expected.map(|name| format!("attachments/R1.A/{name}")));
+        assert!(all.files.iter().zip(&files).all(|((_, bytes), file)| *bytes == file.content));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::history::verb_of;
-use crate::domain::event::what_happened;
+use crate::domain::event::{what_happened, what_was_attached};
 use crate::domain::{Author, Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
 use crate::ruleset::rules::objections::{self, Objection};
@@ -18,9 +18,10 @@ const LISTED: usize = 60;
 const LENGTH: usize = 200;
 
 /// The headings, in their order, each with the verbs below it.
-const HEADINGS: [(&str, &[&str]); 5] = [
+const HEADINGS: [(&str, &[&str]); 6] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
+    ("Attached", &["attached"]),
     ("Changed by hand", &["edited", "removed"]),
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
     ("The end", &["ended", "reopened"]),
@@ -32,8 +33,8 @@ pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String
     let title = inline(&new.meta().title, LENGTH);
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
     let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
-    let happenings: Vec<Happening> =
-        ids.into_iter().flat_map(|id| what_happened(old.node(id), new.node(id))).collect();
+    let of_nodes = ids.into_iter().flat_map(|id| what_happened(old.node(id), new.node(id)));
+    let happenings: Vec<Happening> = of_nodes.chain(what_was_attached(old, new)).collect();
     let count = happenings.len();
     for (heading, verbs) in HEADINGS {
         let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
@@ -64,6 +65,13 @@ pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String
 }
 
 fn line(happening: &Happening) -> String {
+    if let Some((node, name)) = happening.attachment() {
+        return format!(
+            "- `{node}` {}: {}\n",
+            verb_of(happening).0.to_lowercase(),
+            inline(name.as_str(), LENGTH)
+        );
+    }
     let Some(node) = happening.node() else { return String::new() };
     let mut line = format!("- `{}`", node.id);
     match happening {

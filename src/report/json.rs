@@ -51,6 +51,9 @@ struct Document<'a> {
     comments: Vec<&'a Comment>,
     /// What stands beside the nodes.
     attachments: Vec<AttachmentEntry>,
+    /// How many more there was no room for.
+    #[serde(skip_serializing_if = "is_zero")]
+    attachments_left_out: usize,
     /// The objections that nobody has resolved.
     open_objections: Vec<String>,
     references: Vec<ReferenceData>,
@@ -225,6 +228,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         let by = refuted_by(node);
         (!by.is_empty()).then(|| Refuted { node: node.id.to_string(), refuted_by: strings(&by) })
     });
+    let all_attachments: usize = investigation.attachments().values().map(|files| files.len()).sum();
     let blockers = rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules));
     Document {
         version: VERSION,
@@ -269,6 +273,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         comments: investigation.comments().map(AsRef::as_ref).collect(),
         attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
+        attachments_left_out: all_attachments.saturating_sub(input.attachments.len()),
         open_objections: open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references: references.iter().map(reference).collect(),
         commits: input
@@ -307,6 +312,10 @@ fn reference(reference: &Reference) -> ReferenceData {
             .map(|(node, lines)| Citation { node: node.to_string(), lines: lines.clone() })
             .collect(),
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn strings<T: ToString>(values: &[T]) -> Vec<String> {

@@ -7,7 +7,7 @@
 //! Limits: styles in a `<style>` element are left out, so a drawing that has its colours there loses them; no animation,
 //! no filters, no pictures within.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -16,8 +16,14 @@ use crate::text::escape;
 /// The most nodes that are read: elements, texts, comments.
 const NODES_MAX: u32 = 100_000;
 
-/// The most uses of what is defined elsewhere: each is drawn anew.
-const USES_MAX: usize = 20_000;
+/// The most bytes: beyond them it is shown as text.
+const BYTES_MAX: usize = 256 << 10;
+
+/// The most attributes of one element.
+const ATTRIBUTES_MAX: usize = 200;
+
+/// The most that is drawn anew by uses, and cut by clip paths, in elements.
+const DRAWN_MAX: usize = 50_000;
 
 /// How deep elements may stand in each other.
 const DEPTH_MAX: usize = 64;
@@ -121,11 +127,14 @@ const ATTRIBUTES: [&str; 68] = [
 
 /// The drawing without what could do harm; `None` where it is none, or too large to be shown.
 pub(super) fn sanitized(text: &str) -> Option<String> {
-    // A program that draws may name its document type; none is loaded, and entities are bounded by the parser.
+    if is_too_costly(text) {
+        return None;
+    }
+    // A program that draws may name its document type; none is loaded.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
     let root = document.root_element();
-    if !is_kept(root) || root.tag_name().name() != "svg" {
+    if !is_kept(root) || root.tag_name().name() != "svg" || !is_shallow(root, DEPTH_MAX) {
         return None;
     }
     // What is used may not use others itself: each level would multiply what is drawn.
@@ -135,7 +144,7 @@ pub(super) fn sanitized(text: &str) -> Option<String> {
         .filter(|node| !node.has_tag_name((SVG, "clipPath")) && uses(*node) == 0)
         .filter_map(|node| node.attribute("id"))
         .collect();
-    if uses(root) > USES_MAX {
+    if drawn(root) > DRAWN_MAX {
         return None;
     }
     let mut out = String::with_capacity(text.len());
@@ -147,11 +156,42 @@ fn is_kept(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace() == Some(SVG) && ELEMENTS.contains(&node.tag_name().name())
 }
 
+/// What would cost the parser more than it is worth: entities, which multiply text, and elements with very many attributes,
+/// which it compares with each other.
+fn is_too_costly(text: &str) -> bool {
+    let has_entities = text.as_bytes().windows(8).any(|part| part.eq_ignore_ascii_case(b"<!entity"));
+    let mut attributes = text.split('<').map(|element| element.matches('=').count());
+    text.len() > BYTES_MAX || has_entities || attributes.any(|number| number > ATTRIBUTES_MAX)
+}
+
+/// Whether elements stand no deeper in each other.
+fn is_shallow(node: Node<'_, '_>, depth: usize) -> bool {
+    depth > 0 && node.children().all(|child| is_shallow(child, depth - 1))
+}
+
+/// How many elements a browser draws beside those that stand there: what is used, each time, and for each element that is
+/// cut, what cuts it.
+fn drawn(root: Node<'_, '_>) -> usize {
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    for node in root.descendants() {
+        if let Some(id) = node.attribute("id") {
+            sizes.insert(id, node.descendants().count());
+        }
+    }
+    let largest_clip = root.descendants().filter(|node| node.has_tag_name((SVG, "clipPath")));
+    let largest_clip = largest_clip.map(|node| node.descendants().count()).max().unwrap_or_default();
+    let cost = |node: Node<'_, '_>| {
+        let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
+        let used = href.and_then(|href| sizes.get(href.strip_prefix('#')?)).copied().unwrap_or_default();
+        let is_cut = node.attribute("clip-path").is_some()
+            || node.attribute("style").is_some_and(|style| style.contains("clip-path"));
+        used + if is_cut { largest_clip } else { 0 }
+    };
+    root.descendants().map(cost).sum()
+}
+
 /// Writes an element that is kept; `None` where it stands too deep.
 fn write(node: Node<'_, '_>, usable: &HashSet<&str>, depth: usize, out: &mut String) -> Option<()> {
-    if depth > DEPTH_MAX {
-        return None;
-    }
     let name = node.tag_name().name();
     out.push_str(&format!("<{name}"));
     if depth == 0 {
@@ -274,7 +314,14 @@ mod tests {
         let levels: String = (0..10).map(level).collect();
         let clean = of(&format!("<rect id='l0'/>{levels}<use href='#l10'/>")).unwrap();
         assert_eq!(clean.matches("href").count(), 10, "only the first level uses what uses nothing");
-        assert_eq!(of(&"<use href='#a'/>".repeat(USES_MAX + 1)), None);
+        let circles = "<circle r='1'/>".repeat(400);
+        assert_eq!(of(&format!("<g id='a'>{circles}</g>{}", "<use href='#a'/>".repeat(200))), None);
+        let clip = format!("<clipPath id='c'>{circles}</clipPath>");
+        assert_eq!(of(&format!("{clip}{}", "<g clip-path='url(#c)'/>".repeat(200))), None);
+        assert_eq!(of(&format!("{clip}{}", "<g style='clip-path:url(#c)'/>".repeat(200))), None);
+        let attributes: String = (0..=ATTRIBUTES_MAX).map(|at| format!(" a{at}='1'")).collect();
+        assert_eq!(of(&format!("<g{attributes}/>")), None);
+        assert_eq!(of(&"x".repeat(BYTES_MAX)), None);
         assert_eq!(of(&format!("{}{}", "<g>".repeat(DEPTH_MAX + 1), "</g>".repeat(DEPTH_MAX + 1))), None);
         assert_eq!(of(&"<g/>".repeat(NODES_MAX as usize)), None);
         for text in
@@ -285,7 +332,8 @@ mod tests {
         let bomb = "<!DOCTYPE svg [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;'>\
                     <!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;'><!ENTITY d '&c;&c;&c;&c;&c;&c;&c;&c;&c;&c;'>\
                     <!ENTITY e '&d;&d;&d;&d;&d;&d;&d;&d;&d;&d;'><!ENTITY f '&e;&e;&e;&e;&e;&e;&e;&e;&e;&e;'>]>";
-        let drawn = sanitized(&format!("{bomb}<svg xmlns='{SVG}'><text>&f;</text></svg>"));
-        assert!(drawn.is_none_or(|drawn| drawn.len() < 1 << 20));
+        assert_eq!(sanitized(&format!("{bomb}<svg xmlns='{SVG}'><text>&f;</text></svg>")), None);
+        let flat = format!("<!DOCTYPE svg [<!Entity a '{}'>]>", "x".repeat(50_000));
+        assert_eq!(sanitized(&format!("{flat}<svg xmlns='{SVG}'>{}</svg>", "&a;".repeat(2_000))), None);
     }
 }

@@ -110,8 +110,10 @@ fn what_is_no_attachment_is_refused_and_nothing_is_written() {
     assert_eq!(sandbox.head(&repository), head);
     // No scanner finds a token in this file.
     let token = ["gh", "p_", "k9Zt3QwL7", "mVx2Rb8Nc4", "Yd6Hf1Js5P", "gT0aUe2"].concat();
-    let secret = json!([{"name": "env.txt", "text": format!("key: {token}
-")}]);
+    // A log in another encoding.
+    let log = [format!("key: {token} ").as_bytes(), b"caf\xe9"].concat();
+    let log = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, log);
+    let secret = json!([{"name": "env.txt", "base64": log}]);
     let stored = session.ok("tot_commit", with_files("R2.A1", "EXPLORE", secret));
     assert!(codes(&stored["warnings"]).contains(&"SECRET_SUSPECTED".to_owned()), "{stored}");
     sandbox.assert_sound(&repository);
@@ -155,6 +157,10 @@ fn a_person_attaches_files_also_after_the_end() {
         json!([{"name": "more.md", "bytes": 26, "path": "attachments/R1.A/more.md"}])
     );
     assert_eq!(json["commit"], json!(one.head(&id)));
+    let diff = one.ok(&["diff", "--markdown", "HEAD~2..HEAD"]);
+    assert!(diff.contains("**Attached**\n\n- `R1.A` attached: more.md\n"), "{diff}");
+    let review = one.ok(&["review", "--since", "HEAD~1"]);
+    assert!(review.contains("more.md was attached") && !review.contains("plot.svg"), "{review}");
     let head = one.head(&id);
     for (arguments, said) in [
         (&["attach", "R1.A", plot][..], "has an attachment plot.svg already, and none is ever replaced"),

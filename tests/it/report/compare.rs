@@ -73,6 +73,7 @@ fn a_commit_that_is_not_there_is_named_with_what_to_do() {
     let (good, error) = report(&sandbox, &[source, source, "--compare", "HEAD..HEAD", "--out", "site"]);
     assert!(!good && error.contains("--compare goes with one investigation"), "{error}");
     // Nor with a folder of several.
+    sandbox.sleep(1);
     let _other = Session::start(&sandbox, json!({"query": "Another one?"}));
     let root = sandbox.root();
     let (good, error) =
