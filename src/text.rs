@@ -21,6 +21,12 @@ pub fn shorten(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end_matches(ends))
 }
 
+/// What is the same of two names that a file system without letter case takes for one.
+pub fn without_case(name: &str) -> String {
+    // Some letters have two small forms and one large one.
+    name.to_uppercase().to_lowercase()
+}
+
 /// The text on one line: white space is folded, hidden characters are made visible.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -9,6 +9,7 @@ use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
 use crate::store::Fault;
+use crate::text::without_case;
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
@@ -145,10 +146,10 @@ fn case_collisions(subject: &Subject, findings: &mut Vec<Finding>) {
     let attached = attached.iter().map(String::as_str);
     let mut paths: Vec<&str> =
         subject.files.keys().map(String::as_str).chain(faulty).chain(attached).collect();
-    paths.sort_by_key(|path| (path.to_lowercase(), *path));
+    paths.sort_by_key(|path| (without_case(path), *path));
     paths.dedup();
     for pair in paths.windows(2) {
-        if pair[0].to_lowercase() == pair[1].to_lowercase() {
+        if without_case(pair[0]) == without_case(pair[1]) {
             findings.push(
                 Finding::new(
                     Error,

@@ -86,8 +86,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
             let history = place.store.history(&snapshot)?;
             let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
             let attachments = place.store.attachments(&snapshot)?;
-            let all: usize = snapshot.investigation.attachments().values().map(|files| files.len()).sum();
-            if format == Format::Json && attachments.len() < all {
+            if format == Format::Json && attachments.len() < snapshot.investigation.attachment_count() {
                 let reason =
                     "its attachments are too many for one JSON file, which would lose some: take a bundle";
                 return Err(reason.into());

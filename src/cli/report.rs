@@ -280,6 +280,12 @@ impl Signers {
     }
 }
 
+/// The folders of what was given: of an investigation, or of several.
+fn folders_of(store: &Store) -> Vec<PathBuf> {
+    let path = store.root();
+    if is_repository(path) { vec![path.to_owned()] } else { store.folders() }
+}
+
 impl Source {
     fn check(&self) -> Outcome {
         let alone = match (&self.rev, &self.range) {
@@ -288,8 +294,7 @@ impl Source {
             _ if !self.withhold.is_empty() => "--withhold",
             _ => return Ok(()),
         };
-        let folders = |store: &Store| if is_repository(store.root()) { 1 } else { store.folders().len() };
-        if self.stores.iter().map(folders).sum::<usize>() > 1 {
+        if self.stores.iter().map(|store| folders_of(store).len()).sum::<usize>() > 1 {
             return Err(format!(
                 "{alone} goes with one investigation: its commits and nodes are not those of another"
             )
@@ -303,7 +308,7 @@ impl Source {
         let mut folders = Vec::new();
         for store in &self.stores {
             let path = store.root();
-            let found = if is_repository(path) { vec![path.to_owned()] } else { store.folders() };
+            let found = folders_of(store);
             if let Some(first) = self.missing.first().filter(|_| found.is_empty()) {
                 return Err(
                     format!("no investigation could be cloned; {}: {}", first.name, first.reason).into()

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{IdError, NodeId};
-use crate::text::{one_line, shorten};
+use crate::text::{one_line, shorten, without_case};
 
 /// The attachments of one node by their names, each with its size in bytes.
 pub type Attachments = BTreeMap<AttachmentName, u64>;
@@ -46,8 +46,7 @@ impl AttachmentName {
 
     /// What is the same of two names that a file system without letter case takes for one.
     pub fn without_case(&self) -> String {
-        // Some letters have two small forms and one large one.
-        self.0.to_uppercase().to_lowercase()
+        without_case(&self.0)
     }
 
     /// The name before the last dot, and what follows from that dot on.

@@ -140,6 +140,11 @@ impl Investigation {
         &self.attachments
     }
 
+    /// How many attachments there are.
+    pub fn attachment_count(&self) -> usize {
+        self.attachments.values().map(Attachments::len).sum()
+    }
+
     /// The files that stand beside the node.
     pub fn attachments_of(&self, node: &NodeId) -> &Attachments {
         static NONE: Attachments = Attachments::new();

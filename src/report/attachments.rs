@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::svg;
 use crate::domain::{Attached, AttachmentName, Investigation, NodeId};
-use crate::text::visible;
+use crate::text::{visible, without_case};
 
 /// The most bytes of a text that a page shows; the file has the rest.
 const SHOWN: usize = 8 << 10;
@@ -57,7 +57,7 @@ impl Attachments {
                 let (view, ending, content) = shown(view(name, *bytes), &file.content);
                 let mut file_name = with_ending(name.as_str(), ending);
                 let mut number = 2;
-                while !taken.insert(file_name.to_uppercase().to_lowercase()) {
+                while !taken.insert(without_case(&file_name)) {
                     file_name = with_ending(&format!("{name}-{number}"), ending);
                     number += 1;
                 }

@@ -228,7 +228,6 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         let by = refuted_by(node);
         (!by.is_empty()).then(|| Refuted { node: node.id.to_string(), refuted_by: strings(&by) })
     });
-    let all_attachments: usize = investigation.attachments().values().map(|files| files.len()).sum();
     let blockers = rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules));
     Document {
         version: VERSION,
@@ -273,7 +272,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         comments: investigation.comments().map(AsRef::as_ref).collect(),
         attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
-        attachments_left_out: all_attachments.saturating_sub(input.attachments.len()),
+        attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references: references.iter().map(reference).collect(),
         commits: input

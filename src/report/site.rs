@@ -321,7 +321,7 @@ fn pages(
     progress: &mut dyn FnMut(usize, usize),
     put: &mut Put<'_>,
 ) -> Result<SiteEntry, ReportError> {
-    let report = Report::of(input);
+    let mut report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
     let pictures = Pictures::of(&report, investigation, ruleset)
@@ -333,6 +333,7 @@ fn pages(
     let page = |kind, title| Page { kind, root: "", site_root, title, description: "" };
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
+    let attachments = std::mem::take(&mut report.attachments);
     let links = NodeLinks::of(&report.nodes);
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
@@ -413,8 +414,8 @@ fn pages(
     for (path, bytes) in pictures.files {
         put(&path, bytes)?;
     }
-    for (path, bytes) in &report.attachments {
-        put(path, bytes.clone())?;
+    for (path, bytes) in attachments {
+        put(&path, bytes)?;
     }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;

@@ -148,7 +148,7 @@ pub(super) fn sanitized(text: &str) -> Option<String> {
         return None;
     }
     let mut out = String::with_capacity(text.len());
-    write(root, &usable, 0, &mut out)?;
+    write(root, &usable, &mut out);
     Some(out)
 }
 
@@ -181,8 +181,7 @@ fn drawn(root: Node<'_, '_>) -> usize {
     let largest_clip = root.descendants().filter(|node| node.has_tag_name((SVG, "clipPath")));
     let largest_clip = largest_clip.map(|node| node.descendants().count()).max().unwrap_or_default();
     let cost = |node: Node<'_, '_>| {
-        let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
-        let used = href.and_then(|href| sizes.get(href.strip_prefix('#')?)).copied().unwrap_or_default();
+        let used = target(node).and_then(|(_, id)| sizes.get(id)).copied().unwrap_or_default();
         let is_cut = node.attribute("clip-path").is_some()
             || node.attribute("style").is_some_and(|style| style.contains("clip-path"));
         used + if is_cut { largest_clip } else { 0 }
@@ -190,11 +189,11 @@ fn drawn(root: Node<'_, '_>) -> usize {
     root.descendants().map(cost).sum()
 }
 
-/// Writes an element that is kept; `None` where it stands too deep.
-fn write(node: Node<'_, '_>, usable: &HashSet<&str>, depth: usize, out: &mut String) -> Option<()> {
+/// Writes an element that is kept, with what is kept in it.
+fn write(node: Node<'_, '_>, usable: &HashSet<&str>, out: &mut String) {
     let name = node.tag_name().name();
     out.push_str(&format!("<{name}"));
-    if depth == 0 {
+    if node.parent_element().is_none() {
         out.push_str(&format!(" xmlns=\"{SVG}\""));
     }
     for (name, value) in attributes(node, usable) {
@@ -205,29 +204,33 @@ fn write(node: Node<'_, '_>, usable: &HashSet<&str>, depth: usize, out: &mut Str
         if let Some(text) = child.text().filter(|_| child.is_text()) {
             out.push_str(&escape(text));
         } else if is_kept(child) {
-            write(child, usable, depth + 1, out)?;
+            write(child, usable, out);
         }
     }
     out.push_str(&format!("</{name}>"));
-    Some(())
+}
+
+/// What an element refers to within the drawing: its address, `#a`, and its id.
+fn target<'a>(node: Node<'a, '_>) -> Option<(&'a str, &'a str)> {
+    let address = node.attribute("href").or_else(|| node.attribute((XLINK, "href")))?;
+    Some((address, address.strip_prefix('#')?))
 }
 
 /// The attributes of an element that are kept; the declarations of its style, which come before attributes, as such.
 fn attributes<'a>(node: Node<'a, '_>, usable: &HashSet<&str>) -> BTreeMap<&'a str, &'a str> {
     // Where what cuts is cut in turn, each level multiplies what is drawn.
     let in_clip = node.ancestors().any(|it| it.has_tag_name((SVG, "clipPath")));
-    let is_kept = |(name, value): &(&str, &str)| {
+    let is_allowed = |(name, value): &(&str, &str)| {
         ATTRIBUTES.contains(name) && is_harmless(value) && !(in_clip && *name == "clip-path")
     };
     let plain = node.attributes().filter(|attribute| attribute.namespace().is_none());
-    let mut kept: BTreeMap<&str, &str> = plain.map(|it| (it.name(), it.value())).filter(is_kept).collect();
+    let mut kept: BTreeMap<&str, &str> = plain.map(|it| (it.name(), it.value())).filter(is_allowed).collect();
     let style = node.attribute("style").unwrap_or_default();
     let declared = style.split(';').filter_map(|declaration| declaration.split_once(':'));
     let declared = declared.map(|(name, value)| (name.trim(), value.trim()));
-    kept.extend(declared.filter(|(name, _)| !["id", "d", "points"].contains(name)).filter(is_kept));
-    let target = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
-    let target = target.filter(|target| target.strip_prefix('#').is_some_and(|id| usable.contains(id)));
-    kept.extend(target.filter(|_| node.has_tag_name((SVG, "use"))).map(|target| ("href", target)));
+    kept.extend(declared.filter(|(name, _)| !["id", "d", "points"].contains(name)).filter(is_allowed));
+    let used = target(node).filter(|(_, id)| node.has_tag_name((SVG, "use")) && usable.contains(id));
+    kept.extend(used.map(|(address, _)| ("href", address)));
     kept
 }
 

@@ -295,7 +295,7 @@ fn fields(
 }
 
 /// The files that stand beside a node.
-pub(in crate::mcp) fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
+fn attachments(investigation: &Investigation, node: &NodeId) -> Value {
     let files = investigation.attachments_of(node).iter();
     let file = |(name, bytes): (&AttachmentName, &u64)| json!({"name": name.as_str(), "bytes": bytes, "path": layout::attachment(node, name)});
     files.map(file).collect()
