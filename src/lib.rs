@@ -24,7 +24,7 @@
 //! every edge. Each module may name these others of the crate:
 //!
 //! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`, `connections` (over HTTP,
-//!   within limits), `parallel`: none.
+//!   within limits), `parallel`, `temporary` (folders for one run): none.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
 //! - `project`: `domain`, `secrets`, `text`.
@@ -45,8 +45,8 @@
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `text`, `view` (what is stored
-//!   of a node), `withhold`.
+//!   `markdown`, `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
+//!   `text`, `view` (what is stored of a node), `withhold`.
 //! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.
 //! - `review`: `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
@@ -72,7 +72,7 @@
 //! - `http-body-util`, `tower-http`, `subtle`: `mcp::http`.
 //! - `axum`: `connections`, `mcp::http`, `report::serve`.
 //! - `schemars`: `mcp` (schemas of tools), `decide` (of what agents send), `ruleset` (of ruleset files).
-//! - `base64`: `decide::attach`, `format::attachment_entry`.
+//! - `base64`: `decide::attach`, `format::attachment_entry`, `report::attachments`.
 //! - `strsim`: `mcp::coercion` (fields), `ruleset::validity` (keys of a ruleset file).
 //! - `uuid`: `world` (makes ids), `domain::id` (reads them), `domain::attachment` (a name that follows from a content).
 //! - `jiff`: `domain::time`.
@@ -86,7 +86,7 @@
 //! - `similar`: `report::difference`.
 //! - `url`: `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
-//! - `clap`, `crossterm`: `cli`.
+//! - `clap`, `crossterm`, `signal-hook`: `cli`.
 //! - `mimalloc`: `bin`.
 //!
 //! # Invariants
@@ -129,6 +129,7 @@ pub mod setup;
 pub mod signoff;
 pub mod store;
 pub mod sync;
+pub mod temporary;
 pub mod text;
 pub mod view;
 pub mod withhold;

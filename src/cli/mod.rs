@@ -11,6 +11,7 @@ mod diff;
 mod export;
 mod hub;
 mod import;
+mod interrupt;
 mod merge;
 mod place;
 mod publish;

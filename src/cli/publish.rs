@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Progress;
+use super::interrupt::Interrupt;
 use super::report::{Source, name_of, refuse_none, twin, without_place};
 use crate::domain::SessionId;
 use crate::parallel;
@@ -45,6 +46,7 @@ pub(super) fn publish(
     let folders = source.folders()?;
     let several = folders.len() + source.missing.len() != 1;
     let templates = Templates::load(options)?;
+    let interrupt = Interrupt::watch()?;
     let writing = Writing::begin(out)?;
     let maker = program().map(|program| report::maker(&program, &templates, several, &surroundings(source)));
     let earlier = maker.as_deref().map_or(&[][..], |maker| writing.earlier(maker));
@@ -54,6 +56,7 @@ pub(super) fn publish(
         earlier: earlier.iter().filter_map(|part| Some((part.state.as_deref()?, part))).collect(),
         writing: &writing,
         progress,
+        interrupt,
         done: AtomicUsize::new(0),
         all: folders.len(),
         failed: AtomicBool::new(false),
@@ -167,6 +170,7 @@ struct Work<'w> {
     earlier: HashMap<&'w str, &'w Part>,
     writing: &'w Writing,
     progress: &'w Progress,
+    interrupt: Interrupt,
     done: AtomicUsize,
     all: usize,
     /// Whether there will be no site.
@@ -227,6 +231,7 @@ impl Work<'_> {
 
     /// The part of the earlier site, taken over, where it would be made the same again.
     fn kept(&self, subject: &Subject<'_>) -> Result<Option<Part>, ReportError> {
+        self.interrupt.check()?;
         let known = subject.state.as_deref().and_then(|state| self.earlier.get(state));
         let Some(part) = known else { return Ok(None) };
         if part.evidence.is_some() {
@@ -255,7 +260,10 @@ impl Work<'_> {
             });
         };
         let mut files = self.writing.files();
-        let mut put = |path: &str, bytes: Vec<u8>| files.put(path, &bytes);
+        let mut put = |path: &str, bytes: Vec<u8>| {
+            self.interrupt.check()?;
+            files.put(path, &bytes)
+        };
         let entry = self.builder.investigation(input, comparison, &mut tell, &mut put)?;
         // Somebody may have committed while it was read.
         let is_of = |state: &String| self.state(&subject.store, subject.folder).as_ref() == Some(state);

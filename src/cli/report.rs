@@ -152,7 +152,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     let progress = Progress::new();
     let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
     let stores = match &hub {
-        Some(hub) => vec![Store::new(&hub.folder)],
+        Some(hub) => vec![Store::new(hub.folder.path())],
         None => arguments.investigations.iter().map(Store::new).collect(),
     };
     let source = Source {

@@ -213,6 +213,9 @@ pub enum ReportError {
         /// The path.
         out: PathBuf,
     },
+    /// Somebody has asked for an end before the site was done.
+    #[error("interrupted; nothing was changed")]
+    Interrupted,
     /// A file or folder could not be read or written.
     #[error("can't {action} {}", path.display())]
     Io {

@@ -15,9 +15,9 @@
 //!
 //! # Limits
 //!
-//! Between two renames there is an instant in which neither stands there. A kill may leave a folder
-//! `.NAME.tot-new-…` or `.NAME.tot-old-…` beside it, which can be deleted. That a file was replaced by one that is older than
-//! the site, and as long, is not seen.
+//! Between two renames there is an instant in which neither stands there. A kill leaves a folder `.NAME.tot-…` beside it, in
+//! which the sites are; the next run that ends well removes it. That a file was replaced by one that is older than the site,
+//! and as long, is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -27,6 +27,7 @@ use std::time::SystemTime;
 
 use super::parts::{Manifest, Mark, Marks, Part};
 use super::{ReportError, Templates};
+use crate::temporary::{TemporaryFolder, remove_abandoned};
 
 /// The file that marks a folder as written by this program: a line of its own, then the path of each file.
 pub const MARKER: &str = ".tot-report";
@@ -58,7 +59,10 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
 pub struct Writing {
     out: PathBuf,
     parent: PathBuf,
-    name: String,
+    /// How the folders begin in which sites of this name are written.
+    prefix: String,
+    /// Holds the new site, and the old one while they change places.
+    folder: TemporaryFolder,
     aside: PathBuf,
     /// The earlier site; absent where there is none.
     earlier: Option<Earlier>,
@@ -111,8 +115,11 @@ impl Writing {
             at: fs::symlink_metadata(out.join(MARKER)).and_then(|about| about.modified()).ok(),
             manifest: fs::read(out.join(MANIFEST)).ok().and_then(|bytes| Manifest::of_bytes(&bytes)),
         });
-        let aside = fresh_folder(parent, &format!(".{name}.tot-new"))?;
-        Ok(Writing { parent: parent.to_owned(), name, aside, earlier, out })
+        let prefix = format!(".{name}.tot-");
+        let folder = TemporaryFolder::new(parent, &prefix).map_err(failed("create a folder in", parent))?;
+        let aside = folder.path().join("new");
+        fs::create_dir(&aside).map_err(failed("create", &aside))?;
+        Ok(Writing { parent: parent.to_owned(), prefix, folder, aside, earlier, out })
     }
 
     /// The parts of the earlier site, if the same maker has made them.
@@ -187,14 +194,15 @@ impl Writing {
         }
         // The last one: what is changed afterwards is newer.
         files.write(MARKER, marker.as_bytes())?;
-        put_in_place(&self.aside, &self.out, &self.parent, &self.name, self.earlier.is_some())
-    }
-}
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        // Where it has been put in place, nothing is there any more.
-        let _ = fs::remove_dir_all(&self.aside);
+        let old = self.earlier.is_some().then(|| self.folder.path().join("old"));
+        let placed = put_in_place(&self.aside, &self.out, old.as_deref());
+        if placed.is_err() && old.is_some_and(|old| old.exists()) {
+            // It could not be moved back, and nothing else has it.
+            self.folder.keep();
+        }
+        placed?;
+        remove_abandoned(&self.parent, &self.prefix, &holds_sites_alone);
+        Ok(())
     }
 }
 
@@ -253,52 +261,29 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
     Ok(())
 }
 
-fn put_in_place(
-    aside: &Path,
-    out: &Path,
-    parent: &Path,
-    name: &str,
-    standing: bool,
-) -> Result<(), ReportError> {
-    if !standing {
-        return fs::rename(aside, out).map_err(failed("rename the new site to", out));
-    }
-    let old = fresh_folder(parent, &format!(".{name}.tot-old"))?;
-    let old_site = old.join("site");
-    if let Err(source) = fs::rename(out, &old_site) {
-        let _ = fs::remove_dir(&old);
-        return Err(failed("move the old site away from", out)(source));
-    }
+/// Whether nothing is in the folder of a run that was killed but what it has written itself.
+fn holds_sites_alone(folder: &Path) -> bool {
+    let old = folder.join("old");
+    !old.exists() || check_own(&old, &old).is_ok()
+}
+
+/// Puts the new site in its place; the one that stands there, if there is one, is moved to `old` before.
+fn put_in_place(aside: &Path, out: &Path, old: Option<&Path>) -> Result<(), ReportError> {
+    let place = || fs::rename(aside, out).map_err(failed("rename the new site to", out));
+    let Some(old) = old else { return place() };
+    fs::rename(out, old).map_err(failed("move the old site away from", out))?;
     // What somebody has put there since the run began is not removed.
-    let placed = check_own(&old_site, out)
-        .and_then(|()| fs::rename(aside, out).map_err(failed("rename the new site to", out)));
-    if let Err(error) = placed {
+    check_own(old, out).and_then(|()| place()).map_err(|error| {
         // Back to where it stood: a site that is old is better than none.
-        let _ = fs::rename(&old_site, out);
-        let _ = fs::remove_dir(&old);
-        return Err(match error {
+        let _ = fs::rename(old, out);
+        match error {
             ReportError::Foreign { out, found } => {
-                let found =
-                    found.strip_prefix(&old_site).map(|within| out.join(within)).unwrap_or(found.clone());
+                let found = found.strip_prefix(old).map(|within| out.join(within)).unwrap_or(found.clone());
                 ReportError::Foreign { out, found }
             }
             error => error,
-        });
-    }
-    fs::remove_dir_all(&old).map_err(failed("remove the old site in", &old))
-}
-
-/// A new, empty folder beside the output. Its name says whose it is, so that two runs do not meet.
-fn fresh_folder(parent: &Path, name: &str) -> Result<PathBuf, ReportError> {
-    let mut number = 0;
-    loop {
-        let folder = parent.join(format!("{name}-{}-{number}", std::process::id()));
-        match fs::create_dir(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < 100 => number += 1,
-            Err(source) => return Err(failed("create", &folder)(source)),
         }
-    }
+    })
 }
 
 /// Whether an earlier run wrote everything in the folder, which is `out` to people.

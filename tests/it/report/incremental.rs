@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 
@@ -247,4 +248,53 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     assert_eq!(fs::read_to_string(out.join("CNAME")).unwrap(), "example.org");
     assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "first");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+}
+
+/// A text that is withheld afterwards would stay in it.
+#[test]
+fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("site");
+    let abandoned = |number: u32, within: &str| {
+        let abandoned = folder.path().join(format!(".site.tot-0-{number}"));
+        fs::create_dir_all(abandoned.join(within)).unwrap();
+        fs::write(abandoned.join("lock"), "").unwrap();
+        fs::write(abandoned.join(within).join("index.html"), "a text").unwrap();
+        abandoned
+    };
+    let new = abandoned(0, "new");
+    // It may hold what somebody has put into the folder meanwhile.
+    let old = abandoned(1, "old");
+    let running = Writing::begin(&out).unwrap();
+    write(&[("index.html".to_owned(), b"done".to_vec())].into(), &out).unwrap();
+    assert!(!new.exists());
+    assert!(old.exists());
+    let mut files = running.files();
+    files.put("index.html", b"another").unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
+    let sandbox = Sandbox::new();
+    for _ in 0..40 {
+        Session::start(&sandbox, json!({"query": "Why is it slow?"})).grow(&[("R1.A", None)], "EXPLORE");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("site");
+    write(&[("index.html".to_owned(), b"before".to_vec())].into(), &out).unwrap();
+    let mut run = sandbox.command(TOT_REPORT);
+    let mut run = run.arg(sandbox.root()).arg("--out").arg(&out).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = || fs::read_dir(folder.path()).unwrap().count() > 1;
+    while !begun() {
+        assert!(run.try_wait().unwrap().is_none(), "it has ended before it was interrupted");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let signalled = Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
+    assert!(signalled.success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "before");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }

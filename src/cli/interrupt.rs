@@ -1,0 +1,36 @@
+//! Ending when a person asks for it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::report::ReportError;
+
+/// What shells say of a program that Ctrl-C has ended.
+const STATUS: i32 = 130;
+
+/// Whether somebody has asked the program to end: by Ctrl-C, or by SIGTERM. The first time, work stops at its next step and
+/// removes what it has begun; the second time the program ends at once.
+#[derive(Debug)]
+pub(super) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on.
+    pub(super) fn watch() -> io::Result<Interrupt> {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: what ends the program looks at what an earlier signal has left.
+            flag::register_conditional_shutdown(signal, STATUS, Arc::clone(&asked))?;
+            flag::register(signal, Arc::clone(&asked))?;
+        }
+        Ok(Interrupt(asked))
+    }
+
+    /// An error if somebody has.
+    pub(super) fn check(&self) -> Result<(), ReportError> {
+        if self.0.load(Ordering::Relaxed) { Err(ReportError::Interrupted) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,148 @@
+//! Folders for the time of one run.
+//!
+//! # Guarantees
+//!
+//! - A folder is removed when it is dropped.
+//! - What a run left that was killed is removed by [`remove_abandoned`], and never what a run still holds: each holds a lock
+//!   on a file in its folder, which ends with its process.
+//!
+//! # Limits
+//!
+//! On a file system without locks nothing is known to be abandoned, so it stays.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// The file in a folder that its run has locked.
+const LOCK: &str = "lock";
+
+/// A folder that nobody else can look into, on systems that have modes. Dropping it removes it with all that is in it.
+#[derive(Debug)]
+#[must_use]
+pub struct TemporaryFolder {
+    path: PathBuf,
+    /// Open, and so locked, until the folder is removed.
+    lock: Option<File>,
+    is_kept: bool,
+}
+
+impl TemporaryFolder {
+    /// A new one in `parent`, whose name begins with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the file system says.
+    pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let mut number = 0;
+        loop {
+            let path = parent.join(format!("{prefix}{}-{number}", process::id()));
+            let made = builder.create(&path).and_then(|()| File::create_new(path.join(LOCK)));
+            match made {
+                Ok(lock) => {
+                    // Without it others keep away from the folder all the same.
+                    let _ = lock.lock();
+                    return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
+                }
+                // Another run of the same number, on another machine or in another container; or one has just removed it.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound)
+                        && parent.is_dir()
+                        && number < 100 =>
+                {
+                    number += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets it stay, also when it is dropped.
+    pub fn keep(mut self) {
+        self.lock = None;
+        self.is_kept = true;
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        // Not every system removes a file that is open.
+        self.lock = None;
+        if !self.is_kept {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes folders of that kind whose runs have ended without doing so, if they may be removed. What can't be removed stays: it
+/// may be somebody else's.
+pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Path) -> bool) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
+        if is_named && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_if_abandoned(&entry.path(), may_be_removed);
+        }
+    }
+}
+
+fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
+    let lock = folder.join(LOCK);
+    match fs::symlink_metadata(&lock) {
+        Ok(about) if about.is_file() => {
+            let Ok(file) = File::open(&lock) else { return };
+            if file.try_lock().is_ok() && may_be_removed(folder) {
+                drop(file);
+                let _ = fs::remove_dir_all(folder);
+            }
+        }
+        Ok(_) => {}
+        // Killed before it had one: then nothing is in it.
+        Err(_) => {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_what_a_run_holds_is_not() -> io::Result<()> {
+        let parent = tempfile::tempdir()?;
+        let held = TemporaryFolder::new(parent.path(), "a-")?;
+        let killed = parent.path().join("a-0-0");
+        fs::create_dir(&killed)?;
+        fs::write(killed.join(LOCK), "")?;
+        fs::write(killed.join("text"), "withheld")?;
+        fs::create_dir(parent.path().join("a-0-1"))?;
+        fs::create_dir(parent.path().join("b-0-0"))?;
+        remove_abandoned(parent.path(), "a-", &|_| false);
+        assert!(killed.exists());
+        remove_abandoned(parent.path(), "a-", &|_| true);
+        let mut left: Vec<_> =
+            fs::read_dir(parent.path())?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+        left.sort();
+        let mut expected = vec![held.path().to_owned(), parent.path().join("b-0-0")];
+        expected.sort();
+        assert_eq!(left, expected);
+        drop(held);
+        assert_eq!(fs::read_dir(parent.path())?.count(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_told() {
+        assert!(TemporaryFolder::new(Path::new("/does/not/exist"), "a-").is_err());
+    }
+}
