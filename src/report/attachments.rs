@@ -1,8 +1,10 @@
 //! Files beside a node as pages show them. They come from strangers: what they are follows from what they hold, never from
 //! their names, and none is written in a form that a browser would run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use super::svg;
@@ -14,6 +16,9 @@ const SHOWN: usize = 8 << 10;
 
 /// The most pixels of a picture: a small file can be one that fills a machine's memory.
 const PIXELS_MAX: usize = 40_000_000;
+
+/// The most bytes of pictures in a report that is one file.
+const WITHIN: usize = 8 << 20;
 
 /// An attachment on the page of its node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -119,6 +124,32 @@ fn shown(view: AttachmentView, content: &[u8]) -> (AttachmentView, &'static str,
     }
 }
 
+/// The pictures among the files of a site as addresses that hold them, by the addresses of the files; the smaller ones where
+/// not all have room.
+pub(super) fn pictures_within(files: &[(String, Vec<u8>)]) -> BTreeMap<String, String> {
+    let mut pictures: Vec<_> =
+        files.iter().filter_map(|(path, bytes)| Some((path, bytes, media_type(path)?))).collect();
+    pictures.sort_by_key(|(path, bytes, _)| (bytes.len(), *path));
+    let mut room = WITHIN;
+    let mut within = BTreeMap::new();
+    for (path, bytes, media_type) in pictures {
+        let Some(rest) = room.checked_sub(bytes.len()) else { break };
+        room = rest;
+        within.insert(encoded(path), format!("data:{media_type};base64,{}", STANDARD.encode(bytes)));
+    }
+    within
+}
+
+/// That of a picture, which its ending says for certain: other files have other endings.
+fn media_type(path: &str) -> Option<&'static str> {
+    match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
+        "png" => Some("image/png"),
+        "jpg" => Some("image/jpeg"),
+        "svg" => Some("image/svg+xml"),
+        _ => None,
+    }
+}
+
 /// The name with the ending that says what the file is.
 fn with_ending(name: &str, ending: &str) -> String {
     let is_there = name.len() > ending.len()
@@ -195,6 +226,20 @@ mod tests {
         let expected = ["A.TXT", "a-2.txt", "a-2-2.txt", "a.txt-2.txt"];
         assert_eq!(paths, expected.map(|name| format!("attachments/R1.A/{name}")));
         assert!(all.files.iter().zip(&files).all(|((_, bytes), file)| *bytes == file.content));
+    }
+
+    #[test]
+    fn one_file_holds_pictures_as_long_as_there_is_room() {
+        let file = |path: &str, bytes: usize| (path.to_owned(), vec![0; bytes]);
+        let files = [
+            file("a/plot 1.PNG", 3),
+            file("a/b.svg", WITHIN - 4),
+            file("a/c.jpg", 5),
+            file("a/d.png.txt", 1),
+        ];
+        let within = pictures_within(&files);
+        assert_eq!(within.keys().collect::<Vec<_>>(), ["a/c.jpg", "a/plot%201.PNG"]);
+        assert_eq!(within["a/plot%201.PNG"], "data:image/png;base64,AAAA");
     }
 
     #[test]

@@ -79,6 +79,15 @@ fn href(at: usize, entry: &CommitEntry) -> String {
     format!("{}#c-{}", page_file(at / PER_PAGE + 1), entry.short)
 }
 
+/// A commit in a line.
+#[derive(Debug, Serialize)]
+pub(super) struct CommitInShort<'a> {
+    pub short: &'a str,
+    pub subject: &'a str,
+    pub at: &'a Time,
+    pub tags: &'a [String],
+}
+
 /// A line like `Agent-Id: abc-123`.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Trailer {
@@ -192,6 +201,19 @@ impl History {
             };
             (page_file(number), page)
         })
+    }
+
+    /// How many commits there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The newest ones, a line each.
+    pub(super) fn in_short(&self, most: usize) -> Vec<CommitInShort<'_>> {
+        let newest = self.entries.iter().take(most);
+        newest
+            .map(|CommitEntry { short, subject, at, tags, .. }| CommitInShort { short, subject, at, tags })
+            .collect()
     }
 
     /// The commits that touched a node, newest first.

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::attachments::pictures_within;
 use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
 use super::export::Document;
 use super::feed;
-use super::history::HistoryPage;
+use super::history::{CommitInShort, HistoryPage};
 use super::model::{
     Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
     StateCount,
@@ -37,6 +38,8 @@ pub const RELOAD_SCRIPT: &str = "assets/reload.js";
 const MOST_IN_ONE_FILE: usize = 2_000;
 /// Nodes that stand whole in the print.
 const MOST_PRINTED: usize = 1_000;
+/// Commits that the print lists.
+const MOST_COMMITS: usize = 300;
 
 /// The whole site of investigations that could all be read. See [`build`].
 ///
@@ -249,10 +252,14 @@ struct TreeContent<'a> {
 #[derive(Serialize)]
 struct PrintContent<'a> {
     overview: &'a Overview,
+    doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
     outline: &'a [OutlineRow],
     nodes: Vec<PrintNode<'a>>,
+    /// The newest commits, newest first, and how many there are in all.
+    commits: Vec<CommitInShort<'a>>,
+    commit_count: usize,
     references: &'a References,
     judged: &'a Judged,
     /// How many nodes stand in it by their title alone.
@@ -272,6 +279,8 @@ struct DocumentContent<'a> {
 struct Inside {
     icon: String,
     styles: [String; 2],
+    /// Pictures among the attachments, by their addresses, as far as there is room for them.
+    pictures: BTreeMap<String, String>,
 }
 
 /// A node in the print.
@@ -450,8 +459,11 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
         .collect();
     PrintContent {
         overview: &report.overview,
+        doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         graph,
+        commits: report.history.in_short(MOST_COMMITS),
+        commit_count: report.history.len(),
         outline: &report.outline,
         in_short: nodes.iter().filter(|node| node.node.is_none()).count(),
         nodes,
@@ -472,6 +484,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
     let inside = Inside {
         icon: asset("assets/icon.svg", "image/svg+xml"),
         styles: ["assets/style.css", "assets/graph.css"].map(|path| asset(path, "text/css")),
+        pictures: pictures_within(&report.attachments),
     };
     let title = "The whole investigation";
     let page = InvestigationPage {

@@ -716,7 +716,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         ("history.html", history.concat()),
         ("judged.html", judged.concat()),
         ("tree.html", each("outline", "OutlineRow", "")),
-        ("print.html", each("nodes", "PrintNode", "")),
+        ("print.html", each("nodes", "PrintNode", "") + &each("commits", "CommitInShort", "")),
     ] {
         std::fs::write(folder.path().join(name), format!("{KEYS}{parts}")).unwrap();
     }
@@ -1828,7 +1828,7 @@ fn the_first_page_of_the_history_tells_where_something_is_left_out() {
     oldest.gaps.push("What came before is not there.".to_owned());
     let place = format!("href=\"history.html#c-{}\"", &oldest.commit.to_string()[..10]);
     let page = page(&render(&[input]), "history.html");
-    let (head, entries) = page.split_once("<ol class=\"timeline\">").unwrap();
+    let (head, entries) = page.split_once("<div class=\"timeline\">").unwrap();
     assert!(head.contains("1 commit is not shown whole") && head.contains(&place), "{head}");
     assert!(entries.contains("What came before is not there."));
 }
