@@ -84,7 +84,7 @@
 //! - `roxmltree`: `report::svg`.
 //! - `imagesize`: `report::attachments`.
 //! - `similar`: `report::difference`.
-//! - `url`: `report::address`, `report::serve`.
+//! - `url`: `project::forge`, `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
 //! - `clap`, `crossterm`, `signal-hook`: `cli`.
 //! - `mimalloc`: `bin`.

@@ -19,7 +19,6 @@ use super::interrupt::Interrupt;
 use super::report::{Source, name_of, refuse_none, twin, without_place};
 use crate::domain::SessionId;
 use crate::parallel;
-use crate::project::Project;
 use crate::report::{
     self, Builder, Part, ReportError, ReportInput, SiteOptions, Templates, Unreadable, Writing,
 };
@@ -118,8 +117,7 @@ fn program() -> Option<String> {
 
 /// What all investigations are read with, as far as pages follow from it.
 fn surroundings(source: &Source) -> String {
-    let forge = source.project.as_ref().map(|project: &Project| project.evidence([]).forge);
-    format!("{:?} {forge:?}", source.signers.is_some())
+    format!("{:?} {:?}", source.signers.is_some(), source.evidence([]).forge)
 }
 
 /// For each whether one before it has the same id: then why it is not shown.

@@ -12,7 +12,7 @@ use super::publish::publish;
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
 use crate::domain::{NodeId, Pin, SessionId};
-use crate::project::{Evidence, Project};
+use crate::project::{Evidence, Forge, Project};
 use crate::remote::GitProgram;
 use crate::report::{
     self, BaseUrl, Comparison, Contents, IssueUrl, ReportInput, SiteOptions, Unreadable, export,
@@ -64,6 +64,11 @@ pub(super) struct ReportArguments {
     /// in with an objection to it
     #[arg(long, value_name = "URL")]
     issue_url: Option<IssueUrl>,
+    /// Where people see the files of the project, as https://git.example.org/project/src/{commit}/{path}#L{line}: what texts cite
+    /// as src/a.rs:12 leads there. {last} is the last of several lines. Without it the forge of the project's remote, if it is a
+    /// known one
+    #[arg(long, value_name = "TEMPLATE")]
+    source_url: Option<Forge>,
     /// Serve the site on this machine instead of writing it, and show every new commit at once. Without an address,
     /// 127.0.0.1:8420 or another free port. Ctrl-C ends it
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, conflicts_with = "out")]
@@ -166,6 +171,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
             Some(dir) => Some(Project::around(dir)?),
             None => Project::here(),
         },
+        forge: arguments.source_url.clone(),
     };
     source.check()?;
     if let Some(address) = &arguments.serve {
@@ -239,6 +245,7 @@ pub(super) fn render_one(
         withhold: Vec::new(),
         signers: None,
         project: None,
+        forge: None,
     };
     publish(&source, options, out, progress).map(drop)
 }
@@ -261,6 +268,8 @@ pub(super) struct Source {
     pub(super) range: Option<Range>,
     /// What the investigations are about, if that is known.
     pub(super) project: Option<Project>,
+    /// Where people see its files, if that was said.
+    pub(super) forge: Option<Forge>,
     pub(super) withhold: Vec<NodeId>,
     pub(super) signers: Option<Signers>,
 }
@@ -361,7 +370,8 @@ impl Source {
 
     /// How these stand in the project now.
     pub(super) fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
-        self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default()
+        let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
+        Evidence { forge: self.forge.clone().or(found.forge), ..found }
     }
 
     /// One investigation, with what it is compared with.

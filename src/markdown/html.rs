@@ -9,9 +9,10 @@ use std::{
 use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
 
 use super::{
+    highlight,
     parse::{Located, Parsed, Source},
     sanitize::{REL, is_language, sanitize},
-    text::{attribute_into, bare_urls, node_ids, safe_url},
+    text::{FileLines, attribute_into, bare_urls, file_lines, node_ids, safe_url},
 };
 use crate::text::{escape, is_hidden, one_line};
 
@@ -23,6 +24,9 @@ const MAX_INLINE_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 30_000;
 /// Columns of a table; a note says when there were more.
 const MAX_COLUMNS: usize = 64;
+/// Bytes of the code that is highlighted in one text, and elements that this may take; what is more is plain.
+const MAX_HIGHLIGHTED: usize = 64 << 10;
+const MAX_HIGHLIGHTS: usize = 8_000;
 /// Characters of a heading's id.
 const MAX_SLUG_CHARS: usize = 64;
 /// Bytes of the address shown in place of a link that was dropped.
@@ -43,7 +47,10 @@ pub struct HtmlOptions<'a> {
 ///
 /// - Bare `http` and `https` URLs in text are links. A link that leads elsewhere than to `http`, `https`,
 ///   `mailto` or an id of this fragment stays as its text, a relative one followed by its address.
-/// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, for who knows the nodes and the page to put right.
+/// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, and a file with lines, `src/a.rs:12-14`, one to
+///   `#file:12-14:src/a.rs`, in text and as the whole of inline code: for who knows the nodes, the files and the page to put
+///   right.
+/// - Code in a language that is known is highlighted, 64 KiB of it at most.
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
 /// - `#slug` leads to the heading of that name, as on GitHub.
@@ -52,6 +59,13 @@ pub struct HtmlOptions<'a> {
 ///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
     Source::new(markdown).parse().to_html(options)
+}
+
+/// Safe HTML of a file's text, highlighted by the ending of its name: for `<code>…</code>`.
+pub fn code_to_html(code: &str, path: &str) -> String {
+    let mut writer = Writer::new(&[], &HtmlOptions { prefix: "", heading_level: 2 });
+    writer.highlighted(code, path.rsplit_once('.').map_or("", |(_, ending)| ending));
+    sanitize(&writer.out)
 }
 
 impl Parsed<'_> {
@@ -78,8 +92,11 @@ struct Writer {
     /// In an image's alternative text: no element may begin.
     images: usize,
     code_block: bool,
-    /// In a block of code: what it has so far.
-    code: Option<String>,
+    /// In a block of code: what it has so far, and its language.
+    code: Option<(String, String)>,
+    /// Bytes of code, and elements in it, that may still be highlighted.
+    highlight_bytes: usize,
+    highlight_elements: usize,
     table: Option<Table>,
     /// The ids of the headings, in order, and all of them.
     slugs: Vec<String>,
@@ -159,6 +176,8 @@ impl Writer {
             images: 0,
             code_block: false,
             code: None,
+            highlight_bytes: MAX_HIGHLIGHTED,
+            highlight_elements: MAX_HIGHLIGHTS,
             table: None,
             known_slugs: slugs.iter().cloned().collect(),
             slugs,
@@ -226,11 +245,7 @@ impl Writer {
                 }
             }
             Event::Text(text) => self.text(text),
-            Event::Code(code) if self.images == 0 && self.room() => {
-                self.out.push_str("<code>");
-                self.out.push_str(&escape(code));
-                self.out.push_str("</code>");
-            }
+            Event::Code(code) if self.images == 0 && self.room() => self.inline_code(code),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.out.push_str(&escape(text));
             }
@@ -357,8 +372,8 @@ impl Writer {
             }
             Open::Code => {
                 self.code_block = false;
-                let code = self.code.take().unwrap_or_default();
-                self.code_lines(&code);
+                let (code, language) = self.code.take().unwrap_or_default();
+                self.code_lines(&code, &language);
                 self.out.push_str("</code></pre>\n");
             }
             Open::Table => self.end_table(),
@@ -444,12 +459,13 @@ impl Writer {
         }
         self.elements += 1;
         self.code_block = true;
-        self.code = Some(String::new());
         let info = match kind {
             CodeBlockKind::Fenced(info) => info.as_ref(),
             CodeBlockKind::Indented => "",
         };
-        match info.split([' ', '\t', ',']).next().filter(|word| is_language(word)) {
+        let language = info.split([' ', '\t', ',']).next().filter(|word| is_language(word));
+        self.code = Some((String::new(), language.unwrap_or_default().to_owned()));
+        match language {
             Some(language) => {
                 let _ = write!(self.out, "<pre tabindex=\"0\"><code class=\"language-{language}\">");
             }
@@ -458,12 +474,30 @@ impl Writer {
         Open::Code
     }
 
+    /// Code by what its language makes of it, as long as there is not too much of it.
+    fn highlighted(&mut self, code: &str, language: &str) {
+        let fits = code.len() <= self.highlight_bytes;
+        let pieces = fits.then(|| highlight::pieces(code, language)).flatten();
+        let Some(pieces) = pieces.filter(|it| it.len() <= self.highlight_elements) else {
+            return self.out.push_str(&escape(code));
+        };
+        self.highlight_bytes -= code.len();
+        self.highlight_elements -= pieces.len();
+        for (kind, piece) in pieces {
+            let text = escape(piece);
+            let _ = match kind {
+                Some(kind) => write!(self.out, "<span class=\"{}\">{text}</span>", kind.class()),
+                None => write!(self.out, "{text}"),
+            };
+        }
+    }
+
     /// The lines of a block of code; those of a difference say which were added and which removed, whatever the language.
-    fn code_lines(&mut self, code: &str) {
+    fn code_lines(&mut self, code: &str, language: &str) {
         let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
         let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
         if !(begins("+") && begins("-") && code.lines().all(is_of_one)) {
-            return self.out.push_str(&escape(code));
+            return self.highlighted(code, language);
         }
         for line in code.split_inclusive('\n') {
             let class = match line.chars().next() {
@@ -612,7 +646,7 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(code) = &mut self.code {
+        if let Some((code, _)) = &mut self.code {
             return code.push_str(text);
         }
         if self.code_block || self.links > 0 {
@@ -637,20 +671,52 @@ impl Writer {
         self.words(&text[done..]);
     }
 
-    /// Text without URLs, in which the ids of nodes are marked.
+    /// Text without URLs, in which files with lines and the ids of nodes are marked.
     fn words(&mut self, text: &str) {
+        let mut done = 0;
+        for file in file_lines(text) {
+            self.ids(&text[done..file.range.start]);
+            done = file.range.end;
+            let shown = &text[file.range.clone()];
+            self.mark(&file_mark(&file), shown);
+        }
+        self.ids(&text[done..]);
+    }
+
+    fn ids(&mut self, text: &str) {
         let mut done = 0;
         for Range { start, end } in node_ids(text) {
             self.out.push_str(&escape(&text[done..start]));
             done = end;
             let id = &text[start..end];
-            if self.room() {
-                let _ = write!(self.out, "<a class=\"node-ref\" href=\"#node:{id}\">{id}</a>");
-            } else {
-                self.out.push_str(id);
-            }
+            self.mark(&node_mark(id), id);
         }
         self.out.push_str(&escape(&text[done..]));
+    }
+
+    /// A link that is put right later, around what needs no escaping.
+    fn mark(&mut self, mark: &str, html: &str) {
+        if self.room() {
+            let _ = write!(self.out, "<a {mark}>{html}</a>");
+        } else {
+            self.out.push_str(html);
+        }
+    }
+
+    /// Code in a line; what is nothing but the id of a node, or a file with lines, is marked as in text.
+    fn inline_code(&mut self, code: &str) {
+        let whole = 0..code.len();
+        let mark = match (file_lines(code).as_slice(), node_ids(code).as_slice()) {
+            _ if self.links > 0 => None,
+            ([file], _) if file.range == whole => Some(file_mark(file)),
+            (_, [id]) if *id == whole => Some(node_mark(code)),
+            _ => None,
+        };
+        let html = format!("<code>{}</code>", escape(code));
+        match mark {
+            Some(mark) => self.mark(&mark, &html),
+            None => self.out.push_str(&html),
+        }
     }
 
     fn task(&mut self, done: bool) {
@@ -698,6 +764,15 @@ impl Footnotes {
         self.written.insert(self.count);
         self.count
     }
+}
+
+fn node_mark(id: &str) -> String {
+    format!("class=\"node-ref\" href=\"#node:{id}\"")
+}
+
+fn file_mark(file: &FileLines<'_>) -> String {
+    let FileLines { path, first, last, .. } = file;
+    format!("class=\"file-ref\" href=\"#file:{first}-{last}:{path}\"")
 }
 
 /// An id for every heading, in order: GitHub's way (lower case, spaces to `-`, punctuation dropped, a number

@@ -45,7 +45,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Every class with its element, but for `language-…` on `code`.
 pub(super) const CLASSES: &[(&str, &[&str])] = &[
-    ("a", &["image-link", "footnote-backref", "node-ref"]),
+    ("a", &["image-link", "footnote-backref", "node-ref", "file-ref"]),
     (
         "div",
         &[
@@ -61,7 +61,19 @@ pub(super) const CLASSES: &[(&str, &[&str])] = &[
     ("p", &["markdown-alert-title", "cut-note"]),
     ("pre", &["raw-html"]),
     ("section", &["footnotes"]),
-    ("span", &["image-alt", "link-target", "line-added", "line-removed"]),
+    (
+        "span",
+        &[
+            "image-alt",
+            "link-target",
+            "line-added",
+            "line-removed",
+            "hl-comment",
+            "hl-text",
+            "hl-number",
+            "hl-word",
+        ],
+    ),
     ("sup", &["footnote-ref"]),
     ("td", &["align-left", "align-center", "align-right"]),
     ("th", &["align-left", "align-center", "align-right"]),

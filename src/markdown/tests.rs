@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{
     HtmlOptions, Mention, MentionKind, Source, excerpt, own_path, plain_text, references,
     sanitize::{ALLOWED, is_ours, sanitize},
+    text::file_lines,
     to_html, unreadable_references,
 };
 
@@ -371,7 +372,7 @@ fn check(html: &str) -> Result<Vec<Start>, String> {
         .iter()
         .filter_map(|href| href.strip_prefix('#'))
         // Whoever makes the page of it puts these right.
-        .filter(|href| !href.starts_with("node:R"))
+        .filter(|href| !href.starts_with("node:R") && !href.starts_with("file:"))
         .find(|href| !ids.contains(&(*href).to_owned()))
     {
         Some(href) => Err(format!("#{href} leads nowhere")),
@@ -402,7 +403,9 @@ fn check_start((name, attributes): &Start) -> Result<(), String> {
         }
         let lower = value.to_lowercase();
         let safe = match key.as_str() {
-            "href" if value.starts_with('#') => value.starts_with("#R1.A-") || value.starts_with("#node:R"),
+            "href" if value.starts_with('#') => {
+                ["#R1.A-", "#node:R", "#file:"].iter().any(|start| value.starts_with(start))
+            }
             "href" => ["http://", "https://", "mailto:"].iter().any(|scheme| lower.starts_with(scheme)),
             "id" => value.starts_with("R1.A-"),
             _ => true,
@@ -650,7 +653,14 @@ fn honest_text_looks_as_it_should() {
             "<p>See <a class=\"node-ref\" href=\"#node:R2.A1\">R2.A1</a>, \
              (<a class=\"node-ref\" href=\"#node:R3.A1a\">R3.A1a</a>) and \
              <a class=\"node-ref\" href=\"#node:R4.A1a1\">R4.A1a1</a>. \
-             Not nodes/R2/R2.A1.yaml, R2.A1.yaml, xR2.A1, R2.A1_b, R2., <code>R2.A1</code></p>\n",
+             Not nodes/R2/R2.A1.yaml, R2.A1.yaml, xR2.A1, R2.A1_b, R2., <a class=\"node-ref\" href=\"#node:R2.A1\"><code>R2.A1</code></a></p>\n",
+        ),
+        (
+            "At src/a.rs:12, ./b/c.py:3-5; `d/e.go#L7-L9` and R2.A1.",
+            "<p>At <a class=\"file-ref\" href=\"#file:12-12:src/a.rs\">src/a.rs:12</a>, \
+             <a class=\"file-ref\" href=\"#file:3-5:b/c.py\">./b/c.py:3-5</a>; \
+             <a class=\"file-ref\" href=\"#file:7-9:d/e.go\"><code>d/e.go#L7-L9</code></a> and \
+             <a class=\"node-ref\" href=\"#node:R2.A1\">R2.A1</a>.</p>\n",
         ),
         (
             "[to R2.A1](https://a.example/R2.A1)",
@@ -658,7 +668,10 @@ fn honest_text_looks_as_it_should() {
         ),
         ("```\n- a\n- b\n```", "<pre tabindex=\"0\"><code>- a\n- b\n</code></pre>\n"),
         ("```\n- a\n+ b\nc\n```", "<pre tabindex=\"0\"><code>- a\n+ b\nc\n</code></pre>\n"),
-        ("```rust\nlet a;\n```", "<pre tabindex=\"0\"><code class=\"language-rust\">let a;\n</code></pre>\n"),
+        (
+            "```rust\nlet a;\n```",
+            "<pre tabindex=\"0\"><code class=\"language-rust\"><span class=\"hl-word\">let</span> a;\n</code></pre>\n",
+        ),
         ("```a<b\nx\n```", "<pre tabindex=\"0\"><code>x\n</code></pre>\n"),
         (
             "<div>\nx\n</div>",
@@ -810,6 +823,12 @@ fn floods(share: usize) -> Vec<(&'static str, String)> {
         ("line ends", r("\n", 1_000_000)),
         ("carriage returns", r("\r", 1_000_000)),
         ("tabs", r("\t", 200_000)),
+        ("files", r("a/b.rs:1 ", 50_000)),
+        ("files in one word", r("a/b.rs:1:", 50_000)),
+        ("code: keys", format!("```yaml\n{}{}\n```", r("-", 30_000), r(" a", 15_000))),
+        ("code: marks", format!("```rust\n{}\n```", r("r#\"/*'", 10_000))),
+        ("code: words", format!("```sql\n{}\n```", r("as ", 20_000))),
+        ("code: blocks", r("```rust\nlet a = \"b\";\n```\n", 10_000)),
         (
             "honest",
             r(
@@ -1079,4 +1098,52 @@ fn a_source_given_as_data_is_a_path_unless_it_says_otherwise() {
     {
         assert!(own_path(other).is_none(), "{other}");
     }
+}
+
+#[test]
+fn files_with_lines_are_found_and_nothing_else_is() {
+    let found = |text: &str| -> Vec<(String, u32, u32)> {
+        file_lines(text).into_iter().map(|it| (it.path.to_owned(), it.first, it.last)).collect()
+    };
+    let one = |path: &str, first, last| vec![(path.to_owned(), first, last)];
+    for (text, path, first, last) in [
+        ("src/a.rs:12", "src/a.rs", 12, 12),
+        ("(see src/a.rs:12-14).", "src/a.rs", 12, 14),
+        ("a.rs:12:5: error", "a.rs", 12, 12),
+        ("x/y.test.ts#L3-L4,", "x/y.test.ts", 3, 4),
+        ("«./lib/c++/a.h:9»", "lib/c++/a.h", 9, 9),
+        ("src/a.rs:9-3", "src/a.rs", 9, 9),
+    ] {
+        assert_eq!(found(text), one(path, first, last), "{text}");
+    }
+    for text in [
+        "12:30",
+        "127.0.0.1:8080",
+        "localhost:80",
+        "a/b:12",
+        "src/a.rs",
+        "src/a.rs:",
+        "src/a.rs:0",
+        "src/a.rs:x",
+        "src/a.rs:12a",
+        "src/a.rs:123456789",
+        "../a.rs:1",
+        "/etc/a.conf:1",
+        "a/../b.rs:1",
+        "a//b.rs:1",
+        "R2.A1:3",
+        "name@0123abc:src/a.rs:12",
+        "https:src/a.rs:1",
+        "a.rs#12",
+        "a.rs#Lx",
+        ":1",
+        "#L1",
+        "~/a.rs:1",
+        "C:a.rs:1",
+        "a.:1",
+        "ä.rs:1",
+    ] {
+        assert_eq!(found(text), [], "{text}");
+    }
+    assert_eq!(found("a/b.rs:1 and a/c.rs:2").len(), 2);
 }

@@ -8,6 +8,8 @@ use linkify::{LinkFinder, LinkKind};
 
 /// A longer address is not made a link; browsers and servers have limits near it, too.
 const MAX_URL_BYTES: usize = 4096;
+/// A longer path is not made one either.
+const MAX_PATH_BYTES: usize = 500;
 
 /// linkify starts over at every `://`, so a run without a space costs their number times its length.
 const MAX_SCHEMES_PER_WORD: usize = 64;
@@ -79,6 +81,82 @@ pub(super) fn node_ids(text: &str) -> Vec<Range<usize>> {
         before = text[..end].chars().next_back();
     }
     ids
+}
+
+/// A file of the project with lines of it, as a text names it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileLines<'t> {
+    /// Where all of it stands, in bytes.
+    pub range: Range<usize>,
+    pub path: &'t str,
+    pub first: u32,
+    pub last: u32,
+}
+
+/// Files with lines in a run of plain text, in order: `src/a.rs:12`, `src/a.rs:12-14`, `src/a.rs#L12-L14`, `a.rs:12:5` (a
+/// line and a column). Whether there is such a file is not known here.
+pub(super) fn file_lines(text: &str) -> Vec<FileLines<'_>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+@".contains(c);
+    let mut found = Vec::new();
+    let mut from = 0;
+    // The sign between path and lines is what is rare.
+    while let Some(at) = text[from..].find([':', '#']).map(|at| from + at) {
+        let (before, after) = (&text[from..at], &text[at..]);
+        from = at + 1;
+        let Some((first, last, length)) = lines_at(after) else { continue };
+        let start = before
+            .rfind(|c: char| !is_part(c))
+            .map_or(0, |end| end + before[end..].chars().next().map_or(0, char::len_utf8));
+        // What goes on before it is an address, a version or another repository's.
+        let goes_on = text[..at - before.len() + start]
+            .chars()
+            .next_back()
+            .is_some_and(|c| c.is_alphanumeric() || "~:#\\%?=&$".contains(c));
+        let path = before[start..].strip_prefix("./").unwrap_or(&before[start..]);
+        let end = at + length;
+        let ends = !text[end..].starts_with(|c: char| c.is_alphanumeric() || "_/#".contains(c));
+        if goes_on || !ends || !is_file_path(path) {
+            continue;
+        }
+        found.push(FileLines { range: at - before.len() + start..end, path, first, last });
+        from = end;
+    }
+    found
+}
+
+/// The lines at the beginning of a text, and how many bytes they take: `:12`, `:12-14`, `:12:5`, `#L12-L14`.
+fn lines_at(text: &str) -> Option<(u32, u32, usize)> {
+    let number = |text: &str| {
+        let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
+        Some((text[..digits].parse::<u32>().ok().filter(|number| *number > 0 && digits < 8)?, digits))
+    };
+    let mark = [":", "#L"].into_iter().find(|mark| text.starts_with(mark))?;
+    let (first, digits) = number(&text[mark.len()..])?;
+    let end = mark.len() + digits;
+    let rest = &text[end..];
+    let second = ["-L", "-"].into_iter().find_map(|dash| {
+        let (last, digits) = number(rest.strip_prefix(dash)?)?;
+        Some((last, dash.len() + digits))
+    });
+    match second {
+        Some((last, length)) if last >= first => Some((first, last, end + length)),
+        _ => {
+            let column = rest.strip_prefix(':').filter(|_| mark == ":").and_then(number);
+            Some((first, first, end + column.map_or(0, |(_, digits)| 1 + digits)))
+        }
+    }
+}
+
+/// Whether this may be a path of a file from a project's root: with an ending that begins with a letter, which an address of a
+/// machine has not, and no way out of the project. A name without a folder may not be an id of a node.
+fn is_file_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
+    path.len() <= MAX_PATH_BYTES
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && node_ids(path).is_empty()
 }
 
 /// Whether this is an address with the scheme `http` or `https` and a host.

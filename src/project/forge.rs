@@ -1,12 +1,24 @@
 //! Addresses at which forges show a file of a commit.
 
-use crate::domain::Pin;
+use std::str::FromStr;
+
+use url::Url;
+
+use crate::domain::{Lines, Pin};
+
+/// The newest commit, as forges know it.
+const NEWEST: &str = "HEAD";
+/// What a template may name.
+const PATH: &str = "{path}";
+const LINE: &str = "{line}";
+const LAST: &str = "{last}";
+const COMMIT: &str = "{commit}";
 
 /// Where people see the committed files of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forge {
     kind: Kind,
-    /// `https://github.com/owner/name`.
+    /// `https://github.com/owner/name`, or a whole template.
     base: String,
 }
 
@@ -16,6 +28,51 @@ enum Kind {
     GitLab,
     Forgejo,
     Bitbucket,
+    /// A person says how its addresses are made.
+    Template,
+}
+
+/// Why a template of addresses is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: give an address like https://git.example.org/project/src/{{commit}}/{{path}}#L{{line}}")]
+pub struct SourceUrlError(String);
+
+/// A template: an `http` or `https` address with `{path}` in it, and `{line}`, `{last}` and `{commit}` where they are wanted.
+impl FromStr for Forge {
+    type Err = SourceUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = |reason: &str| Err(SourceUrlError(reason.to_owned()));
+        let text = text.trim();
+        // The address as it is made of a short path: what is no address then never is one.
+        let filled = [(PATH, "a"), (LINE, "1"), (LAST, "1"), (COMMIT, NEWEST)]
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
+        if let Some(rest) = filled.split_once(['{', '}']).map(|(before, _)| &filled[before.len()..]) {
+            let name: String = rest.chars().take(20).collect();
+            let reason = format!("`{name}` is none of {{path}}, {{line}}, {{last}} and {{commit}}");
+            return wrong(&reason);
+        }
+        if !text.contains(PATH) {
+            return wrong("it has no {path}");
+        }
+        if filled.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'<>\\`^|".contains(c)) {
+            return wrong("it has a character that no address has");
+        }
+        let Ok(url) = Url::parse(&filled) else { return wrong("it is not a whole URL") };
+        if !matches!(url.scheme(), "http" | "https") {
+            return wrong("it is not an http or https URL");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return wrong("it holds a user name or password, which every page would show");
+        }
+        // What a text names must not choose the machine.
+        let host_ends = text.match_indices('/').nth(2).map_or(text.len(), |(at, _)| at);
+        if text[..host_ends].contains('{') {
+            return wrong("the name of the machine must be fixed");
+        }
+        Ok(Forge { kind: Kind::Template, base: text.to_owned() })
+    }
 }
 
 impl Forge {
@@ -51,22 +108,49 @@ impl Forge {
     /// Where a file is shown as it was cited; `None` of what was not committed.
     pub fn permalink(&self, pin: &Pin) -> Option<String> {
         let commit = pin.commit.as_ref().filter(|_| !pin.uncommitted)?;
-        let is_id = commit.chars().all(|c| c.is_ascii_hexdigit());
-        let (base, path) = (&self.base, escaped(&pin.path));
+        self.link(&pin.path, pin.lines, Some(commit))
+    }
+
+    /// Where a file is shown, as it was in a commit or as it is in the newest one; `None` of what leads out of the project.
+    pub fn link(&self, path: &str, lines: Option<Lines>, commit: Option<&str>) -> Option<String> {
+        let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let is_id = commit.is_none_or(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_hexdigit()));
+        if !is_inside || !is_id {
+            return None;
+        }
+        let (base, path, commit) = (&self.base, escaped(path), commit.unwrap_or(NEWEST));
         let place = match self.kind {
             Kind::GitHub => format!("{base}/blob/{commit}/{path}"),
             Kind::GitLab => format!("{base}/-/blob/{commit}/{path}"),
             Kind::Forgejo => format!("{base}/src/commit/{commit}/{path}"),
             Kind::Bitbucket => format!("{base}/src/{commit}/{path}"),
+            Kind::Template => return Some(self.filled(&path, lines, commit)),
         };
-        let lines = pin.lines.map(|lines| match (self.kind, lines.first == lines.last) {
+        let lines = lines.map(|lines| match (self.kind, lines.first == lines.last) {
             (Kind::Bitbucket, true) => format!("#lines-{}", lines.first),
             (Kind::Bitbucket, false) => format!("#lines-{}:{}", lines.first, lines.last),
             (_, true) => format!("#L{}", lines.first),
             (Kind::GitLab, false) => format!("#L{}-{}", lines.first, lines.last),
             (_, false) => format!("#L{}-L{}", lines.first, lines.last),
         });
-        is_id.then(|| place + &lines.unwrap_or_default())
+        Some(place + &lines.unwrap_or_default())
+    }
+
+    /// A template with its values. Without lines the part after `#` is left out if it needs them, and elsewhere they are the
+    /// first.
+    fn filled(&self, path: &str, lines: Option<Lines>, commit: &str) -> String {
+        let needs_lines = |part: &str| part.contains(LINE) || part.contains(LAST);
+        let template = match self.base.split_once('#') {
+            Some((before, part)) if lines.is_none() && needs_lines(part) => before,
+            _ => &self.base,
+        };
+        let lines = lines.unwrap_or(Lines { first: 1, last: 1 });
+        // The path last: it is a stranger's. (None of its characters is a bracket: they are escaped.)
+        template
+            .replace(COMMIT, commit)
+            .replace(LINE, &lines.first.to_string())
+            .replace(LAST, &lines.last.to_string())
+            .replace(PATH, path)
     }
 }
 
@@ -146,5 +230,47 @@ mod tests {
         assert_eq!(forge.permalink(&Pin { uncommitted: true, ..pin(None) }), None);
         assert_eq!(forge.permalink(&Pin { commit: None, ..pin(None) }), None);
         assert_eq!(forge.permalink(&Pin { commit: Some("x\" onclick=".into()), ..pin(None) }), None);
+    }
+
+    #[test]
+    fn a_template_is_filled_and_nothing_leaves_its_place() {
+        let forge: Forge =
+            "https://git.example.org/p/{commit}/{path}?at={line}#L{line}-{last}".parse().unwrap();
+        assert_eq!(
+            forge.permalink(&pin(Some((3, 7)))).as_deref(),
+            Some("https://git.example.org/p/0123abcd/src/a%20b%23.rs?at=3#L3-7")
+        );
+        assert_eq!(
+            forge.link("{line}.rs", None, None).as_deref(),
+            Some("https://git.example.org/p/HEAD/%7Bline%7D.rs?at=1")
+        );
+        let known = Forge::of("https://github.com/o/n").unwrap();
+        for path in ["../../other/name", "/etc/passwd", "a//b", "a/./b", ""] {
+            assert_eq!(forge.link(path, None, None), None, "{path}");
+            assert_eq!(known.link(path, None, None), None, "{path}");
+        }
+        assert_eq!(known.link("a.rs", None, None).as_deref(), Some("https://github.com/o/n/blob/HEAD/a.rs"));
+    }
+
+    #[test]
+    fn what_is_no_template_is_refused() {
+        for (text, reason) in [
+            ("", "no {path}"),
+            ("https://example.org/", "no {path}"),
+            ("{path}", "not a whole URL"),
+            ("example.org/{path}", "not a whole URL"),
+            ("javascript:alert({path})", "not an http"),
+            ("javascript://x/%0aalert(1)//{path}", "not an http"),
+            ("file:///{path}", "not an http"),
+            ("https://{path}/", "must be fixed"),
+            ("https://{commit}.example.org/{path}", "must be fixed"),
+            ("https://me:secret@example.org/{path}", "user name or password"),
+            ("https://example.org/{path}/{branch}", "`{branch}` is none of"),
+            ("https://example.org/{path}}", "`}` is none of"),
+            ("https://example.org/{path}\" onclick=", "a character that no address has"),
+        ] {
+            let error = text.parse::<Forge>().unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("like https://"), "{text}: {error}");
+        }
     }
 }

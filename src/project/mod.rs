@@ -33,7 +33,7 @@ use crate::domain::{CitedPath, Lines, LookedUp, LookedUpPaths, Pin};
 use crate::secrets;
 use crate::text::counted;
 pub use drift::{Content, Drift, judge};
-pub use forge::Forge;
+pub use forge::{Forge, SourceUrlError};
 
 /// The most bytes of a file that is read.
 const FILE_MAX: u64 = 8 << 20;
@@ -62,7 +62,7 @@ pub struct Project {
 pub struct Evidence {
     /// What became of each cited file.
     pub drift: HashMap<Pin, Drift>,
-    /// Where people see the committed ones, if the project's remote is on a forge that is known.
+    /// Where people see the committed ones, if that was said or the project's remote is on a forge that is known.
     pub forge: Option<Forge>,
 }
 

@@ -46,7 +46,6 @@ mod feed;
 mod history;
 mod json;
 mod model;
-mod node_links;
 mod parts;
 mod pictures;
 mod references;
@@ -59,6 +58,7 @@ mod svg;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod text_links;
 mod texts;
 mod write;
 

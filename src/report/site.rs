@@ -15,11 +15,11 @@ use super::model::{
     Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
     StateCount,
 };
-use super::node_links::{From, NodeLinks};
 use super::pictures::{self, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
+use super::text_links::{From, TextLinks};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
@@ -343,7 +343,7 @@ fn pages(
     let mut put = |path: &str, bytes: Vec<u8>| put(&format!("{folder}{path}"), bytes);
     let base = templates.options().base_url.as_ref();
     let attachments = std::mem::take(&mut report.attachments);
-    let links = NodeLinks::of(&report.nodes);
+    let links = TextLinks::of(&report.nodes, input);
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
             Content::Overview(_) => PageHead::overview(&report, base, folder),
@@ -501,7 +501,8 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
         content: DocumentContent { print: print(&report, &graph, MOST_IN_ONE_FILE), inside },
     };
     let in_short = page.content.print.in_short;
-    let bytes = NodeLinks::of(&report.nodes).put_into(templates.render("document.html", &page)?, From::Print);
+    let links = TextLinks::of(&report.nodes, input);
+    let bytes = links.put_into(templates.render("document.html", &page)?, From::Print);
     Ok(Document { bytes, in_short })
 }
 

@@ -776,6 +776,8 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     let stored = data["nodes"].as_array().unwrap().iter().find(|it| it["id"] == "R3.A1a").unwrap();
     assert_eq!(stored, &view);
     let (page, print) = (page(&files, "nodes/R3.A1a.html"), page(&files, "print.html"));
+    // Code is coloured.
+    let page = without_colours(&page);
     for (field, value) in leaves("", &view) {
         assert!(page.contains(&crate::text::escape(&value)), "{field}: {value} is not on the page");
     }
@@ -1333,12 +1335,48 @@ fn ids_in_texts_lead_to_their_nodes() {
     assert!(files.values().all(|bytes| !String::from_utf8_lossy(bytes).contains("\"#node:")));
 }
 
+/// A page without the elements that code has for its colours.
+fn without_colours(page: &str) -> String {
+    let mut pieces = page.split("<span class=\"hl-");
+    let mut plain = pieces.next().unwrap().to_owned();
+    for piece in pieces {
+        plain.push_str(&piece.split_once("\">").unwrap().1.replacen("</span>", "", 1));
+    }
+    plain
+}
+
+#[test]
+fn files_with_lines_lead_to_where_people_see_them() {
+    let said = "At sort.rs:20, `src/new.rs:3-4` and new.rs:1.";
+    let node = edit(node("R1.A", "EXPLORE", "Why is it slow?", said), |c| {
+        c.references = vec![Citation { pinned: Some(pin()), ..Citation::default() }];
+    });
+    let input = input(meta(9, "Slow", "Why is it slow?"), vec![Arc::new(node)], None);
+    let page = |forge| {
+        let input = ReportInput { evidence: Evidence { forge, ..Evidence::default() }, ..input.clone() };
+        page(&render(&[input]), "nodes/R1.A.html")
+    };
+    assert!(page(None).contains("At sort.rs:20, <code>src/new.rs:3-4</code> and new.rs:1."));
+    let linked = page(Some("https://x.example/{commit}/{path}#{line}".parse().unwrap()));
+    let commit = "0a1b2c3d".repeat(5);
+    for expected in [
+        format!(
+            "<a class=\"file-ref\" href=\"https://x.example/{commit}/src/sort.rs#20\" title=\"src/sort.rs at commit 0a1b2c3d0a, as it was cited\""
+        ),
+        "href=\"https://x.example/HEAD/src/new.rs#3\"".to_owned(),
+        "<code>src/new.rs:3-4</code></a> and new.rs:1.".to_owned(),
+    ] {
+        assert!(linked.contains(&expected), "{expected}\n{linked}");
+    }
+}
+
 #[test]
 fn cited_files_stand_beside_the_claim_as_they_were() {
     let page = |evidence| page(&render(&[ReportInput { evidence, ..backed() }]), "nodes/R3.A1a.html");
     let unknown = page(Evidence::default());
     assert!(
-        unknown.contains("let sorted = &lt;Vec&lt;_&gt;&gt;::from(all); // **not** Markdown"),
+        without_colours(&unknown)
+            .contains("let sorted = &lt;Vec&lt;_&gt;&gt;::from(all); // **not** Markdown"),
         "{unknown}"
     );
     assert!(unknown.contains("before any commit"));

@@ -28,7 +28,7 @@ export function make({ programs, specimens, folder }) {
   report("demo", demo);
   report("large", at("large"));
   report("several", demo, at("large"));
-  report("hostile", at("hostile"));
+  report("hostile", at("hostile"), "--source-url", "https://x.example/{commit}/{path}#L{line}");
   return Object.fromEntries(
     ["demo", "large", "several", "hostile"].map((name) => [name, { name, folder: at("sites", name) }]),
   );

@@ -148,6 +148,18 @@ const SHORT: &[(&str, &str)] = &[
         "```\"><script>window.__hit=1</script> onload=x\nx\n```\n\n```language-x\" onclick=x\n```",
     ),
     (
+        "headings",
+        "# findings\n\n## main\n\n## <script>window.__hit=1</script>\n\n### h-main\n\n#### \n\n# [x](javascript:window.__hit=1) `</h2>`\n\n[a](#findings) [b](#h-main)",
+    ),
+    (
+        "code that is highlighted",
+        "```html\n<!-- </code></pre><script>window.__hit=1</script> --> \"<img src=x onerror=window.__hit=1>\n```\n\n```rust\nlet x = \"</span></pre><script>window.__hit=1</script>\"; // <b>\n```",
+    ),
+    (
+        "files with lines",
+        "src/a.rs:12 `../../x/y.rs:1` a/\"onclick=window.__hit=1.rs:1 javascript:window/__hit.js:1 //evil.example/x.js:1 a/../../b.js:2 evil.example/x.js:3 `src/<script>.rs:1` x/y.rs:99999999",
+    ),
+    (
         "link titles",
         "[x](https://evil.example \"\\\" onmouseover=window.__hit=1 x=\\\"\") [y]: https://evil.example '<script>'",
     ),

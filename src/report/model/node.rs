@@ -127,8 +127,8 @@ pub(in crate::report) struct CitedFile {
     /// From the root of the project.
     pub path: String,
     pub lines: Option<String>,
-    /// What stood there; plain text.
-    pub text: Option<String>,
+    /// What stood there.
+    pub text: Option<SafeHtml>,
     /// The project's commit.
     pub commit: Option<String>,
     /// git's id of the content.
@@ -436,7 +436,7 @@ fn cited_file(pin: &Pin, evidence: &Evidence) -> CitedFile {
     CitedFile {
         path: pin.path.clone(),
         lines: pin.lines.map(|lines| lines.to_string()),
-        text: pin.text.clone(),
+        text: pin.text.as_deref().map(|text| SafeHtml::code(text, &pin.path)),
         commit: pin.commit.clone(),
         blob: pin.blob.clone(),
         is_uncommitted: pin.uncommitted,

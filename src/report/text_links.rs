@@ -1,0 +1,221 @@
+//! Ids of nodes, and files with lines, in texts as links. A text does not know which nodes and files there are, nor on which
+//! page it will stand: it has a mark for each, and where a page is done the marks become links, or text again.
+
+use std::collections::HashMap;
+
+use super::ReportInput;
+use super::model::NodePage;
+use crate::domain::{Lines, Pin};
+use crate::project::Forge;
+use crate::text::escape;
+
+/// What [`crate::markdown`] writes before and behind what it has marked; the target stands between them, with `">` and the
+/// text.
+const NODE: &str = "<a class=\"node-ref\" href=\"#node:";
+const FILE: &str = "<a class=\"file-ref\" href=\"#file:";
+const CLOSE: &str = "</a>";
+/// How much of a commit's id a tooltip has.
+const SHORT: usize = 10;
+
+/// What texts may lead to.
+pub(super) struct TextLinks<'r> {
+    /// By id: address from the investigation's folder, and title.
+    nodes: HashMap<&'r str, (&'r str, &'r str)>,
+    /// Where the project's files are seen.
+    forge: Option<&'r Forge>,
+    /// The files that results cite, as they were then, by their names without folders; each with the node.
+    pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
+}
+
+/// From which page links lead.
+#[derive(Clone, Copy)]
+pub(super) enum From<'p> {
+    /// A page with this way to the investigation's folder; on the page of a node its own id is no link.
+    Page { root: &'p str, own: Option<&'p str> },
+    /// The page on which all nodes stand.
+    Print,
+}
+
+impl<'r> TextLinks<'r> {
+    pub fn of(nodes: &'r [NodePage], input: &'r ReportInput) -> Self {
+        let entry =
+            |node: &'r NodePage| (node.card.id.as_str(), (node.card.href.as_str(), node.card.title.as_str()));
+        let forge = input.evidence.forge.as_ref();
+        let mut pins: HashMap<&str, Vec<_>> = HashMap::new();
+        for (node, pin) in forge.iter().flat_map(|_| input.snapshot.investigation.pins()) {
+            pins.entry(name(&pin.path)).or_default().push((node.id.as_str(), pin));
+        }
+        TextLinks { nodes: nodes.iter().map(entry).collect(), forge, pins }
+    }
+
+    /// The page with its marks made links.
+    pub fn put_into(&self, page: Vec<u8>, from: From<'_>) -> Vec<u8> {
+        let Ok(text) = std::str::from_utf8(&page) else { return page };
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, mark, target, shown, after)) = next_mark(rest) {
+            out.push_str(before);
+            let link = match mark {
+                NODE => self.node(target, shown, from),
+                _ => self.file(target, shown, from),
+            };
+            out.push_str(link.as_deref().unwrap_or(shown));
+            rest = after;
+        }
+        if out.is_empty() {
+            return page;
+        }
+        out.push_str(rest);
+        out.into_bytes()
+    }
+
+    fn node(&self, id: &str, shown: &str, from: From<'_>) -> Option<String> {
+        let is_own = matches!(from, From::Page { own: Some(own), .. } if own == id);
+        let (href, title) = self.nodes.get(id).filter(|_| !is_own)?;
+        let href = match from {
+            From::Page { root, .. } => format!("{root}{href}"),
+            From::Print => format!("#n-{id}"),
+        };
+        let title = escape(title);
+        Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\">{shown}</a>"))
+    }
+
+    /// `12-14:src/a.rs`, shown at the commit at which a result has cited it: the page's own node before others. What nobody has
+    /// cited is shown in the newest commit, if it is named with its folder.
+    fn file(&self, target: &str, shown: &str, from: From<'_>) -> Option<String> {
+        let forge = self.forge?;
+        let (lines, path) = target.split_once(':')?;
+        let (first, last) = lines.split_once('-')?;
+        let lines = Lines { first: first.parse().ok()?, last: last.parse().ok()? };
+        let own = match from {
+            From::Page { own, .. } => own,
+            From::Print => None,
+        };
+        let pin = self.pin(path, own);
+        let commit = pin.and_then(|pin| pin.commit.as_deref().filter(|_| !pin.uncommitted));
+        let path = match pin {
+            Some(pin) => &pin.path,
+            None if path.contains('/') => path,
+            None => return None,
+        };
+        let href = escape(&forge.link(path, Some(lines), commit)?);
+        let title = match commit {
+            Some(commit) => {
+                let short: String = commit.chars().take(SHORT).collect();
+                format!("{path} at commit {short}, as it was cited")
+            }
+            None => format!("{path} in the newest commit: the lines may have moved"),
+        };
+        let title = escape(&title);
+        Some(format!(
+            "<a class=\"file-ref\" href=\"{href}\" title=\"{title}\" rel=\"noopener noreferrer nofollow ugc\">{shown}</a>"
+        ))
+    }
+
+    /// The file that is meant: of this path, or the only one that ends with it.
+    fn pin(&self, path: &str, own: Option<&str>) -> Option<&'r Pin> {
+        let alike = self.pins.get(name(path))?;
+        let is_end = |pin: &Pin| pin.path.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
+        let full = match alike.iter().find(|(_, pin)| pin.path == path) {
+            Some((_, pin)) => &pin.path,
+            None => {
+                let mut found = alike.iter().filter(|(_, pin)| is_end(pin)).map(|(_, pin)| &pin.path);
+                let first = found.next()?;
+                found.all(|other| other == first).then_some(first)?
+            }
+        };
+        let of_path = || alike.iter().filter(|(_, pin)| pin.path == *full);
+        let own = of_path().find(|(node, _)| own == Some(node));
+        own.or_else(|| of_path().next_back()).map(|(_, pin)| *pin)
+    }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The first mark: what stands before it, which of the two it is, its target, the text, and what follows.
+fn next_mark(text: &str) -> Option<(&str, &'static str, &str, &str, &str)> {
+    // One search for what both begin with, since most pages are long and have few.
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find("<a class=\"")?;
+        let Some(mark) = [NODE, FILE].into_iter().find(|mark| text[at..].starts_with(mark)) else {
+            from = at + 1;
+            continue;
+        };
+        let (target, rest) = text[at + mark.len()..].split_once("\">")?;
+        let (shown, after) = rest.split_once(CLOSE)?;
+        return Some((&text[..at], mark, target, shown, after));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pin(path: &str, commit: &str) -> Pin {
+        Pin {
+            path: path.into(),
+            commit: Some(commit.into()),
+            blob: String::new(),
+            uncommitted: false,
+            lines: None,
+            text: None,
+        }
+    }
+
+    fn link(page: &str, own: Option<&str>) -> String {
+        let pins = [
+            ("R1.A", pin("src/queue/db.rs", "aaaa")),
+            ("R2.A1", pin("src/queue/db.rs", "bbbb")),
+            ("R1.A", pin("src/mod.rs", "cccc")),
+            ("R1.A", pin("src/queue/mod.rs", "dddd")),
+            ("R1.A", Pin { uncommitted: true, ..pin("new.rs", "eeee") }),
+        ];
+        let forge: Forge = "https://x.example/{commit}/{path}#{line}-{last}".parse().unwrap();
+        let mut links = TextLinks {
+            nodes: [("R1.A", ("n.html", "T\"<"))].into(),
+            forge: Some(&forge),
+            pins: HashMap::new(),
+        };
+        for (node, pin) in &pins {
+            links.pins.entry(name(&pin.path)).or_default().push((node, pin));
+        }
+        String::from_utf8(links.put_into(page.as_bytes().to_vec(), From::Page { root: "../", own })).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_shown_as_it_was_cited() {
+        let href = |path: &str, own| {
+            let page = link(&format!("a <a class=\"file-ref\" href=\"#file:3-5:{path}\">x:3</a> b"), own);
+            let href =
+                page.split_once("href=\"").and_then(|(_, rest)| rest.split('"').next().map(str::to_owned));
+            assert!(page.starts_with("a ") && page.ends_with(" b") && page.contains("x:3"), "{page}");
+            href
+        };
+        let at = |rest: &str| Some(format!("https://x.example/{rest}#3-5"));
+        assert_eq!(href("src/queue/db.rs", Some("R1.A")), at("aaaa/src/queue/db.rs"));
+        assert_eq!(href("src/queue/db.rs", None), at("bbbb/src/queue/db.rs"));
+        // The only one of this name, two of one name, one that nobody has cited, and one that is in no commit.
+        assert_eq!(href("db.rs", Some("R1.A")), at("aaaa/src/queue/db.rs"));
+        assert_eq!(href("mod.rs", None), None);
+        assert_eq!(href("queue/mod.rs", None), at("dddd/src/queue/mod.rs"));
+        assert_eq!(href("src/other.rs", None), at("HEAD/src/other.rs"));
+        assert_eq!(href("other.rs", None), None);
+        assert_eq!(href("new.rs", None), at("HEAD/new.rs"));
+    }
+
+    #[test]
+    fn marks_become_links_or_text_again() {
+        let node = |id: &str, shown: &str| format!("<a class=\"node-ref\" href=\"#node:{id}\">{shown}</a>");
+        let page =
+            format!("<a class=\"x\">{}{}</a>", node("R1.A", "<code>R1.A</code>"), node("R9.Z", "R9.Z"));
+        assert_eq!(
+            link(&page, None),
+            "<a class=\"x\"><a class=\"node-ref\" href=\"../n.html\" title=\"T&quot;&lt;\"><code>R1.A</code></a>R9.Z</a>"
+        );
+        assert_eq!(link(&node("R1.A", "R1.A"), Some("R1.A")), "R1.A");
+        assert_eq!(link("plain", None), "plain");
+    }
+}
