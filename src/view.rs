@@ -731,7 +731,7 @@ fn texts<'a>(
     };
     Texts(vec![
         one("evidence", EVIDENCE, evidence),
-        one("verificationMethod", "How it was verified", method),
+        one("verificationMethod", "How the author checked it", method),
         list("alternativesConsidered", ALTERNATIVES, alternatives),
     ])
 }

@@ -39,12 +39,11 @@
   };
 
   // A button that copies a text. From disk a browser may not allow it: then the text is selected.
-  const copy = (text) => {
+  const copyButton = (text) => {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "plain-button";
     button.textContent = "Copy";
-    text.after(button);
     button.addEventListener("click", async () => {
       getSelection().selectAllChildren(text);
       try {
@@ -53,6 +52,94 @@
       } catch {
         button.textContent = "Selected: copy it with your keyboard";
       }
+    });
+    return button;
+  };
+  const copy = (text) => text.after(copyButton(text));
+  // Over a block of code, so that nothing moves.
+  const copyCode = (code) => {
+    const box = document.createElement("div");
+    box.className = "code-box";
+    code.before(box);
+    box.append(copyButton(code), code);
+  };
+
+  // A card over a link to a node: its title, its state, and the first sentence of what was found. It stays while the pointer
+  // is on it, and Escape takes it away.
+  const card = document.createElement("div");
+  card.className = "ref-card";
+  card.id = "ref-card";
+  card.hidden = true;
+  card.setAttribute("role", "tooltip");
+  let cardOf = null;
+  let cardTimer = 0;
+  const hideCard = () => {
+    clearTimeout(cardTimer);
+    cardOf?.removeAttribute("aria-describedby");
+    cardOf = null;
+    card.hidden = true;
+  };
+  const paragraph = (name, text) => {
+    const line = document.createElement("p");
+    const inner = line.appendChild(document.createElement(name));
+    inner.textContent = text;
+    inner.dir = "auto";
+    return line;
+  };
+  const showCard = (link) => {
+    if (cardOf === link) return clearTimeout(cardTimer);
+    hideCard();
+    // The browser's own tooltip would stand over it.
+    if (link.title) {
+      link.dataset.title = link.title;
+      link.removeAttribute("title");
+    }
+    const title = link.dataset.title ?? link.querySelector("bdi")?.textContent ?? "";
+    card.replaceChildren(paragraph("b", title), paragraph("span", link.dataset.state));
+    if (link.dataset.first) card.append(paragraph("span", link.dataset.first));
+    card.hidden = false;
+    const at = link.getClientRects()[0] ?? link.getBoundingClientRect();
+    const { width, height } = card.getBoundingClientRect();
+    const below = at.bottom + 6 + height <= innerHeight || at.top < height + 6;
+    card.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - width - 8))}px`;
+    card.style.top = `${below ? at.bottom + 4 : at.top - height - 4}px`;
+    link.setAttribute("aria-describedby", card.id);
+    cardOf = link;
+  };
+  const later = (work, time) => {
+    clearTimeout(cardTimer);
+    cardTimer = setTimeout(work, time);
+  };
+  const cards = () => {
+    document.body.append(card);
+    document.addEventListener("pointerover", ({ target, pointerType }) => {
+      if (pointerType === "touch") return;
+      const link = target.closest("a[data-state]");
+      if (link) later(() => showCard(link), 200);
+      else if (card.contains(target)) clearTimeout(cardTimer);
+      else if (cardOf) later(hideCard, 200);
+      else clearTimeout(cardTimer);
+    });
+    document.addEventListener("focusin", ({ target }) => {
+      if (target.matches("a[data-state]") && target.matches(":focus-visible")) showCard(target);
+      else hideCard();
+    });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideCard(); });
+    addEventListener("scroll", hideCard, { passive: true });
+  };
+
+  // The node before and the one after, by single keys, which can be switched off.
+  const KEYS = "tot-node-keys";
+  const nodeKeys = (choice) => {
+    try { choice.checked = localStorage.getItem(KEYS) !== "off"; } catch { /* they are on */ }
+    choice.addEventListener("change", () => {
+      try { localStorage.setItem(KEYS, choice.checked ? "on" : "off"); } catch { /* it holds for this page */ }
+    });
+    document.addEventListener("keydown", (event) => {
+      const rel = { j: "next", k: "prev" }[event.key];
+      if (!rel || !choice.checked || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+      if (event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]")) return;
+      document.querySelector(`.neighbours a[rel=${rel}]`)?.click();
     });
   };
 
@@ -64,6 +151,11 @@
 
   document.querySelectorAll("[data-filter]").forEach(filter);
   document.querySelectorAll("[data-copy]").forEach(copy);
+  if (!document.body.classList.contains("page-print")) {
+    document.querySelectorAll("main pre:not([data-copy])").forEach(copyCode);
+    cards();
+  }
+  document.querySelectorAll("#node-keys").forEach(nodeKeys);
   reveal();
   addEventListener("hashchange", reveal);
   // Only where it is asked for: on an index of thousands, all of them would take seconds.

@@ -223,7 +223,7 @@ impl Language {
         // In a shell, and in an address, a sign within a word begins no comment.
         let stands_apart = before.is_none_or(|c| c.is_whitespace() || ";{}(),".contains(c));
         let begins_comment = |mark: &&str| rest.starts_with(*mark) && (stands_apart || *mark == "--");
-        if self.line_comments.iter().any(|mark| begins_comment(&mark)) {
+        if self.line_comments.iter().any(begins_comment) {
             return (Some(Kind::Comment), to_line_end(rest));
         }
         if let Some((open, close, kind)) = self.spans.iter().find(|(open, ..)| rest.starts_with(open)) {

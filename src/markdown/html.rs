@@ -53,7 +53,7 @@ pub struct HtmlOptions<'a> {
 /// - Code in a language that is known is highlighted, 64 KiB of it at most.
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
-/// - `#slug` leads to the heading of that name, as on GitHub.
+/// - `#slug` leads to the heading of that name, as on GitHub, and each heading ends with a link to itself.
 /// - Footnotes stand at the end, unreferenced ones too.
 /// - Quotes and lists below 32 levels, emphasis below 16, and everything after 30,000 elements loses its markup
 ///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
@@ -116,6 +116,8 @@ enum Open {
     Level(&'static str),
     Inline(&'static str),
     Paragraph,
+    /// Its element, and its id.
+    Heading(&'static str, String),
     Code,
     Table,
     Link(OpenLink),
@@ -362,6 +364,15 @@ impl Writer {
                 }
             }
             Open::Paragraph => self.out.push_str("</p>\n"),
+            Open::Heading(element, id) => {
+                if self.room() {
+                    let _ = write!(
+                        self.out,
+                        "<a class=\"anchor\" href=\"#{id}\" aria-label=\"Link to this section\">#</a>"
+                    );
+                }
+                let _ = writeln!(self.out, "</{element}>");
+            }
             Open::Level(element) => {
                 self.blocks -= 1;
                 let _ = writeln!(self.out, "</{element}>");
@@ -430,8 +441,12 @@ impl Writer {
         let level = (self.heading_level + level.saturating_sub(1)).min(6);
         let slug = self.slugs.get(self.next_slug).cloned().unwrap_or_default();
         self.next_slug += 1;
-        let id = format!(" id=\"{}-h-{slug}\"", self.prefix);
-        self.block(NAMES.get(usize::from(level) - 2).copied().unwrap_or("h6"), &id)
+        let id = format!("{}-h-{slug}", self.prefix);
+        let element = NAMES.get(usize::from(level) - 2).copied().unwrap_or("h6");
+        match self.block(element, &format!(" id=\"{id}\"")) {
+            Open::Block(element) => Open::Heading(element, id),
+            left_out => left_out,
+        }
     }
 
     fn alert(&mut self, kind: BlockQuoteKind) -> Open {

@@ -45,7 +45,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Every class with its element, but for `language-…` on `code`.
 pub(super) const CLASSES: &[(&str, &[&str])] = &[
-    ("a", &["image-link", "footnote-backref", "node-ref", "file-ref"]),
+    ("a", &["image-link", "footnote-backref", "node-ref", "file-ref", "anchor"]),
     (
         "div",
         &[

@@ -639,8 +639,14 @@ fn bad_links_lose_their_address_and_keep_their_text() {
 #[test]
 fn honest_text_looks_as_it_should() {
     let cases = [
-        ("# One\n###### Six", "<h3 id=\"R1.A-h-one\">One</h3>\n<h6 id=\"R1.A-h-six\">Six</h6>\n"),
-        ("# A b\n[x](#a-b)", "<h3 id=\"R1.A-h-a-b\">A b</h3>\n<p><a href=\"#R1.A-h-a-b\">x</a></p>\n"),
+        (
+            "# One\n###### Six",
+            "<h3 id=\"R1.A-h-one\">One<a class=\"anchor\" href=\"#R1.A-h-one\" aria-label=\"Link to this section\">#</a></h3>\n<h6 id=\"R1.A-h-six\">Six<a class=\"anchor\" href=\"#R1.A-h-six\" aria-label=\"Link to this section\">#</a></h6>\n",
+        ),
+        (
+            "# A b\n[x](#a-b)",
+            "<h3 id=\"R1.A-h-a-b\">A b<a class=\"anchor\" href=\"#R1.A-h-a-b\" aria-label=\"Link to this section\">#</a></h3>\n<p><a href=\"#R1.A-h-a-b\">x</a></p>\n",
+        ),
         ("`Vec<T>` or Vec<T>", "<p><code>Vec&lt;T&gt;</code> or Vec&lt;T&gt;</p>\n"),
         ("*a* **b** ~~c~~  \nd", "<p><em>a</em> <strong>b</strong> <del>c</del><br>\nd</p>\n"),
         (
@@ -728,10 +734,14 @@ fn honest_text_looks_as_it_should() {
 #[test]
 fn options_are_brought_into_bounds() {
     let html = |prefix, heading_level| to_html("# x", &HtmlOptions { prefix, heading_level });
-    assert_eq!(html("a", 0), "<h2 id=\"a-h-x\">x</h2>\n");
-    assert_eq!(html("a", 9), "<h6 id=\"a-h-x\">x</h6>\n");
-    assert_eq!(html("", 2), "<h2 id=\"md-h-x\">x</h2>\n");
-    assert_eq!(html("a\"> <script>", 2), "<h2 id=\"a----script--h-x\">x</h2>\n");
+    let heading = |level: u8, id: &str| {
+        let anchor = format!("<a class=\"anchor\" href=\"#{id}\" aria-label=\"Link to this section\">#</a>");
+        format!("<h{level} id=\"{id}\">x{anchor}</h{level}>\n")
+    };
+    assert_eq!(html("a", 0), heading(2, "a-h-x"));
+    assert_eq!(html("a", 9), heading(6, "a-h-x"));
+    assert_eq!(html("", 2), heading(2, "md-h-x"));
+    assert_eq!(html("a\"> <script>", 2), heading(2, "a----script--h-x"));
 }
 
 #[test]

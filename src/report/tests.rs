@@ -648,7 +648,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("doubts.places", "DoubtPlace", &each("item.doubts", "Doubt", "")),
     ];
     let node = [
-        "{{ keys('NodePage', node) }}{{ keys('Conversion', node.converted) }}{{ keys('Challenge', challenge) }}"
+        "{{ keys('NodePage', node) }}{{ keys('Beside', node.beside) }}{{ keys('Conversion', node.converted) }}{{ keys('Challenge', challenge) }}"
             .to_owned(),
         each("node.texts", "TextHtml", ""),
         each("node.links", "LinkView", ""),
@@ -1088,6 +1088,19 @@ fn the_style_sheet_has_the_colours_of_the_graph() {
     }
 }
 
+/// Whoever chooses the dark colours has those of a dark system.
+#[test]
+fn the_dark_colours_are_the_same_by_choice() {
+    let style = page(&render(&[empty()]), "assets/style.css");
+    let colours = |from: &str| -> Vec<String> {
+        let block = style.split(from).nth(1).and_then(|rest| rest.split('}').next()).unwrap();
+        block.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+    };
+    let system = colours(":root:where(:not([data-theme=\"light\"])) {");
+    assert!(system.len() > 30);
+    assert_eq!(system, colours(":root:where([data-theme=\"dark\"]) {"));
+}
+
 #[test]
 fn the_colours_can_be_told_apart_in_both_schemes() {
     let style = page(&render(&[empty()]), "assets/style.css");
@@ -1121,6 +1134,9 @@ fn the_colours_can_be_told_apart_in_both_schemes() {
             ("warn".to_owned(), vec!["page", "warn-soft"], 4.5),
             ("fault".to_owned(), vec!["page", "fault-soft"], 4.5),
             ("good".to_owned(), vec!["page", "good-soft"], 4.5),
+            ("code-text".to_owned(), vec!["panel"], 4.5),
+            ("code-number".to_owned(), vec!["panel"], 4.5),
+            ("code-word".to_owned(), vec!["panel"], 4.5),
             // The edge of a field, and a bar that only repeats what a word says.
             ("field".to_owned(), vec!["page", "panel"], 3.0),
             ("role-exhausted".to_owned(), vec!["page"], 3.0),
@@ -1324,7 +1340,11 @@ fn ids_in_texts_lead_to_their_nodes() {
     let input = input(meta(9, "Why?", "Why?"), nodes.into_iter().map(Arc::new).collect(), Some(conclusion));
     let files = render(&[input]);
     let link = |href: &str| {
-        format!("<a class=\"node-ref\" href=\"{href}\" title=\"The &quot;sort&quot;\">R2.A1</a>")
+        let about = match href {
+            "#n-R2.A1" => "",
+            _ => " data-state=\"Answer, not confirmed\" data-first=\"It follows from R1.A.\"",
+        };
+        format!("<a class=\"node-ref\" href=\"{href}\" title=\"The &quot;sort&quot;\"{about}>R2.A1</a>")
     };
     let of_root = page(&files, "nodes/R1.A.html");
     let expected = format!("<p>It is {}, not R2.A9, as R1.A says. ", link("../nodes/R2.A1.html"));

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::ReportInput;
-use super::model::NodePage;
+use super::model::{Card, NodePage};
 use crate::domain::{Lines, Pin};
 use crate::project::Forge;
 use crate::text::escape;
@@ -19,8 +19,8 @@ const SHORT: usize = 10;
 
 /// What texts may lead to.
 pub(super) struct TextLinks<'r> {
-    /// By id: address from the investigation's folder, and title.
-    nodes: HashMap<&'r str, (&'r str, &'r str)>,
+    /// By id.
+    nodes: HashMap<&'r str, &'r Card>,
     /// Where the project's files are seen.
     forge: Option<&'r Forge>,
     /// The files that results cite, as they were then, by their names without folders; each with the node.
@@ -38,14 +38,16 @@ pub(super) enum From<'p> {
 
 impl<'r> TextLinks<'r> {
     pub fn of(nodes: &'r [NodePage], input: &'r ReportInput) -> Self {
-        let entry =
-            |node: &'r NodePage| (node.card.id.as_str(), (node.card.href.as_str(), node.card.title.as_str()));
         let forge = input.evidence.forge.as_ref();
         let mut pins: HashMap<&str, Vec<_>> = HashMap::new();
         for (node, pin) in forge.iter().flat_map(|_| input.snapshot.investigation.pins()) {
             pins.entry(name(&pin.path)).or_default().push((node.id.as_str(), pin));
         }
-        TextLinks { nodes: nodes.iter().map(entry).collect(), forge, pins }
+        TextLinks {
+            nodes: nodes.iter().map(|node| (node.card.id.as_str(), &*node.card)).collect(),
+            forge,
+            pins,
+        }
     }
 
     /// The page with its marks made links.
@@ -71,13 +73,13 @@ impl<'r> TextLinks<'r> {
 
     fn node(&self, id: &str, shown: &str, from: From<'_>) -> Option<String> {
         let is_own = matches!(from, From::Page { own: Some(own), .. } if own == id);
-        let (href, title) = self.nodes.get(id).filter(|_| !is_own)?;
-        let href = match from {
-            From::Page { root, .. } => format!("{root}{href}"),
-            From::Print => format!("#n-{id}"),
+        let card = self.nodes.get(id).filter(|_| !is_own)?;
+        let title = escape(&card.title);
+        let (href, about) = match from {
+            From::Page { root, .. } => (format!("{root}{}", card.href), about(card)),
+            From::Print => (format!("#n-{id}"), String::new()),
         };
-        let title = escape(title);
-        Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\">{shown}</a>"))
+        Some(format!("<a class=\"node-ref\" href=\"{href}\" title=\"{title}\"{about}>{shown}</a>"))
     }
 
     /// `12-14:src/a.rs`, shown at the commit at which a result has cited it: the page's own node before others. What nobody has
@@ -130,6 +132,13 @@ impl<'r> TextLinks<'r> {
     }
 }
 
+/// What the card over a link shows beside the title, as the macro `about` of the templates has it.
+fn about(card: &Card) -> String {
+    let sure = card.sure.as_ref().map(|sure| format!(", {}", sure.label)).unwrap_or_default();
+    let state = escape(&format!("{}{sure}", card.state.word));
+    format!(" data-state=\"{state}\" data-first=\"{}\"", escape(&card.first))
+}
+
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
@@ -153,6 +162,7 @@ fn next_mark(text: &str) -> Option<(&str, &'static str, &str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::model::StateView;
 
     fn pin(path: &str, commit: &str) -> Pin {
         Pin {
@@ -174,11 +184,26 @@ mod tests {
             ("R1.A", Pin { uncommitted: true, ..pin("new.rs", "eeee") }),
         ];
         let forge: Forge = "https://x.example/{commit}/{path}#{line}-{last}".parse().unwrap();
-        let mut links = TextLinks {
-            nodes: [("R1.A", ("n.html", "T\"<"))].into(),
-            forge: Some(&forge),
-            pins: HashMap::new(),
+        let card = Card {
+            id: "R1.A".into(),
+            title: "T\"<".into(),
+            href: "n.html".into(),
+            round: 1,
+            state: StateView {
+                name: "FOUND".into(),
+                word: "Answer".into(),
+                class: "role-solution",
+                label: "",
+                meaning: String::new(),
+                pending: false,
+            },
+            excerpt: String::new(),
+            first: "\"It\" is.".into(),
+            sure: None,
+            child_count: 0,
         };
+        let mut links =
+            TextLinks { nodes: [("R1.A", &card)].into(), forge: Some(&forge), pins: HashMap::new() };
         for (node, pin) in &pins {
             links.pins.entry(name(&pin.path)).or_default().push((node, pin));
         }
@@ -213,7 +238,7 @@ mod tests {
             format!("<a class=\"x\">{}{}</a>", node("R1.A", "<code>R1.A</code>"), node("R9.Z", "R9.Z"));
         assert_eq!(
             link(&page, None),
-            "<a class=\"x\"><a class=\"node-ref\" href=\"../n.html\" title=\"T&quot;&lt;\"><code>R1.A</code></a>R9.Z</a>"
+            "<a class=\"x\"><a class=\"node-ref\" href=\"../n.html\" title=\"T&quot;&lt;\" data-state=\"Answer\" data-first=\"&quot;It&quot; is.\"><code>R1.A</code></a>R9.Z</a>"
         );
         assert_eq!(link(&node("R1.A", "R1.A"), Some("R1.A")), "R1.A");
         assert_eq!(link("plain", None), "plain");

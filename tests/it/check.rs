@@ -420,7 +420,7 @@ fn a_commit_by_hand_that_takes_back_what_was_stored_is_an_error() {
                 edit(sandbox, at, "nodes/R2/R2.A1.yaml", |text| text + "verificationMethod: Twice.\n")
             },
             "note",
-            "It changed what was stored of R2.A1: How it was verified.",
+            "It changed what was stored of R2.A1: How the author checked it.",
         ),
     ];
     let sandbox = Sandbox::new();

@@ -12,6 +12,7 @@ use crate::report::templates::SharedValue;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
+use crate::text::first_sentence;
 
 /// A node in a few words, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +24,8 @@ pub(in crate::report) struct Card {
     pub state: StateView,
     /// The beginning of its findings, or of its plan while it is pending; empty where there is none.
     pub excerpt: String,
+    /// The first sentence of that.
+    pub first: String,
     /// How sure an answer is; of any other node, whether it is refuted.
     pub sure: Option<Sure>,
     pub child_count: usize,
@@ -139,6 +142,7 @@ impl<'a> Cards<'a> {
             href,
             round: node.round(),
             state,
+            first: first_sentence(&excerpt).to_owned(),
             excerpt,
             sure,
             child_count: self.investigation.children(&node.id).count(),

@@ -30,6 +30,8 @@ pub(in crate::report) struct NodePage {
     pub path: Vec<SharedValue<Card>>,
     pub parent: Option<SharedValue<Card>>,
     pub children: Vec<SharedValue<Card>>,
+    /// Where it stands, for the side of the page.
+    pub beside: Beside,
     pub previous: Option<SharedValue<Card>>,
     pub next: Option<SharedValue<Card>>,
     /// The title, where what was found stands in its place.
@@ -95,6 +97,23 @@ pub(in crate::report) struct NodePage {
     /// What a search finds it by, beside its id, its title and its comments; no page shows it.
     #[serde(skip)]
     pub search: Vec<Said>,
+}
+
+/// Most siblings before a node, and behind it, at the side of its page; and most children.
+const MOST_BESIDE: usize = 8;
+
+/// Where a node stands: a few of its siblings and children, since each page has them.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Beside {
+    /// How many siblings come before those below.
+    pub before: usize,
+    /// Itself among its siblings.
+    pub siblings: Vec<SharedValue<Card>>,
+    /// How many siblings come behind them.
+    pub after: usize,
+    pub children: Vec<SharedValue<Card>>,
+    /// How many children come behind those.
+    pub more_children: usize,
 }
 
 /// A link of the node with one elsewhere in the tree.
@@ -235,6 +254,28 @@ impl<'a> Cards<'a> {
         for node in &order {
             node.renamed_from.iter().for_each(|old| renamed.entry(old).or_default().push(&node.id));
         }
+        // Siblings, each with its place among them.
+        let mut families: HashMap<Option<&NodeId>, Vec<&NodeId>> = HashMap::new();
+        let mut ranks = Vec::with_capacity(order.len());
+        for node in &order {
+            let family = families.entry(node.parent.as_ref()).or_default();
+            ranks.push(family.len());
+            family.push(&node.id);
+        }
+        let beside = |node: &Node, rank: usize| {
+            let family = families.get(&node.parent.as_ref()).map_or(&[][..], Vec::as_slice);
+            let from = rank.saturating_sub(MOST_BESIDE);
+            let to = (rank + 1 + MOST_BESIDE).min(family.len());
+            let children = families.get(&Some(&node.id)).map_or(&[][..], Vec::as_slice);
+            let shown = children.len().min(2 * MOST_BESIDE);
+            Beside {
+                before: from,
+                siblings: self.in_order(family[from..to].iter().copied()),
+                after: family.len() - to,
+                children: self.in_order(children[..shown].iter().copied()),
+                more_children: children.len() - shown,
+            }
+        };
         let neighbour = |at: Option<usize>| at.and_then(|at| self.card(order.get(at)?));
         order
             .iter()
@@ -249,6 +290,7 @@ impl<'a> Cards<'a> {
                     parent: path.last().cloned(),
                     path,
                     children: self.in_order(self.investigation.children(&node.id).map(|child| &child.id)),
+                    beside: beside(node, ranks[at]),
                     previous: neighbour(at.checked_sub(1)),
                     next: neighbour(at.checked_add(1)),
                     title: (node.name() != node.title).then(|| node.title.clone()),

@@ -138,7 +138,7 @@ fn every_field_of_a_node_that_was_edited_is_shown() {
         "Committed",
         "Findings",
         "Evidence",
-        "How it was verified",
+        "How the author checked it",
         "Alternatives considered",
         "Warnings",
     ] {
