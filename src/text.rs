@@ -2,6 +2,7 @@
 //!
 //! Pure, and below every other module: each has its texts shortened, cleaned and escaped here and nowhere else.
 
+use std::cmp::Ordering;
 use std::error::Error;
 
 /// The text with at most `most` characters. A longer one ends with `…`, which is one of them, after a whole word if
@@ -121,6 +122,29 @@ pub fn first_sentence(text: &str) -> &str {
     ends.map_or(text, |end| &text[..end])
 }
 
+/// The order in which people look for names: `A2` before `A10`. Numbers in them count as numbers, all else as it stands. Two
+/// names are equal only if they are the same.
+pub fn natural_order(one: &str, other: &str) -> Ordering {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    // The number that the first difference stands in may have begun before it.
+    let start = one[..same].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let number = |text: &[u8]| {
+        let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let zeros = text[start..start + digits].iter().take_while(|byte| **byte == b'0').count();
+        (digits > 0).then_some((digits - zeros, start + zeros..start + digits, zeros))
+    };
+    match (number(one), number(other)) {
+        // The longer one is the larger; of equal ones, the one with fewer zeros before it comes first.
+        (Some((length, digits, zeros)), Some((other_length, other_digits, other_zeros))) => length
+            .cmp(&other_length)
+            .then_with(|| one[digits].cmp(&other[other_digits]))
+            .then_with(|| zeros.cmp(&other_zeros))
+            .then_with(|| one.cmp(other)),
+        _ => one.cmp(other),
+    }
+}
+
 /// `1 node`, `2 nodes`.
 pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
@@ -128,7 +152,31 @@ pub fn counted(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        let sorted =
+            ["", "A", "A1", "A1a", "A1b2", "A1b10", "A01", "A2", "A2a", "A10", "A010", "A1000", "AB", "B"];
+        let mut names = sorted;
+        names.sort_unstable();
+        assert_ne!(names, sorted);
+        names.sort_by(|one, other| natural_order(one, other));
+        assert_eq!(names, sorted);
+    }
+
+    proptest! {
+        #[test]
+        fn the_natural_order_is_an_order(one in "[aB019.]{0,6}", two in "[aB019.]{0,6}", three in "[aB019.]{0,6}") {
+            prop_assert_eq!(natural_order(&one, &two).is_eq(), one == two);
+            prop_assert_eq!(natural_order(&one, &two), natural_order(&two, &one).reverse());
+            if natural_order(&one, &two).is_le() && natural_order(&two, &three).is_le() {
+                prop_assert!(natural_order(&one, &three).is_le());
+            }
+        }
+    }
 
     #[test]
     fn a_text_is_shortened_after_a_word() {

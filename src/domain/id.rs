@@ -6,12 +6,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::Timestamp;
-use crate::text::shorten;
+use crate::text::{natural_order, shorten};
 
 /// The longest node id, in bytes (it becomes a file name).
 pub const NODE_ID_MAX: usize = 200;
 
-/// The id of a node, `R<round>.<suffix>`: `R3.A1a` is in round 3. Ordered by round, then suffix.
+/// The id of a node, `R<round>.<suffix>`: `R3.A1a` is in round 3. Ordered by round, then by suffix, with its
+/// numbers as numbers: `R2.A2` before `R2.A10`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
     text: Arc<str>,
@@ -109,7 +110,7 @@ impl FromStr for NodeId {
 impl Ord for NodeId {
     fn cmp(&self, other: &Self) -> Ordering {
         // Ids of one round have the same text before the suffix.
-        self.round.cmp(&other.round).then_with(|| self.text.cmp(&other.text))
+        self.round.cmp(&other.round).then_with(|| natural_order(&self.text, &other.text))
     }
 }
 
@@ -255,9 +256,10 @@ mod tests {
 
     #[test]
     fn ids_sort_by_round_first() {
-        let mut ids: Vec<NodeId> = ["R10.A", "R2.B", "R2.A1"].iter().map(|t| t.parse().unwrap()).collect();
+        let mut ids: Vec<NodeId> =
+            ["R10.A", "R2.B", "R2.A10", "R2.A2"].iter().map(|t| t.parse().unwrap()).collect();
         ids.sort();
-        assert_eq!(ids.iter().map(NodeId::as_str).collect::<Vec<_>>(), ["R2.A1", "R2.B", "R10.A"]);
+        assert_eq!(ids.iter().map(NodeId::as_str).collect::<Vec<_>>(), ["R2.A2", "R2.A10", "R2.B", "R10.A"]);
     }
 
     #[test]
