@@ -1,4 +1,5 @@
-// Zoom and pan for the graph. Only adds: without it the box scrolls, and links to a card work.
+// Zoom and pan for the graph, arrows in an icicle, and the best answer in sight. Only adds: without it the box scrolls, and
+// links to a card work.
 "use strict";
 
 (() => {
@@ -8,10 +9,80 @@
 
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
+  // As high as the first screen has room for: so what is in sight in the box is in sight of the reader.
+  const fitWindow = (box) => {
+    const room = window.innerHeight - box.getBoundingClientRect().top - window.scrollY - 16;
+    if (room >= 280) box.style.maxHeight = `${room}px`;
+  };
+
+  // Scrolls the box until a card is wholly in sight, no further across than needed.
+  const reveal = (box, card) => {
+    const [outer, inner] = [box.getBoundingClientRect(), card.getBoundingClientRect()];
+    const seen = Math.min(outer.bottom, window.innerHeight) - Math.max(outer.top, 0);
+    const room = seen > inner.height ? seen : box.clientHeight;
+    box.scrollTop += inner.top + inner.height / 2 - Math.max(outer.top, 0) - room / 2;
+    const over = inner.right + 16 - outer.left - box.clientWidth;
+    if (over > 0) box.scrollLeft += over;
+  };
+
+  // The node that the address names; looked up elsewhere where it is not on this page.
+  const namedCard = (box, inside) => {
+    let id = "";
+    try {
+      id = decodeURIComponent(location.hash.slice(1));
+    } catch {
+      return null;
+    }
+    const card = id && document.getElementById(id);
+    if (id && !card) elsewhere(box, id);
+    return card && inside.contains(card) ? card : null;
+  };
+
+  // Cells: arrows lead to what stands above, below and beside. What has no room for a finger has no stop of its own.
+  const icicle = (box, svg) => {
+    const cells = [...svg.querySelectorAll("a.cell")].map((link) => {
+      const rect = link.querySelector("rect");
+      const [x, y, width] = ["x", "y", "width"].map((name) => parseFloat(rect.getAttribute(name)));
+      return { link, x, y, width };
+    });
+    const rows = [...new Set(cells.map((cell) => cell.y))].sort((a, b) => a - b);
+    const of = new Map(cells.map((cell) => [cell.link, cell]));
+    const nudge = 1e-4;
+    box.addEventListener("keydown", (event) => {
+      const cell = of.get(event.target.closest("a.cell"));
+      if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
+      const row = (by) => cells.filter((other) => other.y === rows[rows.indexOf(cell.y) + by]);
+      const beside = row(0);
+      const next = {
+        ArrowDown: () => row(1).find((it) => it.x >= cell.x - nudge && it.x < cell.x + cell.width - nudge),
+        ArrowUp: () => row(-1).find((it) => it.x <= cell.x + nudge && it.x + it.width > cell.x + nudge),
+        ArrowLeft: () => beside[beside.indexOf(cell) - 1],
+        ArrowRight: () => beside[beside.indexOf(cell) + 1],
+        Home: () => beside[0],
+        End: () => beside[beside.length - 1],
+      }[event.key];
+      if (!next) return;
+      event.preventDefault();
+      next()?.link.focus();
+    });
+    const show = () => {
+      const card = namedCard(box, svg) ?? svg.querySelector(".best");
+      if (card) reveal(box, card);
+    };
+    fitWindow(box);
+    show();
+    window.addEventListener("hashchange", show);
+  };
+
   const enhance = (box) => {
     const fit = box.querySelector(".graph-fit");
-    const svg = fit && fit.querySelector("svg.graph");
-    if (!svg) return;
+    const svg = (fit ?? box).querySelector("svg.graph");
+    if (!fit && svg) return icicle(box, svg);
+    if (!svg) {
+      window.addEventListener("hashchange", () => namedCard(box, box));
+      namedCard(box, box);
+      return;
+    }
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     let scale = 1;
 
@@ -143,36 +214,25 @@
 
     // `graph.html#R3.A1a` shows that card, on whichever page it is.
     const named = (smoothly) => {
-      let id = "";
-      try {
-        id = decodeURIComponent(location.hash.slice(1));
-      } catch {
-        return false;
-      }
-      const card = id && document.getElementById(id);
-      if (card && svg.contains(card)) {
-        // A picture that was shrunk to be seen whole is brought close enough to read the card.
-        if (scale < 0.6) zoom(1);
-        centre(card, smoothly);
-        return true;
-      }
-      if (id && !card) elsewhere(box, id);
-      return false;
+      const card = namedCard(box, svg);
+      if (!card) return false;
+      // A picture that was shrunk to be seen whole is brought close enough to read the card.
+      if (scale < 0.6) zoom(1);
+      centre(card, smoothly);
+      return true;
     };
     window.addEventListener("hashchange", () => named(true));
     // The browser itself goes to the card when the page has been loaded, and puts it into a corner.
     window.addEventListener("load", () => requestAnimationFrame(() => named(false)), { once: true });
 
-    // Whole where it can be read then, otherwise at the root, which stands halfway down.
+    // Whole where it can be read then, otherwise at the best answer, or at the root.
+    fitWindow(box);
     const across = Math.min(1, box.clientWidth / width);
     const readable = Number(fit.querySelector(".graph-struts svg").getAttribute("width")) / width;
     zoom(Math.max(across, readable));
-    const root = svg.querySelector(".card");
+    const first = svg.querySelector(".best") ?? svg.querySelector(".card");
     box.scrollLeft = 0;
-    if (!named(false) && root) {
-      centre(root, false);
-      box.scrollLeft = 0;
-    }
+    if (!named(false) && first) reveal(box, first);
   };
 
   // The pages with their nodes come as a script, since a page opened from disk may not fetch.

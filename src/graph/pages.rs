@@ -14,8 +14,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::bar::{BarPart, Kind, Tallies};
+use super::palette;
 use super::sure::Sure;
 use crate::domain::{Investigation, Node, NodeId};
+use crate::ruleset::rules::objections;
 use crate::ruleset::{EffectiveRules, Role};
 
 /// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
@@ -24,17 +27,21 @@ const LEAST_BRANCHES: [usize; 3] = [24, 12, 6];
 /// Below this nothing is cut off, whatever the family.
 const LEAST_BRANCH: usize = LEAST_BRANCHES[2];
 
+/// The word for a node that says that its parent is wrong, in a state in which others confirm theirs.
+pub const REFUTATION: &str = "Refutation";
+
 /// The pictures of one investigation.
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
     /// All nodes, in preorder: what is below a node follows it.
     pub(super) items: Vec<Item<'i>>,
-    pages: Vec<Page>,
+    pub(super) tallies: Tallies,
+    pub(super) pages: Vec<Page>,
     /// The first page of the branch that was cut off at a node.
-    branches: Vec<Option<usize>>,
+    pub(super) branches: Vec<Option<usize>>,
     /// The page on which a node stands below its parent, or as a root of the tree.
-    homes: Vec<usize>,
+    pub(super) homes: Vec<usize>,
 }
 
 /// A node, with what pictures need to know of it.
@@ -51,19 +58,86 @@ pub(super) struct Item<'i> {
     pub state: String,
     /// How sure a solution is, or that a node is refuted; `None` for any other node.
     pub sure: Option<Sure>,
-    /// Whether it lies on the way to a solution that a node confirms and none refutes.
-    pub on_path: bool,
+    /// To what solution it lies on the way, if a node confirms that and none refutes it.
+    pub way: Option<Way>,
+    /// Whether it says that its parent is wrong, in a state in which others confirm theirs.
+    pub refutes: bool,
+}
+
+/// What the way to a solution that a node confirms leads to; the surest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// One that only who found it has checked, or that is contested.
+    Doubted,
+    /// One that another confirms.
+    Confirmed,
 }
 
 impl Item<'_> {
     fn is_checked(&self) -> bool {
         self.sure.is_some_and(|sure| sure.is_checked())
     }
+
+    fn own_way(&self) -> Option<Way> {
+        let sure = self.sure.filter(Sure::is_checked)?;
+        Some(if sure.is_confirmed() && !sure.contested { Way::Confirmed } else { Way::Doubted })
+    }
+
+    /// All of it in one line, for a tooltip and for ears; what it is about follows a colon.
+    pub fn in_words(&self) -> String {
+        let mut words = format!("{} ({}", self.node.id, self.state);
+        if let Some(sure) = self.sure {
+            words.push_str(if sure.contested { ", contested, " } else { ", " });
+            words.push_str(sure.label);
+        }
+        words.push(')');
+        words
+    }
+
+    /// Its classes for the style sheet, after what it is drawn as.
+    pub fn classes(&self) -> String {
+        let mut classes = self.role.map_or("proposed", palette::class).to_owned();
+        if let Some(sure) = self.sure {
+            classes.push(' ');
+            classes.push_str(sure.class);
+            if sure.contested {
+                classes.push_str(" contested");
+            }
+        }
+        match self.way {
+            None => {}
+            Some(Way::Confirmed) => classes.push_str(" on-path"),
+            Some(Way::Doubted) => classes.push_str(" on-path doubted"),
+        }
+        classes
+    }
+
+    fn kind(&self) -> Kind {
+        let class = match self.role {
+            _ if self.refutes => "role-refutation",
+            None => "role-pending",
+            Some(role) => palette::class(role),
+        };
+        Kind::of(class, &self.state, self.sure)
+    }
+}
+
+/// How what stands on a page is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// A card for each node.
+    Cards,
+    /// A cell for each node, a row for each round.
+    Icicle,
+    /// A bar for each branch.
+    Bars,
 }
 
 /// What stands on one picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
+    /// How it is drawn.
+    pub drawn: Drawn,
     /// The node where its part of the tree begins; `None` if it begins at the roots.
     pub root: Option<NodeId>,
     /// Which part of how many, from 1, where the children of `root` (or of a lone root, or the roots) do not fit one
@@ -75,34 +149,37 @@ pub struct Page {
     pub shown: usize,
     /// How many nodes below its cards stand on further pages.
     pub hidden: usize,
+    /// Which of the pages of parts of one family it is, from 1; absent where it has all below its root.
+    pub group: Option<usize>,
     /// The cards, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
+    /// Where the branches begin that are its own: below `root`, or at the roots.
+    pub(super) tops: Vec<usize>,
+    /// What of it has a page of its own, in preorder; of bars all that it has.
+    pub(super) parts: Vec<Part>,
+}
+
+/// A part of a page: a branch, or branches beside each other below one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Where its branches begin.
+    pub tops: Vec<usize>,
+    /// How many nodes are in it.
+    pub nodes: usize,
+    /// Its own page.
+    pub page: Option<usize>,
 }
 
 impl<'i> Pages<'i> {
     /// The pictures with at most `limit` cards each; `None` for one picture of everything. There is always at least
     /// one, which begins at the roots.
     pub fn new(investigation: &'i Investigation, rules: &EffectiveRules<'_>, limit: Option<usize>) -> Self {
-        let items = items(investigation, rules);
-        let mut pages = Pages {
-            investigation,
-            branches: vec![None; items.len()],
-            homes: vec![0; items.len()],
-            items,
-            pages: Vec::new(),
-        };
+        let mut pages = Pages::none(investigation, rules);
         // A branch that is too small to be cut off must always fit.
         let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
         if pages.items.len() <= limit {
             let cards = (0..pages.items.len()).collect();
-            pages.pages.push(Page {
-                root: None,
-                part: (1, 1),
-                up: None,
-                shown: pages.items.len(),
-                hidden: 0,
-                cards,
-            });
+            pages.pages.push(Page::of_cards(None, None, cards));
             return pages;
         }
         // A lone root begins every page from the top; alone it would not be an overview.
@@ -112,6 +189,39 @@ impl<'i> Pages<'i> {
             pages.cut(root, up, limit, &mut branches);
         }
         pages
+    }
+
+    /// No page yet.
+    pub(super) fn none(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Self {
+        let items = items(investigation, rules);
+        let kinds: Vec<(Option<usize>, Kind)> = items.iter().map(|item| (item.parent, item.kind())).collect();
+        Pages {
+            investigation,
+            branches: vec![None; items.len()],
+            homes: vec![0; items.len()],
+            tallies: Tallies::new(&kinds),
+            items,
+            pages: Vec::new(),
+        }
+    }
+
+    /// The best answer of all, which is on whichever page.
+    pub fn best(&self) -> Option<&'i NodeId> {
+        self.best_of(0..self.items.len()).map(|item| &self.items[item].node.id)
+    }
+
+    /// The best answer among these; of equally good ones the first by its id.
+    pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
+        let answers = items.into_iter().filter_map(|item| {
+            let sure = self.items[item].sure.filter(|sure| sure.class != "refuted")?;
+            Some((sure.rank(), &self.items[item].node.id, item))
+        });
+        answers.min().map(|(.., item)| item)
+    }
+
+    /// How many nodes are what below a node and at it.
+    pub(super) fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
+        self.tallies.bar(branches, length)
     }
 
     /// All pages: the first one from the roots, then those that were cut off it, and so on.
@@ -138,6 +248,11 @@ impl<'i> Pages<'i> {
         self.items.iter().filter(|item| item.is_checked()).map(|item| &item.node.id)
     }
 
+    /// Whether any node lies on such a way.
+    pub fn leads_to(&self, way: Way) -> bool {
+        self.items.iter().any(|item| item.way == Some(way))
+    }
+
     /// The title of a node.
     pub fn title(&self, id: &NodeId) -> Option<&'i str> {
         self.investigation.node(id).map(|node| node.name())
@@ -151,7 +266,7 @@ impl<'i> Pages<'i> {
     }
 
     /// The children of a node in order, or the roots.
-    fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let (first, end) = match parent {
             None => (0, self.items.len()),
             Some(parent) => (parent + 1, parent + 1 + self.items[parent].below),
@@ -199,8 +314,12 @@ impl<'i> Pages<'i> {
             cards.sort_unstable();
             branches.extend(cuts.into_iter().map(|cut| (Some(cut), Some(number))));
             let root = branch.map(|root| self.items[root].node.id.clone());
-            let shown = cards.len();
-            self.pages.push(Page { root, part: (part + 1, parts), up, shown, hidden, cards });
+            self.pages.push(Page {
+                part: (part + 1, parts),
+                hidden,
+                tops: family,
+                ..Page::of_cards(root, up, cards)
+            });
         }
     }
 
@@ -231,7 +350,7 @@ impl<'i> Pages<'i> {
         let mut show = |child: usize, least: usize, open: &mut BinaryHeap<_>| {
             if self.items[child].below >= least {
                 cards.push(child);
-                open.push(Reverse((!self.items[child].on_path, self.items[child].depth, child)));
+                open.push(Reverse((self.items[child].way.is_none(), self.items[child].depth, child)));
             } else {
                 cards.extend(child..=child + self.items[child].below);
             }
@@ -262,29 +381,57 @@ impl<'i> Pages<'i> {
     }
 }
 
+impl Page {
+    /// A card for each of these.
+    pub(super) fn of_cards(root: Option<NodeId>, up: Option<usize>, cards: Vec<usize>) -> Page {
+        Page {
+            drawn: Drawn::Cards,
+            root,
+            part: (1, 1),
+            group: None,
+            up,
+            shown: cards.len(),
+            hidden: 0,
+            cards,
+            tops: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+}
+
 /// All nodes in preorder.
 fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Vec<Item<'i>> {
+    let open = objections::open(investigation);
     let mut items: Vec<Item<'i>> = Vec::new();
     let mut stack: Vec<(&'i Node, Option<usize>)> =
         investigation.roots().map(|node| (node.as_ref(), None)).collect();
     stack.reverse();
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
-        let role = node.state().map(|state| rules.role(state));
-        let sure = Sure::of_node(investigation, rules, node);
+        let refutes = rules.is_refutation(node);
+        let role = match node.state() {
+            // It looks like what it is: the end of the answer above.
+            Some(_) if refutes => Some(Role::DeadEnd),
+            state => state.map(|state| rules.role(state)),
+        };
+        let state = match node.state() {
+            Some(_) if refutes => REFUTATION.to_owned(),
+            Some(state) => rules.ruleset().label_of(state),
+            None => "Proposed".to_owned(),
+        };
+        let sure = Sure::of_node(investigation, rules, &open, node);
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        let state = node.state().map_or("Proposed".to_owned(), |state| rules.ruleset().label_of(state));
-        items.push(Item { node, parent, depth, below: 0, role, state, sure, on_path: false });
+        items.push(Item { node, parent, depth, below: 0, role, state, sure, way: None, refutes });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();
     }
     for at in (0..items.len()).rev() {
-        let on_path = items[at].on_path || items[at].is_checked();
-        items[at].on_path = on_path;
+        let way = items[at].way.max(items[at].own_way());
+        items[at].way = way;
         if let Some(parent) = items[at].parent {
             items[parent].below += items[at].below + 1;
-            items[parent].on_path |= on_path;
+            items[parent].way = items[parent].way.max(way);
         }
     }
     items

@@ -26,9 +26,11 @@ pub(super) const BORDER: Colour = colour("--graph-border", "#c5ccd4", "#3d444d")
 pub(super) const TEXT: Colour = colour("--graph-text", "#1f2328", "#e6edf3");
 pub(super) const QUIET: Colour = colour("--graph-quiet", "#59636e", "#9da7b3");
 pub(super) const EDGE: Colour = colour("--graph-edge", "#a3acb6", "#606873");
+/// For doubt, and for nothing else.
+const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
 const OPEN: Colour = colour("--role-open", "#2666bd", "#58a6ff");
 const SOLUTION: Colour = colour("--role-solution", "#1a7f37", "#3fb950");
-const CONFIRMATION: Colour = colour("--role-confirmation", "#9a6700", "#d29922");
+const CONFIRMATION: Colour = colour("--role-confirmation", "#1a7f37", "#3fb950");
 const AWAITING: Colour = colour("--role-awaitingConfirmation", "#0f6f7c", "#39c5cf");
 const THEORY: Colour = colour("--role-theory", "#7a45d1", "#bc8cff");
 const EXHAUSTED: Colour = colour("--role-exhausted", "#6e7781", "#8b949e");
@@ -46,7 +48,7 @@ pub(super) const ROLES: [Role; 7] = [
 ];
 
 /// Every colour of the picture. All text reaches WCAG AA (4.5:1) on its card, every bar 3:1, on both kinds of page.
-pub fn palette() -> [Colour; 14] {
+pub fn palette() -> [Colour; 15] {
     [
         BACKGROUND,
         CARD,
@@ -55,6 +57,7 @@ pub fn palette() -> [Colour; 14] {
         TEXT,
         QUIET,
         EDGE,
+        DOUBT,
         OPEN,
         AWAITING,
         SOLUTION,
@@ -119,13 +122,48 @@ pub fn stylesheet() -> String {
         rule(&format!(".graph .sign.{}", class(of)), "stroke", role(of));
     }
     rule(".graph .confirmed .card-note", "fill", SOLUTION);
-    rule(".graph .edge.on-path,.graph .on-path .card-box", "stroke", SOLUTION);
+    rule(".graph .edge.on-path,.graph .on-path .card-box,.graph .way", "stroke", SOLUTION);
+    rule(".graph .edge.doubted,.graph .doubted .card-box,.graph .doubted .way", "stroke", DOUBT);
+    rule(
+        ".graph .unconfirmed .card-note,.graph .self-checked .card-note,.graph .contested .card-note,\
+         .graph .unconfirmed .cell-sign,.graph .self-checked .cell-sign,.graph .contested .cell-sign",
+        "fill",
+        DOUBT,
+    );
+    rule(".graph .cell rect,.graph .states rect", "stroke", BACKGROUND);
+    rule(".graph .states rect,.graph .hatch rect", "fill", QUIET);
+    rule(".graph .hatch path,.graph .cell .hollow", "stroke", QUIET);
+    for of in ROLES {
+        let class = class(of);
+        rule(
+            &format!(".graph .states .{class},.graph .hatch.{class} rect,.graph .cell.{class} .tint"),
+            "fill",
+            role(of),
+        );
+        rule(&format!(".graph .hatch.{class} path"), "stroke", role(of));
+    }
+    rule(".graph .cell .full", "fill", SOLUTION);
+    rule(
+        ".graph .hatch.doubt path,.graph .unconfirmed .hollow,.graph .self-checked .hollow",
+        "stroke",
+        DOUBT,
+    );
+    rule(".graph .states .unconfirmed,.graph .states .self-checked,.graph .states .contested", "fill", DOUBT);
+    rule(".graph .cell .full~svg text", "fill", BACKGROUND);
+    css.push_str(CELLS);
+    let mut rule = |selector: &str, property: &str, colour: Colour| {
+        let _ = writeln!(css, "{selector}{{{property}:{};{property}:var({})}}", colour.light, colour.name);
+    };
     rule(".graph a:hover rect.card-box,.graph a:focus-visible rect.card-box", "stroke", TEXT);
     rule(".graph a:hover .more-box,.graph a:focus-visible .more-box,.graph .more-arrow", "stroke", OPEN);
     rule(".graph .more text", "fill", OPEN);
     css.push_str(".graph a{text-decoration:none}\n.graph a:focus{outline:none}\n.graph a:focus-visible rect{stroke-width:3}\n");
     css
 }
+
+/// How strong the colours of an icicle are. `fill` attributes name patterns, which a style must not take away.
+const CELLS: &str = ".graph .cell .tint{fill-opacity:.24}\n.graph .hatch rect{fill-opacity:.18}\n\
+    .graph .hatch path{stroke-opacity:.75}\n.graph .cell.thin rect{stroke:none}\n";
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::domain::{Investigation, Node};
+use crate::domain::{Classification, Investigation, Node};
+use crate::ruleset::rules::objections::Objection;
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 
@@ -15,11 +16,13 @@ pub struct Sure {
     pub sign: &'static str,
     /// `confirmed independently`, …
     pub label: &'static str,
+    /// Whether somebody objects to it, to what it rests on or to what confirms it, or has another result.
+    pub contested: bool,
 }
 
 impl Sure {
     /// What another node has refuted.
-    pub const REFUTED: Sure = Sure { class: "refuted", sign: "✗", label: "refuted" };
+    pub const REFUTED: Sure = Sure { class: "refuted", sign: "✗", label: "refuted", contested: false };
 
     /// An answer.
     pub fn of(grade: Grade) -> Sure {
@@ -28,21 +31,43 @@ impl Sure {
             Grade::SelfChecked => ("self-checked", "~"),
             Grade::None => ("unconfirmed", "?"),
         };
-        Sure { class, sign, label: grade.label() }
+        Sure { class, sign, label: grade.label(), contested: false }
     }
 
-    /// How sure a node is: nothing where it is no answer and nobody has refuted it.
-    pub fn of_node(investigation: &Investigation, rules: &EffectiveRules<'_>, node: &Node) -> Option<Sure> {
+    /// How sure a node is: nothing where it is no answer and nobody has refuted it. `open` are the objections that nobody has
+    /// resolved.
+    pub fn of_node(
+        investigation: &Investigation,
+        rules: &EffectiveRules<'_>,
+        open: &[Objection],
+        node: &Node,
+    ) -> Option<Sure> {
         if !rules.refuted_by(investigation, node).is_empty() {
             return Some(Sure::REFUTED);
         }
         let is_solution = rules.role(node.state()?) == Role::Solution;
-        is_solution.then(|| Sure::of(rules.grade(investigation, node)))
+        is_solution.then(|| Sure {
+            contested: node.classification.as_ref().is_some_and(Classification::is_contested)
+                || !rules.against(investigation, node, open).is_empty(),
+            ..Sure::of(rules.grade(investigation, node))
+        })
     }
 
     /// Whether another than who found the answer confirms it.
     pub fn is_confirmed(&self) -> bool {
         self.class == "confirmed"
+    }
+
+    /// The best first: how well it is confirmed, and whether it is contested.
+    pub(super) fn rank(&self) -> (usize, bool) {
+        let place = match self.class {
+            "confirmed" if self.label == Grade::Independent.label() => 0,
+            "confirmed" => 1,
+            "self-checked" => 2,
+            "unconfirmed" => 3,
+            _ => 4,
+        };
+        (place, self.contested)
     }
 
     /// Whether a node confirms the answer, if only by who found it.

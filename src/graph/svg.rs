@@ -5,16 +5,17 @@
 //! 3. [`draw`](super::draw) calls the [`Writer`] for each edge and card, which writes the markup.
 //! 4. A picture that stands alone has a head above it: the title, and what the signs mean ([`legend`]).
 
-mod legend;
-mod sign;
+pub(super) mod legend;
+pub(super) mod sign;
 
 use std::fmt::Write as _;
 
+use super::bar::{BAR as BAR_UNITS, BarPart};
 use super::draw::{self, Bounds, Pen};
-use super::pages::{Item, Page, Pages};
+use super::icicle;
+use super::pages::{Drawn, Item, Page, Pages, Way};
 use super::palette;
 use super::place::{self, Gaps};
-use super::sure::Sure;
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
@@ -66,7 +67,6 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     let Some(page) = pages.all().get(number).filter(|page| !page.cards.is_empty()) else {
         return nothing(&title, options);
     };
-    let scene = Scene::new(pages, page, options);
     let mut label = match &page.root {
         None => format!("Graph of {title}"),
         Some(root) => format!("Branch {root} of the graph of {title}"),
@@ -74,10 +74,16 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     if page.part.1 > 1 {
         let _ = write!(label, ", part {} of {}", page.part.0, page.part.1);
     }
-    let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
+    let is_icicle = page.drawn == Drawn::Icicle;
+    let shape = if is_icicle { "a row for each round" } else { "left to right" };
+    let _ = write!(label, ", {shape}: {}", counted(page.shown, "node"));
     if page.hidden > 0 {
         let _ = write!(label, ", {} more on other pictures", page.hidden);
     }
+    if is_icicle {
+        return icicle::draw(pages, page, options, &label);
+    }
+    let scene = Scene::new(pages, page, options);
     let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), scene: &scene, options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
@@ -85,8 +91,8 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     }
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // The ways to what was found come last, so that no other edge lies over them.
-    for on_path in [false, true] {
-        let edges = scene.edges().filter(|(_, to)| scene.cards[*to].item.on_path == on_path);
+    for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
+        let edges = scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way);
         draw::edges(&scene.places, edges, &mut writer);
     }
     writer.out.push_str("</g>\n<g class=\"cards\">\n");
@@ -120,8 +126,10 @@ const BOLD: f64 = 1.1;
 /// The button at the foot of a card whose branch goes on elsewhere, and the one before a branch's root.
 const BUTTON: f64 = 24.0;
 const WAY_UP: f64 = 52.0;
+/// The bar of states above the button.
+const STATES: f64 = 7.0;
 /// Only faces that are on the reader's machine; the page's stylesheet may name others.
-const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
+pub(super) const FONTS: &str = "system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif";
 
 /// All cards with their places.
 struct Scene<'i> {
@@ -139,13 +147,18 @@ struct Card<'i> {
     state: String,
     id: String,
     title: Vec<String>,
-    /// The page on which what is below it stands, where that is another one.
+    /// The page on which what is below it stands, where that is another one, with the bar of that.
     continued: Option<usize>,
+    bar: Vec<BarPart>,
+    /// Whether it is the best answer on the page.
+    is_best: bool,
 }
 
 impl<'i> Scene<'i> {
     fn new(pages: &Pages<'i>, page: &Page, options: &SvgOptions<'_>) -> Self {
-        let cards: Vec<Card<'i>> = page.cards.iter().map(|item| Card::new(pages, page, *item)).collect();
+        let best = pages.best_of(page.cards.iter().copied());
+        let card = |item: &usize| Card { is_best: best == Some(*item), ..Card::new(pages, page, *item) };
+        let cards: Vec<Card<'i>> = page.cards.iter().map(card).collect();
         let parents: Vec<Option<usize>> = cards.iter().map(|card| card.parent).collect();
         let heights: Vec<f64> = cards.iter().map(Card::height).collect();
         let tops = place::tops(&parents, &heights, GAPS);
@@ -190,44 +203,38 @@ impl<'i> Card<'i> {
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
+        let continued = pages.continued(page, at);
+        let below: Vec<usize> = pages.children(Some(at)).collect();
         Card {
             item: item.clone(),
             parent: item.parent.and_then(|parent| page.cards.binary_search(&parent).ok()),
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
-            continued: pages.continued(page, at),
+            bar: if continued.is_some() { pages.bar(&below, BAR_UNITS) } else { Vec::new() },
+            continued,
+            is_best: false,
         }
     }
 
     fn height(&self) -> f64 {
         let note = if self.item.sure.is_some() { LINE } else { 0.0 };
-        let button = if self.continued.is_some() { BUTTON + 2.0 } else { 0.0 };
+        let button = if self.continued.is_some() { BUTTON + 2.0 + STATES } else { 0.0 };
         HEAD + LINE * self.title.len() as f64 + note + FOOT + button
-    }
-
-    fn classes(&self) -> String {
-        let mut classes = String::from("card ");
-        classes.push_str(self.item.role.map_or("proposed", palette::class));
-        if let Some(sure) = self.item.sure {
-            classes.push(' ');
-            classes.push_str(sure.class);
-        }
-        if self.item.on_path {
-            classes.push_str(" on-path");
-        }
-        classes
     }
 
     /// All of it in one line, for a tooltip and for ears.
     fn full(&self) -> String {
-        let node = self.item.node;
-        let mut full = format!("{} ({}", node.id, self.item.state);
-        if let Some(sure) = self.item.sure {
-            let _ = write!(full, ", {}", sure.label);
-        }
-        let _ = write!(full, "): {}", one_line(node.name()));
-        full
+        format!("{}: {}", self.item.in_words(), one_line(self.item.node.name()))
+    }
+
+    /// How sure it is, as it stands on the card.
+    fn note(&self) -> Option<String> {
+        let sure = self.item.sure?;
+        Some(match sure.contested {
+            true => "! contested".to_owned(),
+            false => format!("{} {}", sure.sign, sure.label),
+        })
     }
 }
 
@@ -247,12 +254,12 @@ impl Writer<'_> {
         };
         let middle = place.y + place.height / 2.0;
         let right = MARGIN + BUTTON + 6.0;
-        let on_path = self.scene.cards.first().is_some_and(|card| card.item.on_path);
+        let way = self.scene.cards.first().and_then(|card| card.item.way);
         let _ = writeln!(
             self.out,
             "<path class=\"edge{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" d=\"M{} {}H{}\"/>",
-            if on_path { " on-path" } else { "" },
-            if on_path { "3" } else { "1.5" },
+            way_class(way),
+            if way.is_some() { "3" } else { "1.5" },
             number(right),
             number(middle),
             number(place.x)
@@ -308,12 +315,12 @@ impl Pen for Writer<'_> {
     fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64)) {
         let item = &self.scene.cards[to].item;
         let class = match item.role {
-            _ if item.on_path => "edge on-path",
-            None => "edge to-proposed",
-            Some(Role::DeadEnd) => "edge to-dead",
-            Some(_) => "edge",
+            _ if item.way.is_some() => way_class(item.way),
+            None => " to-proposed",
+            Some(Role::DeadEnd) => " to-dead",
+            Some(_) => "",
         };
-        let _ = write!(self.out, "<path class=\"{class}\" d=\"M{} {}", number(from.0), number(from.1));
+        let _ = write!(self.out, "<path class=\"edge{class}\" d=\"M{} {}", number(from.0), number(from.1));
         if number(from.1) == number(until.1) {
             let _ = write!(self.out, "H{}\"", number(until.0));
         } else {
@@ -321,10 +328,12 @@ impl Pen for Writer<'_> {
             let (y0, x1, y1) = (number(from.1), number(until.0), number(until.1));
             let _ = write!(self.out, "C{middle} {y0} {middle} {y1} {x1} {y1}\"");
         }
-        if item.on_path {
+        if item.way.is_some() {
             self.out.push_str(" stroke-width=\"3\"");
         }
-        if matches!(item.role, None | Some(Role::DeadEnd)) {
+        if item.way == Some(Way::Doubted) {
+            self.out.push_str(" stroke-dasharray=\"9 4\"");
+        } else if matches!(item.role, None | Some(Role::DeadEnd)) {
             self.out.push_str(" stroke-dasharray=\"4 3\"");
         }
         self.out.push_str("/>\n");
@@ -348,7 +357,8 @@ impl Pen for Writer<'_> {
             );
         }
         let tag = if self.options.href.is_some() { "a" } else { "g" };
-        let _ = write!(out, "<{tag} class=\"{}\"", card.classes());
+        let best = if card.is_best { " best" } else { "" };
+        let _ = write!(out, "<{tag} class=\"card {}{best}\"", item.classes());
         if let Some(prefix) = self.options.id_prefix {
             let _ = write!(out, " id=\"{}{id}\"", escape(&one_line(prefix)));
         }
@@ -368,7 +378,7 @@ impl Pen for Writer<'_> {
         );
         if item.role.is_none() {
             out.push_str(" stroke-dasharray=\"4 3\"");
-        } else if item.on_path {
+        } else if item.way.is_some() {
             out.push_str(" stroke-width=\"2\"");
         }
         out.push_str("/>");
@@ -405,12 +415,12 @@ impl Pen for Writer<'_> {
             let y = number(line);
             let _ = write!(out, "<text class=\"card-title\" x=\"{left}\" y=\"{y}\">{}</text>", escape(text));
         }
-        if let Some(Sure { sign, label, .. }) = item.sure {
+        if let Some(note) = card.note() {
             let y = number(line + LINE);
             let _ = write!(
                 out,
                 "<text class=\"card-note\" x=\"{left}\" y=\"{y}\" font-size=\"{small}\" \
-                 font-weight=\"600\">{sign} {label}</text>"
+                 font-weight=\"600\">{note}</text>"
             );
         }
         let _ = writeln!(out, "</{tag}>");
@@ -422,6 +432,7 @@ impl Pen for Writer<'_> {
                 width: place.width - BAR - 10.0,
                 height: BUTTON,
             };
+            states(&mut self.out, &card.bar, Bounds { y: place.y - STATES, height: STATES - 2.0, ..place });
             self.button(
                 &href(next, id),
                 &format!("{} below {id}: the graph of this branch", counted(below, "node")),
@@ -431,6 +442,33 @@ impl Pen for Writer<'_> {
             );
         }
     }
+}
+
+/// The class of an edge or a card on the way to a checked answer.
+fn way_class(way: Option<Way>) -> &'static str {
+    match way {
+        None => "",
+        Some(Way::Doubted) => " on-path doubted",
+        Some(Way::Confirmed) => " on-path",
+    }
+}
+
+/// A small bar of states. It repeats what the button below it leads to, so ears are spared it.
+fn states(out: &mut String, bar: &[BarPart], place: Bounds) {
+    out.push_str("<g class=\"states\" aria-hidden=\"true\">");
+    let scale = place.width / BAR_UNITS as f64;
+    for part in bar {
+        let _ = write!(
+            out,
+            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+            part.class,
+            number(place.x + part.x as f64 * scale),
+            number(place.y),
+            number(part.width as f64 * scale),
+            number(place.height)
+        );
+    }
+    out.push_str("</g>\n");
 }
 
 fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
@@ -447,6 +485,18 @@ fn nothing(title: &str, options: &SvgOptions<'_>) -> Svg {
 }
 
 fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, height: f64) {
+    open_file(out, "graph", options, label, width, height);
+}
+
+/// Begins a picture of a size of its own.
+pub(super) fn open_file(
+    out: &mut String,
+    class: &str,
+    options: &SvgOptions<'_>,
+    label: &str,
+    width: f64,
+    height: f64,
+) {
     let (width, height) = (number(width.ceil()), number(height.ceil()));
     let standalone = options.standalone.is_some();
     let namespace = if standalone { "xmlns=\"http://www.w3.org/2000/svg\" " } else { "" };
@@ -454,7 +504,7 @@ fn open(out: &mut String, options: &SvgOptions<'_>, label: &str, width: f64, hei
     let role = if options.href.is_some() { "group" } else { "img" };
     let _ = writeln!(
         out,
-        "<svg {namespace}class=\"graph\" role=\"{role}\" aria-label=\"{}\" width=\"{width}\" height=\"{height}\" \
+        "<svg {namespace}class=\"{class}\" role=\"{role}\" aria-label=\"{}\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" font-size=\"{}\" fill=\"currentColor\">",
         escape(label),
         number(TITLE_SIZE)

@@ -1,20 +1,22 @@
 //! The pictures of one investigation: which there are, where they lie and how they lead to each other.
 //!
-//! `graph.html` has the whole graph, or its overview; each branch that was cut off there has a page and a file of its
-//! own in `graph/`, named after its root. `graph.svg` is always the whole.
+//! `graph.html` has the map of the whole: cards, an icicle or bars, by how many nodes there are. Each part of one that does not
+//! show all as cards has a page of its own in `graph/`, named after its root. `graph.svg` is always the whole, in cards.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::model::Report;
-use super::templates::SafeHtml;
+use super::model::{Card, OutlineRow, Report};
+use super::templates::{SafeHtml, SharedValue};
 use crate::domain::{Investigation, NodeId};
-use crate::graph::{self, Pages, SvgOptions};
+use crate::graph::{self, BarPart, Drawn, Pages, SvgOptions, Way};
 use crate::ruleset::{EffectiveRules, Role, Ruleset};
 
-/// Cards that fit a picture.
-const FITS_A_PICTURE: usize = 150;
+/// Cards that fit the picture in a document.
+const FITS_A_DOCUMENT: usize = 150;
+/// Nodes of a map that are listed beside its parts.
+const MOST_LISTED: usize = 150;
 /// Cards that fit the picture on the first page.
 const FITS_A_PAGE: usize = 40;
 /// Ways to checked answers that are offered above a picture.
@@ -32,27 +34,61 @@ pub(super) struct Drawing {
     hidden: usize,
 }
 
-/// The page of a picture: the whole graph, its overview, or a branch.
+/// A page with a map: of the whole investigation, or of a part of one.
 #[derive(Serialize)]
 pub(super) struct PicturePage {
-    drawing: Drawing,
-    /// The branch's root; absent for the whole.
+    /// How it is drawn: `cards`, `icicle` or `bars`.
+    kind: &'static str,
+    /// Absent where bars are in its place.
+    drawing: Option<Drawing>,
+    /// How many nodes it is about.
+    nodes: usize,
+    /// The root of its part; absent for the whole.
     root: Option<GraphLink>,
-    /// Which part of how many; absent where there is one.
-    part: Option<(usize, usize)>,
-    /// The way from the whole graph to the picture that this one was cut off.
+    /// `R2.A1 to R2.A40`, where it has a part of what is below its root.
+    span: Option<String>,
+    /// The way from the whole graph to the map of which this is a part.
     above: Vec<GraphLink>,
     before: Option<GraphLink>,
     after: Option<GraphLink>,
-    /// Where the answers are that a node confirms.
+    /// The best answer of all, and where it is on the maps.
+    best: Option<SharedValue<Card>>,
+    best_place: Option<GraphLink>,
+    /// Whether the way to a confirmed answer is on the maps, and to one that is contested or self-checked.
+    has_confirmed_way: bool,
+    has_doubted_way: bool,
+    /// Where the other answers are that a node confirms.
     answers: Vec<GraphLink>,
     more_answers: usize,
+    /// The same as a list: all nodes of a map of cards.
+    outline: Vec<OutlineRow>,
+    /// The parts of any other, those with most answers first.
+    branches: Vec<BranchRow>,
+    /// The nodes of such a map that are in no part of it.
+    alone: Vec<SharedValue<Card>>,
+    more_alone: usize,
     /// The picture as a file, in the investigation's folder.
     file: String,
     /// The signs of the roles, by class.
     signs: BTreeMap<&'static str, SafeHtml>,
     /// A script that says on which page a node is; absent where all are on this one.
     places: Option<&'static str>,
+}
+
+/// A part of a map that has a page of its own.
+#[derive(Serialize)]
+struct BranchRow {
+    /// Where it begins.
+    id: String,
+    /// `R2.A1`, or `R2.A1 to R2.A40`.
+    label: String,
+    /// The title of a branch; empty for several.
+    title: String,
+    /// In the investigation's folder.
+    href: String,
+    nodes: usize,
+    /// What they are.
+    bar: Vec<BarPart>,
 }
 
 /// A card on one of the pictures.
@@ -84,7 +120,7 @@ impl Pictures {
     ) -> Result<Pictures, serde_json::Error> {
         let rules = EffectiveRules::new(ruleset, investigation.meta());
         let href = |id: &NodeId| report.href(id);
-        let drawn = Pages::new(investigation, &rules, Some(FITS_A_PICTURE));
+        let drawn = Pages::maps(investigation, &rules);
         let names: Vec<String> = drawn.all().iter().map(|page| name(page, report)).collect();
         let places: HashMap<NodeId, String> = drawn
             .homes()
@@ -101,20 +137,31 @@ impl Pictures {
         let split = drawn.all().len() > 1;
         if split {
             let inner = |id: &NodeId| format!("../{}", report.href(id));
-            let beside = |page: usize, id: &NodeId| format!("{}.svg#{id}", names[page]);
+            let beside = |page: usize, id: &NodeId| match drawn.all()[page].drawn {
+                Drawn::Bars => format!("../{}#{id}", page_path(&names, page)),
+                _ => format!("{}.svg#{id}", names[page]),
+            };
             let options = SvgOptions {
                 href: Some(&inner),
                 page_href: Some(&beside),
                 id_prefix: Some(""),
                 standalone: Some(ruleset),
             };
-            for (number, name) in names.iter().enumerate() {
+            let pictures = drawn.all().iter().map(|page| page.drawn != Drawn::Bars);
+            for (number, (name, _)) in
+                names.iter().zip(pictures).enumerate().filter(|(_, (_, is_drawn))| *is_drawn)
+            {
                 let markup = graph::svg(&drawn, number, &options).markup;
                 files.push((format!("graph/{name}.svg"), markup.into_bytes()));
             }
             files.push((PLACES.to_owned(), script(&drawn, &names)?));
         }
-        let pages = PageModels { report, drawn: &drawn, names: &names, places: &places };
+        let rows = report.outline.iter().enumerate().map(|(at, row)| (row.card.id.as_str(), at)).collect();
+        let best = drawn.best();
+        let others = drawn.checked().filter(|id| Some(*id) != best).collect();
+        let ways = [Way::Confirmed, Way::Doubted].map(|way| drawn.leads_to(way));
+        let pages =
+            PageModels { report, drawn: &drawn, names: &names, places: &places, rows, best, others, ways };
         let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
         let place = |id: &NodeId| places.get(id).cloned().unwrap_or_default();
         let in_short = Some(in_short(investigation, &rules, FITS_A_PAGE, &href, &place));
@@ -138,6 +185,12 @@ struct PageModels<'a, 'i> {
     drawn: &'a Pages<'i>,
     names: &'a [String],
     places: &'a HashMap<NodeId, String>,
+    /// Where each node stands in the outline.
+    rows: HashMap<&'a str, usize>,
+    best: Option<&'i NodeId>,
+    /// The other answers that a node confirms.
+    others: Vec<&'a NodeId>,
+    ways: [bool; 2],
 }
 
 impl PageModels<'_, '_> {
@@ -152,23 +205,87 @@ impl PageModels<'_, '_> {
             id_prefix: Some(""),
             standalone: None,
         };
-        let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
+        let drawing = (page.drawn != Drawn::Bars)
+            .then(|| Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden));
         let (before, after) = self.drawn.neighbours(number);
         let split = self.names.len() > 1;
-        let answers = self.drawn.checked().count();
+        let is_cards = page.drawn == Drawn::Cards;
+        let alone = if is_cards { Vec::new() } else { self.drawn.alone(page) };
         PicturePage {
+            kind: match page.drawn {
+                Drawn::Cards => "cards",
+                Drawn::Icicle => "icicle",
+                Drawn::Bars => "bars",
+            },
             drawing,
+            nodes: page.shown + page.hidden,
             root: page.root.as_ref().map(|id| self.place(id)),
-            part: (page.part.1 > 1).then_some(page.part),
+            span: self.drawn.span(page).map(|(first, last)| span(first, last)),
             above: self.above(number),
             before: before.map(|page| self.link(page)),
             after: after.map(|page| self.link(page)),
-            answers: self.drawn.checked().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
-            more_answers: answers.saturating_sub(MOST_ANSWERS),
-            file: if split { format!("graph/{}.svg", self.names[number]) } else { "graph.svg".to_owned() },
+            best: self.best.and_then(|id| self.card(id)),
+            best_place: self.best.map(|id| match self.drawn.is_on(page, id) {
+                true => {
+                    GraphLink { href: format!("{}#{id}", page_path(self.names, number)), ..self.place(id) }
+                }
+                false => self.place(id),
+            }),
+            has_confirmed_way: self.ways[0],
+            has_doubted_way: self.ways[1],
+            answers: self.others.iter().take(MOST_ANSWERS).map(|id| self.place(id)).collect(),
+            more_answers: self.others.len().saturating_sub(MOST_ANSWERS),
+            outline: if is_cards { self.outline(page) } else { Vec::new() },
+            branches: self.branches(page),
+            more_alone: alone.len().saturating_sub(MOST_LISTED),
+            alone: alone.into_iter().take(MOST_LISTED).filter_map(|id| self.card(id)).collect(),
+            file: match split && page.drawn != Drawn::Bars {
+                true => format!("graph/{}.svg", self.names[number]),
+                false => "graph.svg".to_owned(),
+            },
             signs: signs(),
             places: split.then_some(PLACES),
         }
+    }
+
+    fn card(&self, id: &NodeId) -> Option<SharedValue<Card>> {
+        let row = self.rows.get(id.as_str())?;
+        self.report.outline.get(*row).map(|row| row.card.clone())
+    }
+
+    /// The cards of a page as a nested list.
+    fn outline(&self, page: &graph::Page) -> Vec<OutlineRow> {
+        let rows: Vec<&OutlineRow> = self
+            .drawn
+            .shown(page)
+            .filter_map(|id| self.report.outline.get(*self.rows.get(id.as_str())?))
+            .collect();
+        let first = rows.first().map_or(1, |row| row.card.round);
+        let row = |(at, row): (usize, &&OutlineRow)| {
+            let next = rows.get(at + 1).map_or(first, |next| next.card.round);
+            OutlineRow {
+                has_children: next > row.card.round,
+                closes: row.card.round.saturating_sub(next) as usize,
+                bar: Vec::new(),
+                card: row.card.clone(),
+            }
+        };
+        rows.iter().enumerate().map(row).collect()
+    }
+
+    fn branches(&self, page: &graph::Page) -> Vec<BranchRow> {
+        let row = |row: graph::Row<'_>| {
+            let is_one = row.first == row.last;
+            Some(BranchRow {
+                id: row.first.to_string(),
+                label: if is_one { row.first.to_string() } else { span(row.first, row.last) },
+                title: if is_one { self.title(row.first) } else { String::new() },
+                href: page_path(self.names, row.page?),
+                nodes: row.nodes,
+                bar: row.bar,
+            })
+        };
+        self.drawn.rows(page).into_iter().filter_map(row).collect()
     }
 
     /// A node's card, where it stands below its parent.
@@ -184,10 +301,7 @@ impl PageModels<'_, '_> {
             None => ("Whole graph".to_owned(), String::new()),
             Some(id) => (id.to_string(), self.title(id)),
         };
-        let label = match page.part {
-            (_, 1) => label,
-            (part, of) => format!("{label}, part {part} of {of}"),
-        };
+        let label = self.drawn.span(page).map_or(label, |(first, last)| span(first, last));
         GraphLink { label, title, href: page_path(self.names, number) }
     }
 
@@ -226,7 +340,7 @@ pub(super) fn of_document(
 ) -> Option<Drawing> {
     investigation.nodes().next()?;
     let rules = EffectiveRules::new(ruleset, investigation.meta());
-    Some(in_short(investigation, &rules, FITS_A_PICTURE, href, href))
+    Some(in_short(investigation, &rules, FITS_A_DOCUMENT, href, href))
 }
 
 /// A picture of so many cards. `place` is where what it leaves out begins.
@@ -254,10 +368,11 @@ fn name(page: &graph::Page, report: &Report) -> String {
             href.trim_start_matches("nodes/").trim_end_matches(".html").to_owned()
         }
     };
-    match page.part.0 {
-        1 => stem,
-        part => format!("{stem}.{part}"),
-    }
+    page.group.map_or(stem.clone(), |group| format!("{stem}.{group}"))
+}
+
+fn span(first: &NodeId, last: &NodeId) -> String {
+    format!("{first} to {last}")
 }
 
 /// The path of the HTML page with that picture.

@@ -314,14 +314,18 @@ fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
 fn a_large_graph_is_an_overview_and_branches_that_lead_to_each_other() {
     let files = render(&[large(400)]);
     let overview = page(&files, "graph.html");
-    let branch = files.keys().find(|path| path.starts_with("graph/R")).unwrap().trim_end_matches(".html");
-    let root = branch.trim_start_matches("graph/");
-    assert!(overview.contains(&format!("href=\"graph/{root}.html#{root}\"><title>")), "{overview}");
-    let page = self::page(&files, &format!("graph/{root}.html"));
     assert!(
-        page.contains(&format!("href=\"../graph.html#{root}\"><title>Back to the whole graph")),
-        "{page}"
+        overview.contains("<svg class=\"graph icicle\"") && overview.contains("data-graph"),
+        "{overview}"
     );
+    let root = "R2.Ab";
+    assert!(overview.contains(&format!("href=\"graph/{root}.html#{root}\"><title>")), "{overview}");
+    assert!(
+        overview
+            .contains(&format!("<li><a href=\"graph/{root}.html\"><span class=\"node-id\">{root}</span>"))
+    );
+    let page = self::page(&files, &format!("graph/{root}.html"));
+    assert!(page.contains("<li><a href=\"../graph.html\">Whole graph</a></li>"), "{page}");
     assert!(page.contains("class=\"neighbours\"") && page.contains(&format!("href=\"../graph/{root}.svg\"")));
     assert!(!page.contains("id=\"tree\""), "the list stands once");
     for (path, bytes) in files.iter().filter(|(path, _)| path.ends_with(".svg")) {
@@ -683,7 +687,10 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
             .to_owned(),
         each("judged.rules.states", "StateRule", ""),
     ];
-    let graph = ["{{ keys('PicturePage', graph) }}".to_owned(), each("graph.answers", "GraphLink", "")];
+    let graph = [
+        "{{ keys('PicturePage', graph) }}{{ keys('GraphLink', graph.best_place) }}".to_owned(),
+        each("graph.branches", "BranchRow", &each("item.bar", "BarPart", "")),
+    ];
     let sites = [
         "{{ keys('SitesView', sites) }}{{ keys('Counts', sites.counts) }}".to_owned(),
         each(
@@ -751,6 +758,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         Contents { inputs: vec![sign_offs::signed_off()], ..Contents::default() },
         Contents { inputs: vec![sign_offs::signed_off(), unfinished()], ..Contents::default() },
         Contents { inputs: vec![discussed("It holds.")], ..Contents::default() },
+        Contents { inputs: vec![large(100)], ..Contents::default() },
     ] {
         for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
             for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {

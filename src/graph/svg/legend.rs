@@ -33,13 +33,13 @@ struct Symbol {
 }
 
 /// How much of the picture the head takes.
-pub(super) fn height(ruleset: &Ruleset, width: f64) -> f64 {
+pub(in crate::graph) fn height(ruleset: &Ruleset, width: f64) -> f64 {
     let rows = entries(ruleset, width).last().map_or(0, |entry| entry.row + 1);
     TITLE_BASE + ROW * rows as f64 + 10.0
 }
 
 /// Writes the head.
-pub(super) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64) {
+pub(in crate::graph) fn write(out: &mut String, title: &str, ruleset: &Ruleset, width: f64) {
     let title = clamp_lines(title, (width - 2.0 * MARGIN) / TITLE_SIZE / BOLD, 1);
     let _ = write!(
         out,

@@ -23,7 +23,7 @@ pub fn sign(role: Option<Role>) -> Svg {
 }
 
 /// Draws the sign of a role, or of a proposal, around a point.
-pub(super) fn write(out: &mut String, role: Option<Role>, x: f64, y: f64) {
+pub(in crate::graph) fn write(out: &mut String, role: Option<Role>, x: f64, y: f64) {
     let path = match role {
         None | Some(Role::Open) => RING,
         Some(Role::AwaitingConfirmation) => "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0m4-2.2v2.2h1.8",

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Reference;
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::Sure;
+use crate::graph::{Kind, REFUTATION, Sure};
 use crate::report::templates::SharedValue;
+use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
@@ -48,7 +49,7 @@ pub(in crate::report) struct StateView {
     pub name: String,
     /// What people read in its place: `Explored`.
     pub word: String,
-    /// `role-open`, `role-deadEnd`, …; `role-pending`, `role-unknown`.
+    /// `role-open`, `role-deadEnd`, …; `role-refutation`, `role-pending`, `role-unknown`.
     pub class: &'static str,
     /// The role for people; empty where it is unknown.
     pub label: &'static str,
@@ -99,6 +100,8 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) rules: Option<EffectiveRules<'a>>,
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
+    /// The objections that nobody has resolved.
+    open: Vec<Objection>,
 }
 
 impl<'a> Cards<'a> {
@@ -114,7 +117,8 @@ impl<'a> Cards<'a> {
                 cited.entry(node.clone()).or_default().push(at);
             }
         }
-        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited };
+        let open = objections::open(investigation);
+        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, open };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
             let card = cards.make(node, href, excerpt(node));
@@ -125,6 +129,14 @@ impl<'a> Cards<'a> {
 
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let state = match node.state() {
+            // In a state in which others confirm, it says that its parent is wrong.
+            Some(state) if self.rules.is_some_and(|rules| rules.is_refutation(node)) => StateView {
+                word: REFUTATION.to_owned(),
+                class: "role-refutation",
+                label: "a refutation",
+                meaning: "It says that the answer above is wrong".to_owned(),
+                ..self.state(state)
+            },
             Some(state) => self.state(state),
             None => StateView {
                 name: "proposed".to_owned(),
@@ -135,7 +147,7 @@ impl<'a> Cards<'a> {
                 pending: true,
             },
         };
-        let sure = self.rules.and_then(|rules| Sure::of_node(self.investigation, &rules, node));
+        let sure = self.rules.and_then(|rules| Sure::of_node(self.investigation, &rules, &self.open, node));
         Card {
             id: node.id.to_string(),
             title: node.name().to_owned(),
@@ -147,6 +159,12 @@ impl<'a> Cards<'a> {
             sure,
             child_count: self.investigation.children(&node.id).count(),
         }
+    }
+
+    /// What a node is, as a bar of states tells it.
+    pub(super) fn kind(&self, node: &Node) -> Option<Kind> {
+        let card = self.get(&node.id)?;
+        Some(Kind::of(card.state.class, &card.state.word, card.sure))
     }
 
     /// The card of a node that is in the tree.

@@ -9,11 +9,11 @@ use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
-use super::trust::{BarPart, Trust};
+use super::trust::Trust;
 use super::{Time, plural};
 use crate::decide::standing;
 use crate::domain::Node;
-use crate::graph::Sure;
+use crate::graph::{BarPart, Sure};
 use crate::markdown;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
@@ -332,7 +332,6 @@ impl<'a> Cards<'a> {
             }),
             trust: self.trust(
                 &solutions,
-                states,
                 warnings.iter().map(|kind| kind.warnings.len()).sum(),
                 blockers.len(),
                 agents.len(),

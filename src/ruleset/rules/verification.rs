@@ -151,6 +151,11 @@ impl EffectiveRules<'_> {
         self.ruleset().state(state).is_some_and(|state| state.role == Role::DeadEnd && !state.refutes)
     }
 
+    /// Whether the node has a state in which others confirm their parents, and says that its own is wrong.
+    pub fn is_refutation(&self, node: &Node) -> bool {
+        node.state().is_some_and(|state| self.role(state) == Role::Confirmation) && self.refutes(node)
+    }
+
     /// Whether the node says that its parent is wrong: by its state, or closed and with `refutes`.
     fn refutes(&self, node: &Node) -> bool {
         let Some(classification) = &node.classification else { return false };

@@ -1,0 +1,191 @@
+//! How many nodes are what, side by side in a bar: of a whole investigation, or of each branch.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::sure::Sure;
+
+/// How wide a whole bar is, in its own units.
+pub const BAR: usize = 1_000;
+/// The least width of a part, so that one of thousands is seen.
+const LEAST: usize = 10;
+
+/// The order of the bar, by class: the answers first, what is still open last.
+const ORDER: [&str; 9] = [
+    "role-solution",
+    "role-confirmation",
+    "role-awaitingConfirmation",
+    "role-theory",
+    "role-refutation",
+    "role-deadEnd",
+    "role-exhausted",
+    "role-open",
+    "role-pending",
+];
+
+/// A part of the bar of states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BarPart {
+    /// The class of its role, and of an answer how sure it is: `role-solution confirmed`.
+    pub class: String,
+    /// `Answer, confirmed`, `Ruled out`.
+    pub label: String,
+    /// How many nodes.
+    pub count: usize,
+    /// Where it begins, of 1,000.
+    pub x: usize,
+    /// How wide it is, of 1,000.
+    pub width: usize,
+}
+
+/// What a node is, as a bar tells it, in the order of bars.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// By role, and of an answer by how sure it is.
+    rank: (usize, usize),
+    label: String,
+    class: String,
+}
+
+impl Kind {
+    /// Of the class of its role (`role-pending` for a proposal), the word for its state, and how sure it is.
+    pub fn of(class: &str, word: &str, sure: Option<Sure>) -> Kind {
+        let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
+        let (at, sure, said) = match sure.filter(|_| class == ORDER[0]) {
+            None => return Kind { rank: (rank, 0), label: word.to_owned(), class: class.to_owned() },
+            Some(sure) if sure.contested => (1, "contested", "contested"),
+            Some(Sure { class: "confirmed", .. }) => (0, "confirmed", "confirmed"),
+            Some(Sure { class: "self-checked", .. }) => (2, "self-checked", "self-checked"),
+            Some(Sure { class: "unconfirmed", .. }) => (3, "unconfirmed", "not confirmed"),
+            Some(_) => (4, "refuted", "refuted"),
+        };
+        Kind { rank: (rank, at), label: format!("{word}, {said}"), class: format!("{class} {sure}") }
+    }
+}
+
+/// How many nodes are what in each branch of a forest.
+#[derive(Clone, Debug)]
+pub struct Tallies {
+    kinds: Vec<Kind>,
+    /// For each node as many counts as there are kinds.
+    counts: Vec<u32>,
+}
+
+impl Tallies {
+    /// Of all nodes in preorder, each with its parent's place and what it is.
+    pub fn new(nodes: &[(Option<usize>, Kind)]) -> Tallies {
+        let kinds: BTreeSet<&Kind> = nodes.iter().map(|(_, kind)| kind).collect();
+        let kinds: Vec<Kind> = kinds.into_iter().cloned().collect();
+        let width = kinds.len();
+        let mut counts = vec![0; nodes.len() * width];
+        for (node, (parent, kind)) in nodes.iter().enumerate().rev() {
+            if let Ok(own) = kinds.binary_search(kind) {
+                counts[node * width + own] += 1;
+            }
+            if let Some(parent) = parent {
+                for kind in 0..width {
+                    counts[parent * width + kind] += counts[node * width + kind];
+                }
+            }
+        }
+        Tallies { kinds, counts }
+    }
+
+    /// The bar of these branches together, as long as they are to be beside others: at most [`BAR`].
+    pub fn bar(&self, branches: &[usize], length: usize) -> Vec<BarPart> {
+        let width = self.kinds.len();
+        let sum =
+            |kind: usize| branches.iter().map(|branch| self.counts[branch * width + kind] as usize).sum();
+        parts(self.kinds.iter().enumerate().map(|(at, kind)| (kind, sum(at))), length)
+    }
+
+    /// How many answers that stand are in these branches: confirmed ones, and all.
+    pub fn answers(&self, branches: &[usize]) -> (usize, usize) {
+        let bar = self.bar(branches, BAR);
+        let count =
+            |fits: fn(&str) -> bool| bar.iter().filter(|part| fits(&part.class)).map(|part| part.count).sum();
+        (
+            count(|class| class == "role-solution confirmed"),
+            count(|class| class.starts_with("role-solution") && !class.ends_with(" refuted")),
+        )
+    }
+}
+
+/// The bar of these nodes.
+pub fn bar(nodes: impl IntoIterator<Item = Kind>) -> Vec<BarPart> {
+    let mut kinds: Vec<Kind> = nodes.into_iter().collect();
+    kinds.sort_unstable();
+    parts(kinds.chunk_by(|one, other| one == other).map(|same| (&same[0], same.len())), BAR)
+}
+
+/// The parts that are there, side by side. Each is seen, and the others are as wide as they are many.
+fn parts<'k>(kinds: impl Iterator<Item = (&'k Kind, usize)>, length: usize) -> Vec<BarPart> {
+    let kinds: Vec<(&Kind, usize)> = kinds.filter(|(_, count)| *count > 0).collect();
+    let all: usize = kinds.iter().map(|(_, count)| count).sum();
+    let length = length.clamp((LEAST * kinds.len()).min(BAR), BAR);
+    let shared = length.saturating_sub(LEAST * kinds.len());
+    let (mut before, mut x) = (0, 0);
+    let part = |(at, (kind, count)): (usize, (&Kind, usize))| {
+        before += count;
+        let end = LEAST * (at + 1) + shared * before / all;
+        let (class, label) = (kind.class.clone(), kind.label.clone());
+        let part = BarPart { class, label, count, x, width: end - x };
+        x = end;
+        part
+    };
+    kinds.into_iter().enumerate().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ruleset::rules::verification::Grade;
+
+    fn widths(bar: &[BarPart]) -> Vec<(usize, usize)> {
+        bar.iter().map(|part| (part.x, part.width)).collect()
+    }
+
+    #[test]
+    fn a_bar_is_full_and_one_of_thousands_is_seen() {
+        let many = (0..9_998).map(|_| Kind::of("role-deadEnd", "Ruled out", None));
+        let few = [
+            Kind::of("role-open", "Explored", None),
+            Kind::of("role-solution", "Answer", Some(Sure::of(Grade::None))),
+        ];
+        let bar = bar(many.chain(few));
+        let labels: Vec<&str> = bar.iter().map(|part| part.label.as_str()).collect();
+        assert_eq!(labels, ["Answer, not confirmed", "Ruled out", "Explored"]);
+        assert_eq!(widths(&bar), [(0, 10), (10, 979), (989, 11)]);
+        assert!(super::bar([]).is_empty());
+    }
+
+    #[test]
+    fn a_branch_counts_what_is_below_it() {
+        let open = || Kind::of("role-open", "Explored", None);
+        let sure = |grade| Kind::of("role-solution", "Answer", Some(Sure::of(grade)));
+        let nodes = [
+            (None, open()),
+            (Some(0), open()),
+            (Some(1), sure(Grade::Independent)),
+            (Some(0), sure(Grade::None)),
+            (None, open()),
+        ];
+        let tallies = Tallies::new(&nodes);
+        let counts = |branches: &[usize]| -> Vec<(String, usize)> {
+            tallies.bar(branches, BAR).into_iter().map(|part| (part.class, part.count)).collect()
+        };
+        let counted = |class: &str, count| (class.to_owned(), count);
+        assert_eq!(
+            counts(&[0]),
+            [
+                counted("role-solution confirmed", 1),
+                counted("role-solution unconfirmed", 1),
+                counted("role-open", 2)
+            ]
+        );
+        assert_eq!(counts(&[1, 4]), [counted("role-solution confirmed", 1), counted("role-open", 2)]);
+        assert_eq!(tallies.answers(&[0]), (1, 2));
+        assert_eq!(widths(&tallies.bar(&[0], 100)), [(0, 27), (27, 28), (55, 45)]);
+    }
+}

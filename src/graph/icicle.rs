@@ -1,0 +1,509 @@
+//! An icicle: every node in little. A row for each round, each node as wide as the leaves below it and in the pattern of its
+//! role; a label where there is room for it. Above it the parts that have a page of their own, below it a flag at the best
+//! answer.
+//!
+//! It is as wide as the page that it stands on: what lies across is in percent, so letters keep their size. A picture that
+//! stands alone has a width of its own.
+
+use std::fmt::Write as _;
+
+use super::pages::{Item, Page, Pages};
+use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
+use super::text::{clamp_lines, measure, number, one_line};
+use crate::ruleset::Role;
+use crate::text::{counted, escape};
+
+/// The width on a page that is as wide as most windows, and the least one, in CSS pixels: what fits is judged by them.
+const WIDE: f64 = 1_280.0;
+const NARROW: f64 = 900.0;
+const ROW: f64 = 26.0;
+const CELL: f64 = 24.0;
+/// The parts above the cells, and the flag below them.
+const PARTS: f64 = 30.0;
+const FLAG: f64 = 30.0;
+const SIZE: f64 = 12.0;
+/// Before a label, for the sign; and behind it.
+const LEFT: f64 = 20.0;
+const RIGHT: f64 = 5.0;
+/// The least width of a cell that has lines around it, of one that is hollow, of one with a sign, and of one that a finger or a
+/// key can go to (WCAG 2.2).
+const LINED: f64 = 3.5;
+const HOLLOW: f64 = 10.0;
+const SIGNED: f64 = 18.0;
+const REACHED: f64 = 26.0;
+/// How much of a name stands in a tooltip, in em.
+const TOOLTIP: f64 = 60.0;
+
+/// Where the cells are.
+struct Layout {
+    /// For each cell where it begins and how many leaves it is wide.
+    places: Vec<(usize, usize)>,
+    leaves: usize,
+    rows: usize,
+}
+
+impl Layout {
+    fn new(pages: &Pages<'_>, page: &Page) -> Layout {
+        let parents: Vec<Option<usize>> = page
+            .cards
+            .iter()
+            .map(|card| page.cards.binary_search(&pages.items[*card].parent?).ok())
+            .collect();
+        let mut widths = vec![0; parents.len()];
+        for cell in (0..parents.len()).rev() {
+            widths[cell] = widths[cell].max(1);
+            if let Some(parent) = parents[cell] {
+                widths[parent] += widths[cell];
+            }
+        }
+        let mut places: Vec<(usize, usize)> = Vec::with_capacity(parents.len());
+        // Where the next child of each cell begins, and the next root.
+        let mut next = vec![0; parents.len()];
+        let mut leaves = 0;
+        for (cell, parent) in parents.iter().enumerate() {
+            let at = parent.map_or(&mut leaves, |parent| &mut next[parent]);
+            let start = *at;
+            *at += widths[cell];
+            next[cell] = start;
+            places.push((start, widths[cell]));
+        }
+        let first = page.cards.first().map_or(0, |card| pages.items[*card].depth);
+        let deepest = page.cards.iter().map(|card| pages.items[*card].depth).max().unwrap_or(first);
+        Layout { places, leaves: leaves.max(1), rows: (deepest - first) as usize + 1 }
+    }
+
+    /// So many leaves as a part of the whole width.
+    fn share(&self, leaves: usize) -> f64 {
+        leaves as f64 / self.leaves as f64
+    }
+}
+
+/// The picture of such a page.
+pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, label: &str) -> Svg {
+    let layout = Layout::new(pages, page);
+    let mut writer = Writer {
+        out: String::with_capacity(page.cards.len() * 250),
+        pages,
+        page,
+        options,
+        layout: &layout,
+        top: 0.0,
+    };
+    let parts: Vec<(usize, &[usize])> = match options.page_href {
+        Some(_) => page.parts.iter().filter_map(|part| Some((part.page?, part.tops.as_slice()))).collect(),
+        None => Vec::new(),
+    };
+    let head = options.standalone.map_or(0.0, |ruleset| legend::height(ruleset, WIDE));
+    writer.top = head + if parts.is_empty() { 2.0 } else { PARTS };
+    let best = pages.best_of(page.cards.iter().copied());
+    let flag = best
+        .and_then(|best| page.cards.binary_search(&best).ok())
+        .filter(|best| layout.share(layout.places[*best].1) * NARROW < 120.0);
+    let height = writer.top + layout.rows as f64 * ROW + if flag.is_some() { FLAG } else { 2.0 };
+    writer.open(label, height);
+    if let Some(ruleset) = options.standalone {
+        legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, WIDE);
+    }
+    writer.patterns();
+    if !parts.is_empty() {
+        writer.out.push_str("<g class=\"parts\">\n");
+        parts.iter().for_each(|(own, tops)| writer.part(*own, tops, head));
+        writer.out.push_str("</g>\n");
+    }
+    writer.out.push_str("<g class=\"cells\">\n");
+    for (cell, card) in page.cards.iter().enumerate() {
+        writer.cell(cell, &pages.items[*card], best == Some(*card));
+    }
+    writer.out.push_str("</g>\n");
+    if let Some(best) = flag {
+        writer.flag(best, height);
+    }
+    writer.out.push_str("</svg>\n");
+    Svg { markup: writer.out, width: WIDE, height: height.ceil() }
+}
+
+struct Writer<'a> {
+    out: String,
+    pages: &'a Pages<'a>,
+    page: &'a Page,
+    options: &'a SvgOptions<'a>,
+    layout: &'a Layout,
+    /// Where the first row begins.
+    top: f64,
+}
+
+impl Writer<'_> {
+    fn open(&mut self, label: &str, height: f64) {
+        if self.options.standalone.is_some() {
+            return open_file(&mut self.out, "graph icicle", self.options, label, WIDE, height);
+        }
+        let _ = writeln!(
+            self.out,
+            "<svg class=\"graph icicle\" role=\"group\" aria-label=\"{}\" width=\"100%\" height=\"{}\" font-family=\"{FONTS}\" \
+             font-size=\"{}\" fill=\"currentColor\">",
+            escape(label),
+            number(height.ceil()),
+            number(SIZE)
+        );
+    }
+
+    /// What tells roles apart in cells that are too narrow for a sign. Lines that go on in the cells beside them.
+    fn patterns(&mut self) {
+        self.out.push_str("<defs>");
+        for (id, class, size, path) in PATTERNS {
+            let _ = write!(
+                self.out,
+                "<pattern id=\"hatch-{id}\" class=\"hatch {class}\" width=\"{size}\" height=\"{size}\" \
+                 patternUnits=\"userSpaceOnUse\"><rect width=\"{size}\" height=\"{size}\"/><path fill=\"none\" \
+                 stroke=\"currentColor\" d=\"{path}\"/></pattern>"
+            );
+        }
+        self.out.push_str("</defs>\n");
+    }
+
+    /// The way to the page of a part, above its cells.
+    fn part(&mut self, own: usize, tops: &[usize], head: f64) {
+        let [first, last] = match tops {
+            [only] => [*only, *only],
+            [first, .., last] => [*first, *last],
+            [] => return,
+        };
+        let (Some(href), Ok(from), Ok(to)) = (
+            self.options.page_href,
+            self.page.cards.binary_search(&first),
+            self.page.cards.binary_search(&last),
+        ) else {
+            return;
+        };
+        let (start, end) = (self.layout.places[from].0, self.layout.places[to].0 + self.layout.places[to].1);
+        let node = &self.pages.items[first].node;
+        let nodes = tops.iter().map(|top| 1 + self.pages.items[*top].below).sum();
+        let width = self.layout.share(end - start);
+        // A group of branches is a page of their parent.
+        let (name, anchor) = match first == last {
+            true => (node.id.to_string(), &node.id),
+            false => (format!("{} to {}", node.id, self.pages.items[last].node.id), &node.id),
+        };
+        let reached = if width * NARROW < REACHED { " tabindex=\"-1\"" } else { "" };
+        let _ = write!(
+            self.out,
+            "<a class=\"more\" href=\"{}\"{reached}><title>A picture of {}: {}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" \
+             width=\"{}\" height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
+            escape(&one_line(&href(own, anchor))),
+            escape(&name),
+            counted(nodes, "node"),
+            percent(self.layout.share(start)),
+            number(head + 2.0),
+            percent(width),
+            number(PARTS - 6.0)
+        );
+        let words = [format!("{name}: {nodes}"), node.id.to_string(), nodes.to_string()];
+        let fits = |room: f64| words.iter().find(|words| measure(words) * SIZE + 26.0 <= room).cloned();
+        self.text(self.layout.share(start), width, head + 2.0, 7.0, fits, "");
+        self.out.push_str("</a>\n");
+    }
+
+    fn cell(&mut self, cell: usize, item: &Item<'_>, is_best: bool) {
+        let (start, leaves) = self.layout.places[cell];
+        let (x, width) = (self.layout.share(start), self.layout.share(leaves));
+        let narrow = width * NARROW;
+        let first = self.page.cards.first().map_or(0, |card| self.pages.items[*card].depth);
+        let y = self.top + f64::from(item.depth - first) * ROW;
+        let mut classes = item.classes();
+        if narrow < LINED {
+            classes.push_str(" thin");
+        }
+        if is_best {
+            classes.push_str(" best");
+        }
+        let tag = if self.options.href.is_some() { "a" } else { "g" };
+        let _ = write!(self.out, "<{tag} class=\"cell {classes}\"");
+        if let Some(prefix) = self.options.id_prefix {
+            let _ = write!(self.out, " id=\"{}{}\"", escape(&one_line(prefix)), item.node.id);
+        }
+        if let Some(href) = self.options.href {
+            let _ = write!(self.out, " href=\"{}\"", escape(&one_line(&href(&item.node.id))));
+            if narrow < REACHED {
+                self.out.push_str(" tabindex=\"-1\"");
+            }
+        }
+        let name = one_line(item.node.name());
+        let short = clamp_lines(&name, TOOLTIP, 1).into_iter().next().unwrap_or_default();
+        let _ = write!(self.out, "><title>{}: {}</title>", escape(&item.in_words()), escape(&short));
+        let (fill, stroke) = fill(item, narrow);
+        let _ = write!(
+            self.out,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{CELL}\"{fill}{stroke}/>",
+            percent(x),
+            number(y),
+            percent(width)
+        );
+        if item.way.is_some() {
+            let dashes = if classes.contains("doubted") { " stroke-dasharray=\"9 4\"" } else { "" };
+            let y = number(y + CELL - 1.5);
+            let _ = write!(
+                self.out,
+                "<line class=\"way\" x1=\"{}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"currentColor\" stroke-width=\"3\"{dashes}/>",
+                percent(x),
+                percent(x + width)
+            );
+        }
+        if narrow >= SIGNED {
+            let mut sign = String::new();
+            match item.sure {
+                Some(sure) => {
+                    let sign_of = if sure.contested { "!" } else { sure.sign };
+                    let _ = write!(
+                        sign,
+                        "<text class=\"cell-sign\" x=\"10\" y=\"16.5\" text-anchor=\"middle\" font-weight=\"700\">{sign_of}</text>"
+                    );
+                }
+                None => sign::write(&mut sign, item.role, 10.0, CELL / 2.0),
+            }
+            let id = item.node.id.as_str();
+            let fits = |room: f64| {
+                let left = (room - LEFT - RIGHT) / SIZE;
+                let used = measure(id) + 0.8;
+                let title = (left - used > 6.0)
+                    .then(|| clamp_lines(&name, left - used, 1).into_iter().next())
+                    .flatten();
+                match title {
+                    Some(title) => Some(format!("{id}  {title}")),
+                    None => (used - 0.8 <= left).then(|| id.to_owned()),
+                }
+            };
+            self.text(x, width, y, LEFT, fits, &sign);
+        }
+        let _ = writeln!(self.out, "</{tag}>");
+    }
+
+    /// A text in a place of its own, cut off at its end: as much as fits a narrow page, and a wide one.
+    fn text(
+        &mut self,
+        x: f64,
+        width: f64,
+        y: f64,
+        left: f64,
+        fits: impl Fn(f64) -> Option<String>,
+        sign: &str,
+    ) {
+        let alone = self.options.standalone.is_some();
+        let (narrow, wide) = (fits(width * NARROW).filter(|_| !alone), fits(width * WIDE));
+        if narrow.is_none() && wide.is_none() && sign.is_empty() {
+            return;
+        }
+        let _ = write!(
+            self.out,
+            "<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{CELL}\">{sign}",
+            percent(x),
+            number(y),
+            percent(width)
+        );
+        let mut write = |text: &Option<String>, class: &str| {
+            if let Some(text) = text {
+                let (x, text) = (number(left), escape(text));
+                let _ = write!(self.out, "<text{class} x=\"{x}\" y=\"16.5\">{text}</text>");
+            }
+        };
+        if narrow == wide || alone {
+            write(&wide, "");
+        } else {
+            write(&narrow, " class=\"if-narrow\"");
+            write(&wide, " class=\"if-wide\"");
+        }
+        self.out.push_str("</svg>");
+    }
+
+    /// Says where the best answer is, whose cell has no room for that.
+    fn flag(&mut self, cell: usize, height: f64) {
+        let item = &self.pages.items[self.page.cards[cell]];
+        let (start, leaves) = self.layout.places[cell];
+        let x = self.layout.share(start) + self.layout.share(leaves) / 2.0;
+        let first = self.page.cards.first().map_or(0, |card| self.pages.items[*card].depth);
+        let from = self.top + f64::from(item.depth - first) * ROW + CELL;
+        let anchor = match x {
+            ..0.25 => "start",
+            ..0.75 => "middle",
+            _ => "end",
+        };
+        let Some(sure) = item.sure else { return };
+        let sign = if sure.contested { "!" } else { sure.sign };
+        let name = one_line(item.node.name());
+        let name = clamp_lines(&name, 34.0, 1).into_iter().next().unwrap_or_default();
+        let _ = writeln!(
+            self.out,
+            "<g class=\"flag {}\" aria-hidden=\"true\"><line x1=\"{2}\" x2=\"{2}\" y1=\"{1}\" y2=\"{3}\" stroke=\"currentColor\" \
+             stroke-width=\"1.5\"/><text x=\"{2}\" y=\"{4}\" text-anchor=\"{anchor}\" font-weight=\"600\">{sign} {5}  {6}</text></g>",
+            item.classes(),
+            number(from),
+            percent(x),
+            number(height - FLAG + 8.0),
+            number(height - 8.0),
+            item.node.id,
+            escape(&name)
+        );
+    }
+}
+
+/// A pattern: its name, the class that colours it, its size, and its lines.
+const PATTERNS: [(&str, &str, u8, &str); 8] = [
+    ("deadEnd", "role-deadEnd", 6, "M-1 1l2-2M0 6l6-6M5 7l2-2"),
+    ("exhausted", "role-exhausted", 5, "M0 2.5h5"),
+    ("theory", "role-theory", 6, "M0 0l6 6M6 0l-6 6"),
+    ("awaiting", "role-awaitingConfirmation", 6, "M0 1h3M3 4h3"),
+    ("confirmation", "role-confirmation", 8, "M0 4h8"),
+    ("doubt", "doubt", 5, "M0 1h5M0 2h5"),
+    ("contested", "doubt", 6, "M-1-1l2 2M0 0l6 6M5 5l2 2M-.7-1.3l8 8"),
+    ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
+];
+
+/// The pattern of a cell, and its outline where it is hollow.
+fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
+    let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
+    match (item.sure, item.role) {
+        (Some(sure), _) if sure.contested => (" fill=\"url(#hatch-contested)\"", ""),
+        (Some(sure), _) if sure.is_confirmed() => (" class=\"full\"", ""),
+        (Some(sure), _) if sure.class == "refuted" => (" fill=\"url(#hatch-deadEnd)\"", ""),
+        (Some(_), _) | (None, None) if narrow >= HOLLOW => hollow,
+        (Some(_), _) => (" fill=\"url(#hatch-doubt)\"", ""),
+        (None, None) => (" fill=\"url(#hatch-proposed)\"", ""),
+        (None, Some(role)) => match role {
+            Role::Open | Role::Solution => (" class=\"tint\"", ""),
+            Role::DeadEnd => (" fill=\"url(#hatch-deadEnd)\"", ""),
+            Role::Exhausted => (" fill=\"url(#hatch-exhausted)\"", ""),
+            Role::Theory => (" fill=\"url(#hatch-theory)\"", ""),
+            Role::AwaitingConfirmation => (" fill=\"url(#hatch-awaiting)\"", ""),
+            Role::Confirmation => (" fill=\"url(#hatch-confirmation)\"", ""),
+        },
+    }
+}
+
+/// A part of the whole width, as an attribute has it.
+fn percent(share: f64) -> String {
+    let text = format!("{:.3}", share * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Investigation, NodeId};
+    use crate::graph::samples;
+
+    fn link(id: &NodeId) -> String {
+        format!("nodes/{id}.html")
+    }
+
+    fn drawn(investigation: &Investigation, standalone: bool) -> String {
+        let pages = Pages::maps(investigation, &samples::rules(investigation));
+        let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
+        let options = SvgOptions {
+            href: Some(&link),
+            page_href: Some(&page_href),
+            id_prefix: Some(""),
+            standalone: standalone.then_some(samples::ruleset()),
+        };
+        let markup = super::super::svg(&pages, 0, &options).markup;
+        let document =
+            roxmltree::Document::parse(&markup).unwrap_or_else(|error| panic!("{error} in {markup}"));
+        let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+        assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len());
+        markup
+    }
+
+    /// A root with three branches; in the second a confirmed answer, in the third two that are not.
+    fn some() -> Investigation {
+        let mut parents = vec![None];
+        for _ in 0..3 {
+            let top = parents.len();
+            parents.push(Some(0));
+            parents.extend(vec![Some(top); 29]);
+            parents.push(Some(top + 1));
+        }
+        samples::tree(&parents, |node| match node {
+            33 | 64 | 65 => Some("FOUND"),
+            62 => Some("VERIFY"),
+            35 => Some("DEAD"),
+            36 => Some("EXHAUST"),
+            37 => None,
+            _ => Some("EXPLORE"),
+        })
+    }
+
+    #[test]
+    fn an_icicle_has_a_cell_for_each_node() {
+        let sample = some();
+        let markup = drawn(&sample, false);
+        let cells: Vec<&str> = markup.lines().filter(|line| line.starts_with("<a class=\"cell")).collect();
+        assert_eq!(cells.len(), sample.nodes().count());
+        let shown: Vec<&str> = [0, 1, 32, 33, 34, 35, 36, 37, 64].iter().map(|at| cells[*at]).collect();
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        <a class="cell role-open on-path" id="R1.N000000" href="nodes/R1.N000000.html"><title>R1.N000000 (Explored): cache</title><rect x="0%" y="30" width="100%" height="24" class="tint"/><line class="way" x1="0%" x2="100%" y1="52.5" y2="52.5" stroke="currentColor" stroke-width="3"/><svg x="0%" y="30" width="100%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text x="20" y="16.5">R1.N000000  cache</text></svg></a>
+        <a class="cell role-open" id="R2.N000001" href="nodes/R2.N000001.html"><title>R2.N000001 (Explored): retry queue retry queue retry queue retry queue</title><rect x="0%" y="56" width="33.333%" height="24" class="tint"/><svg x="0%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000001  retry queue retry queue re…</text><text class="if-wide" x="20" y="16.5">R2.N000001  retry queue retry queue retry queue retry qu…</text></svg></a>
+        <a class="cell role-open on-path" id="R2.N000032" href="nodes/R2.N000032.html"><title>R2.N000032 (Explored): lock latency lock latency lock</title><rect x="33.333%" y="56" width="33.333%" height="24" class="tint"/><line class="way" x1="33.333%" x2="66.667%" y1="78.5" y2="78.5" stroke="currentColor" stroke-width="3"/><svg x="33.333%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000032  lock latency lock latency…</text><text class="if-wide" x="20" y="16.5">R2.N000032  lock latency lock latency lock</text></svg></a>
+        <a class="cell role-solution confirmed on-path best" id="R3.N000033" href="nodes/R3.N000033.html" tabindex="-1"><title>R3.N000033 (Answer, confirmed by a second agent): 日本語</title><rect x="33.333%" y="82" width="1.149%" height="24" class="full"/><line class="way" x1="33.333%" x2="34.483%" y1="104.5" y2="104.5" stroke="currentColor" stroke-width="3"/></a>
+        <a class="cell role-confirmation" id="R4.N000062" href="nodes/R4.N000062.html" tabindex="-1"><title>R4.N000062 (Confirmation): lock latency lock latency lock latency</title><rect x="33.333%" y="108" width="1.149%" height="24" fill="url(#hatch-confirmation)"/></a>
+        <a class="cell role-open" id="R3.N000034" href="nodes/R3.N000034.html" tabindex="-1"><title>R3.N000034 (Explored): fsync allocator fsync allocator fsync allocator fsync allocator</title><rect x="34.483%" y="82" width="1.149%" height="24" class="tint"/></a>
+        <a class="cell role-deadEnd" id="R3.N000035" href="nodes/R3.N000035.html" tabindex="-1"><title>R3.N000035 (Ruled out): vector cache vector cache</title><rect x="35.632%" y="82" width="1.149%" height="24" fill="url(#hatch-deadEnd)"/></a>
+        <a class="cell role-exhausted" id="R3.N000036" href="nodes/R3.N000036.html" tabindex="-1"><title>R3.N000036 (Exhausted): queue retry queue retry queue retry queue retry queue retry queue</title><rect x="36.782%" y="82" width="1.149%" height="24" fill="url(#hatch-exhausted)"/></a>
+        <a class="cell role-solution unconfirmed" id="R3.N000064" href="nodes/R3.N000064.html" tabindex="-1"><title>R3.N000064 (Answer, not confirmed): fsync allocator fsync allocator fsync allocator fsync allocator fsync</title><rect x="66.667%" y="82" width="1.149%" height="24" fill="none" class="hollow" stroke="currentColor" stroke-dasharray="4 2"/></a>
+        "#);
+        let rest: Vec<&str> = markup.lines().filter(|line| !line.starts_with("<a class=\"cell")).collect();
+        insta::assert_snapshot!(rest.join("\n"), @r#"
+        <svg class="graph icicle" role="group" aria-label="Graph of “Sample &lt;1&gt; &amp; &quot;2&quot;”, a row for each round: 94 nodes" width="100%" height="164" font-family="system-ui, -apple-system, &quot;Segoe UI&quot;, Roboto, &quot;Noto Sans&quot;, &quot;DejaVu Sans&quot;, sans-serif" font-size="12" fill="currentColor">
+        <defs><pattern id="hatch-deadEnd" class="hatch role-deadEnd" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6"/><path fill="none" stroke="currentColor" d="M-1 1l2-2M0 6l6-6M5 7l2-2"/></pattern><pattern id="hatch-exhausted" class="hatch role-exhausted" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5"/><path fill="none" stroke="currentColor" d="M0 2.5h5"/></pattern><pattern id="hatch-theory" class="hatch role-theory" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6"/><path fill="none" stroke="currentColor" d="M0 0l6 6M6 0l-6 6"/></pattern><pattern id="hatch-awaiting" class="hatch role-awaitingConfirmation" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6"/><path fill="none" stroke="currentColor" d="M0 1h3M3 4h3"/></pattern><pattern id="hatch-confirmation" class="hatch role-confirmation" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/><path fill="none" stroke="currentColor" d="M0 4h8"/></pattern><pattern id="hatch-doubt" class="hatch doubt" width="5" height="5" patternUnits="userSpaceOnUse"><rect width="5" height="5"/><path fill="none" stroke="currentColor" d="M0 1h5M0 2h5"/></pattern><pattern id="hatch-contested" class="hatch doubt" width="6" height="6" patternUnits="userSpaceOnUse"><rect width="6" height="6"/><path fill="none" stroke="currentColor" d="M-1-1l2 2M0 0l6 6M5 5l2 2M-.7-1.3l8 8"/></pattern><pattern id="hatch-proposed" class="hatch proposed" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4"/><path fill="none" stroke="currentColor" d="M0 1h2M2 3h2"/></pattern></defs>
+        <g class="parts">
+        <a class="more" href="1.html#R2.N000001"><title>A picture of R2.N000001: 31 nodes</title><rect class="more-box" x="0%" y="2" width="33.333%" height="24" rx="3" fill="none" stroke="currentColor"/><svg x="0%" y="2" width="33.333%" height="24"><text x="7" y="16.5">R2.N000001: 31</text></svg></a>
+        <a class="more" href="2.html#R2.N000032"><title>A picture of R2.N000032: 31 nodes</title><rect class="more-box" x="33.333%" y="2" width="33.333%" height="24" rx="3" fill="none" stroke="currentColor"/><svg x="33.333%" y="2" width="33.333%" height="24"><text x="7" y="16.5">R2.N000032: 31</text></svg></a>
+        <a class="more" href="3.html#R2.N000063"><title>A picture of R2.N000063: 31 nodes</title><rect class="more-box" x="66.667%" y="2" width="33.333%" height="24" rx="3" fill="none" stroke="currentColor"/><svg x="66.667%" y="2" width="33.333%" height="24"><text x="7" y="16.5">R2.N000063: 31</text></svg></a>
+        </g>
+        <g class="cells">
+        </g>
+        <g class="flag role-solution confirmed on-path" aria-hidden="true"><line x1="33.908%" x2="33.908%" y1="106" y2="142" stroke="currentColor" stroke-width="1.5"/><text x="33.908%" y="156" text-anchor="middle" font-weight="600">✓ R3.N000033  日本語</text></g>
+        </svg>
+        "#);
+    }
+
+    #[test]
+    fn a_cell_is_as_wide_as_the_leaves_below_it_and_stands_below_its_parent() {
+        let tree = samples::tree(&samples::complete(700, 4), |_| Some("EXPLORE"));
+        let pages = Pages::maps(&tree, &samples::rules(&tree));
+        let page = &pages.all()[0];
+        let layout = Layout::new(&pages, page);
+        for (cell, item) in pages.items.iter().enumerate() {
+            let (start, width) = layout.places[cell];
+            let children: Vec<(usize, usize)> =
+                pages.children(Some(cell)).map(|child| layout.places[child]).collect();
+            let mut next = start;
+            for (child, wide) in &children {
+                assert_eq!(*child, next);
+                next += wide;
+            }
+            assert_eq!(if children.is_empty() { start + 1 } else { next }, start + width, "{}", item.node.id);
+        }
+        assert_eq!(layout.leaves, 525);
+    }
+
+    #[test]
+    fn alone_it_has_a_style_and_a_width() {
+        let markup = drawn(&some(), true);
+        assert!(
+            markup.starts_with(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph icicle\" role=\"group\""
+            )
+        );
+        assert!(
+            markup.contains(" width=\"1280\"") && markup.contains("<style>") && !markup.contains("if-narrow")
+        );
+    }
+
+    #[test]
+    fn hostile_texts_stay_text_in_cells() {
+        let title = "</title><script>alert('1')</script>\0\u{202e}\"&]]>\n--><!--";
+        let nodes: Vec<String> = (0..100).map(|node| format!("R2.A{node}")).collect();
+        let mut all = vec![("R1.A", None, Some("EXPLORE"), title)];
+        all.extend(nodes.iter().map(|id| (id.as_str(), Some("R1.A"), Some("FOUND"), title)));
+        let markup = drawn(&samples::build(&all), false);
+        assert!(!markup.contains("<script") && !markup.contains('\u{202e}'));
+    }
+}
