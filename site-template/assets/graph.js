@@ -66,7 +66,7 @@
       next()?.link.focus();
     });
     const show = () => {
-      const card = namedCard(box, svg) ?? svg.querySelector(".best");
+      const card = namedCard(box, svg) ?? svg.querySelector(".best-answer");
       if (card) reveal(box, card);
     };
     fitWindow(box);
@@ -230,7 +230,7 @@
     const across = Math.min(1, box.clientWidth / width);
     const readable = Number(fit.querySelector(".graph-struts svg").getAttribute("width")) / width;
     zoom(Math.max(across, readable));
-    const first = svg.querySelector(".best") ?? svg.querySelector(".card");
+    const first = svg.querySelector(".best-answer") ?? svg.querySelector(".card");
     box.scrollLeft = 0;
     if (!named(false) && first) reveal(box, first);
   };

@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 
 use super::pages::{Item, Page, Pages};
+use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
 use super::text::{clamp_lines, measure, number, one_line};
 use crate::ruleset::Role;
@@ -214,7 +215,7 @@ impl Writer<'_> {
             classes.push_str(" thin");
         }
         if is_best {
-            classes.push_str(" best");
+            classes.push_str(" best-answer");
         }
         let tag = if self.options.href.is_some() { "a" } else { "g" };
         let _ = write!(self.out, "<{tag} class=\"cell {classes}\"");
@@ -357,6 +358,22 @@ const PATTERNS: [(&str, &str, u8, &str); 8] = [
     ("proposed", "proposed", 4, "M0 1h2M2 3h2"),
 ];
 
+/// What cells of a role look like, or of a proposal, beside its sign: for a legend on a page that has the patterns.
+pub fn swatch(role: Option<Role>) -> Svg {
+    let fill = match role {
+        Some(Role::Solution) => " class=\"full\"",
+        _ => pattern(role),
+    };
+    let mut markup = format!(
+        "<svg class=\"graph-sign graph\" width=\"32\" height=\"12\" viewBox=\"0 0 32 12\" aria-hidden=\"true\"><g class=\"cell {}\">\
+         <rect width=\"15\" height=\"12\"{fill}/></g>",
+        role.map_or("proposed", palette::class)
+    );
+    sign::write(&mut markup, role, 25.0, 6.0);
+    markup.push_str("</svg>");
+    Svg { markup, width: 32.0, height: 12.0 }
+}
+
 /// The pattern of a cell, and its outline where it is hollow.
 fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
@@ -366,15 +383,20 @@ fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
         (Some(sure), _) if sure.class == "refuted" => (" fill=\"url(#hatch-deadEnd)\"", ""),
         (Some(_), _) | (None, None) if narrow >= HOLLOW => hollow,
         (Some(_), _) => (" fill=\"url(#hatch-doubt)\"", ""),
-        (None, None) => (" fill=\"url(#hatch-proposed)\"", ""),
-        (None, Some(role)) => match role {
-            Role::Open | Role::Solution => (" class=\"tint\"", ""),
-            Role::DeadEnd => (" fill=\"url(#hatch-deadEnd)\"", ""),
-            Role::Exhausted => (" fill=\"url(#hatch-exhausted)\"", ""),
-            Role::Theory => (" fill=\"url(#hatch-theory)\"", ""),
-            Role::AwaitingConfirmation => (" fill=\"url(#hatch-awaiting)\"", ""),
-            Role::Confirmation => (" fill=\"url(#hatch-confirmation)\"", ""),
-        },
+        (None, role) => (pattern(role), ""),
+    }
+}
+
+/// The pattern of a role, or of a proposal.
+fn pattern(role: Option<Role>) -> &'static str {
+    match role {
+        None => " fill=\"url(#hatch-proposed)\"",
+        Some(Role::Open | Role::Solution) => " class=\"tint\"",
+        Some(Role::DeadEnd) => " fill=\"url(#hatch-deadEnd)\"",
+        Some(Role::Exhausted) => " fill=\"url(#hatch-exhausted)\"",
+        Some(Role::Theory) => " fill=\"url(#hatch-theory)\"",
+        Some(Role::AwaitingConfirmation) => " fill=\"url(#hatch-awaiting)\"",
+        Some(Role::Confirmation) => " fill=\"url(#hatch-confirmation)\"",
     }
 }
 
@@ -441,7 +463,7 @@ mod tests {
         <a class="cell role-open on-path" id="R1.N000000" href="nodes/R1.N000000.html"><title>R1.N000000 (Explored): cache</title><rect x="0%" y="30" width="100%" height="24" class="tint"/><line class="way" x1="0%" x2="100%" y1="52.5" y2="52.5" stroke="currentColor" stroke-width="3"/><svg x="0%" y="30" width="100%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text x="20" y="16.5">R1.N000000  cache</text></svg></a>
         <a class="cell role-open" id="R2.N000001" href="nodes/R2.N000001.html"><title>R2.N000001 (Explored): retry queue retry queue retry queue retry queue</title><rect x="0%" y="56" width="33.333%" height="24" class="tint"/><svg x="0%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000001  retry queue retry queue re…</text><text class="if-wide" x="20" y="16.5">R2.N000001  retry queue retry queue retry queue retry qu…</text></svg></a>
         <a class="cell role-open on-path" id="R2.N000032" href="nodes/R2.N000032.html"><title>R2.N000032 (Explored): lock latency lock latency lock</title><rect x="33.333%" y="56" width="33.333%" height="24" class="tint"/><line class="way" x1="33.333%" x2="66.667%" y1="78.5" y2="78.5" stroke="currentColor" stroke-width="3"/><svg x="33.333%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000032  lock latency lock latency…</text><text class="if-wide" x="20" y="16.5">R2.N000032  lock latency lock latency lock</text></svg></a>
-        <a class="cell role-solution confirmed on-path best" id="R3.N000033" href="nodes/R3.N000033.html" tabindex="-1"><title>R3.N000033 (Answer, confirmed by a second agent): 日本語</title><rect x="33.333%" y="82" width="1.149%" height="24" class="full"/><line class="way" x1="33.333%" x2="34.483%" y1="104.5" y2="104.5" stroke="currentColor" stroke-width="3"/></a>
+        <a class="cell role-solution confirmed on-path best-answer" id="R3.N000033" href="nodes/R3.N000033.html" tabindex="-1"><title>R3.N000033 (Answer, confirmed by a second agent): 日本語</title><rect x="33.333%" y="82" width="1.149%" height="24" class="full"/><line class="way" x1="33.333%" x2="34.483%" y1="104.5" y2="104.5" stroke="currentColor" stroke-width="3"/></a>
         <a class="cell role-confirmation" id="R4.N000062" href="nodes/R4.N000062.html" tabindex="-1"><title>R4.N000062 (Confirmation): lock latency lock latency lock latency</title><rect x="33.333%" y="108" width="1.149%" height="24" fill="url(#hatch-confirmation)"/></a>
         <a class="cell role-open" id="R3.N000034" href="nodes/R3.N000034.html" tabindex="-1"><title>R3.N000034 (Explored): fsync allocator fsync allocator fsync allocator fsync allocator</title><rect x="34.483%" y="82" width="1.149%" height="24" class="tint"/></a>
         <a class="cell role-deadEnd" id="R3.N000035" href="nodes/R3.N000035.html" tabindex="-1"><title>R3.N000035 (Ruled out): vector cache vector cache</title><rect x="35.632%" y="82" width="1.149%" height="24" fill="url(#hatch-deadEnd)"/></a>

@@ -28,7 +28,7 @@
 //! | `.card.contested` | a solution that somebody objects to |
 //! | `.card.refuted` | what another node refutes |
 //! | `.card.on-path` | on the way from a root to a solution that a node confirms; with `.doubted` as for edges |
-//! | `.card.best` | the best answer of the picture |
+//! | `.card.best-answer` | the best answer of the picture |
 //! | `.card-box`, `.card-bar` | the card's outline, and the bar at its left edge in the colour of the role |
 //! | `.card-id`, `.card-state`, `.card-title` | texts: the id, the state's name (or `proposed`), a line of the title |
 //! | `.card-note` | text: how sure it is |
@@ -64,6 +64,7 @@ mod text;
 
 pub use bar::{BAR, BarPart, Kind, Tallies, bar};
 pub use dot::dot;
+pub use icicle::swatch;
 pub use maps::Row;
 pub use mermaid::mermaid;
 pub use pages::{Drawn, Page, Pages, REFUTATION, Way};

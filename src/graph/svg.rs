@@ -357,7 +357,7 @@ impl Pen for Writer<'_> {
             );
         }
         let tag = if self.options.href.is_some() { "a" } else { "g" };
-        let best = if card.is_best { " best" } else { "" };
+        let best = if card.is_best { " best-answer" } else { "" };
         let _ = write!(out, "<{tag} class=\"card {}{best}\"", item.classes());
         if let Some(prefix) = self.options.id_prefix {
             let _ = write!(out, " id=\"{}{id}\"", escape(&one_line(prefix)));

@@ -69,7 +69,7 @@ pub(super) struct PicturePage {
     more_alone: usize,
     /// The picture as a file, in the investigation's folder.
     file: String,
-    /// The signs of the roles, by class.
+    /// The signs of the roles, by class; of an icicle with the patterns of its cells.
     signs: BTreeMap<&'static str, SafeHtml>,
     /// A script that says on which page a node is; absent where all are on this one.
     places: Option<&'static str>,
@@ -243,7 +243,7 @@ impl PageModels<'_, '_> {
                 true => format!("graph/{}.svg", self.names[number]),
                 false => "graph.svg".to_owned(),
             },
-            signs: signs(),
+            signs: if page.drawn == Drawn::Icicle { signs(graph::swatch) } else { signs(graph::sign) },
             places: split.then_some(PLACES),
         }
     }
@@ -394,7 +394,8 @@ fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Er
     Ok(format!("window.graphPlaces={};\n", serde_json::to_string(&places)?).into_bytes())
 }
 
-fn signs() -> BTreeMap<&'static str, SafeHtml> {
+/// By class, as `sign` draws them.
+fn signs(sign: fn(Option<Role>) -> graph::Svg) -> BTreeMap<&'static str, SafeHtml> {
     let roles = [
         Role::Open,
         Role::AwaitingConfirmation,
@@ -406,7 +407,7 @@ fn signs() -> BTreeMap<&'static str, SafeHtml> {
     ];
     roles
         .into_iter()
-        .map(|role| (graph::role_class(role), SafeHtml::drawing(&graph::sign(Some(role)))))
-        .chain([("proposed", SafeHtml::drawing(&graph::sign(None)))])
+        .map(|role| (graph::role_class(role), SafeHtml::drawing(&sign(Some(role)))))
+        .chain([("proposed", SafeHtml::drawing(&sign(None)))])
         .collect()
 }

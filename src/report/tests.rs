@@ -220,9 +220,44 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
         assert!(node.contains(text), "{text} is missing in {node}");
     }
     assert!(node.contains("It resolves nothing: who wrote a node"));
+    let confirming = page(&files, "nodes/R5.A1a1v.html");
+    assert!(confirming.contains("objects to the answer that it confirms"), "{confirming}");
+    assert!(
+        page(&files, "tree.html")
+            .contains("<span class=\"sure contested\"><span aria-hidden=\"true\">!</span> contested")
+    );
+    let graph = page(&files, "graph.html");
+    for text in [
+        "confirmed contested on-path doubted best-answer\"",
+        ">! contested</text>",
+        "to a contested or self-checked one",
+    ] {
+        assert!(graph.contains(text), "{text} is missing in {graph}");
+    }
     let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
     assert_eq!(data["comments"].as_array().unwrap().len(), 5);
     assert_eq!(data["openObjections"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_refutes_is_not_called_a_confirmation() {
+    let nodes = sample_nodes().into_iter().map(|node| match node.id.as_str() {
+        "R5.A1a1v" => edit(node, |result| result.refutes = true),
+        _ => node,
+    });
+    let files = render(&[input(meta(1, "Why?", "Why?"), nodes.map(Arc::new).collect(), None)]);
+    for path in ["nodes/R5.A1a1v.html", "tree.html", "graph.html"] {
+        let page = page(&files, path);
+        assert!(page.contains("<span class=\"chip role-refutation\""), "{path}: {page}");
+        assert!(page.contains(">Refutation<"), "{path}: {page}");
+    }
+    let card = page(&files, "graph.html");
+    let card = card.lines().find(|line| line.contains("<title>R5.A1a1v ")).unwrap();
+    assert!(
+        card.starts_with("<a class=\"card role-deadEnd\"") && card.contains("class=\"sign role-deadEnd\""),
+        "{card}"
+    );
+    assert!(card.contains(">Refutation</text>") && !card.contains("Confirmation"), "{card}");
 }
 
 #[test]

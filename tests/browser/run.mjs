@@ -149,6 +149,26 @@ for (const viewport of checks.FIRST_SCREENS) {
   });
 }
 
+// Maps of any size open with the best answer in sight; each node is reached by clicking, and by keys.
+for (const viewport of checks.FIRST_SCREENS) {
+  for (const site of [demo, large]) {
+    const files = Object.keys(site.pages).filter((file) => file === "graph.html");
+    await check(`best answer, ${viewport.width} px`, site, "file", files, { viewport }, async (page, file) => [
+      ...(await checks.open(page, site.bases.file, file, { settle: 100 })),
+      ...(await checks.bestAnswer(page)),
+    ]);
+  }
+}
+let cells = 0;
+for (const site of [demo, large]) {
+  await check("maps", site, "file", sample(site, 2).filter((file) => site.pages[file].kind === "graph"), {}, async (page, file) => {
+    await page.goto(new URL(file, site.bases.file).href);
+    const { faults, found } = await checks.cells(page);
+    cells += found;
+    return file === "graph.html" ? [...faults, ...checks.clicks(site.pages)] : faults;
+  });
+}
+
 // Every kind of page, in each way that it can be looked at.
 for (const [site, files] of [[demo, sample(demo, 1)], [large, sample(large, 1)], [several, several.index]]) {
   await check("media", site, "file", files, {}, async (page, file) => [
@@ -214,7 +234,7 @@ for (const site of [demo, large]) {
     });
   }
 }
-for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms]]) {
+for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms], ["cell", cells]]) {
   if (number === 0 && !process.env.ONLY) faulty.push(`no page has a ${what}`);
 }
 // The page that clients show beside a reply.

@@ -37,7 +37,7 @@ fn card<'a>(markup: &'a str, id: &str) -> &'a str {
 fn each_card_says_what_it_is_without_colour() {
     let options = SvgOptions { href: Some(&link), id_prefix: Some("g-"), ..SvgOptions::default() };
     let svg = drawn(&small(), &options);
-    let start = "<a class=\"card role-solution confirmed on-path best\" id=\"g-R3.A1a\" \
+    let start = "<a class=\"card role-solution confirmed on-path best-answer\" id=\"g-R3.A1a\" \
                  href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (Answer, confirmed by a second agent): Stale entries</title>";
     assert!(card(&svg.markup, "R3.A1a").starts_with(start), "{}", svg.markup);
     assert!(card(&svg.markup, "R3.A1a").contains(">✓ confirmed by a second agent</text>"));
