@@ -89,6 +89,11 @@ impl Withheld {
         self.0.insert(node, shorten(&one_line(&format!("Withheld by {by}{why}")), LENGTH));
     }
 
+    /// The nodes, by their ids.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeId> {
+        self.0.keys()
+    }
+
     /// Refuses what was never a node of the investigation, as far as its history is read.
     ///
     /// # Errors

@@ -12,6 +12,7 @@
         // The server answers when there is something else to show, or after a while.
         const answer = await fetch(address, { cache: "no-store" });
         if (answer.status === 200) {
+          dispatchEvent(new Event("tot-reload"));
           location.reload();
           return;
         }

@@ -220,6 +220,16 @@
     if (!bar.parentElement.contains(event.target)) close();
   });
   field.addEventListener("focus", () => { if (words().length > 0) search(); });
+  // A served page is loaded anew when there is something new to show.
+  addEventListener("tot-reload", () => {
+    window.totKept?.keep("search", { text: field.value, focused: document.activeElement === field });
+  });
+  const typed = window.totKept?.kept("search");
+  if (typed) {
+    field.value = typed.text;
+    if (typed.focused) field.focus();
+    window.totKept.keep("search", undefined);
+  }
 
   // The key `/`, which a reader may switch off: some speak to their machine, and some type without meaning to.
   const setting = "tot-search-slash";

@@ -2,6 +2,18 @@
 "use strict";
 
 (() => {
+  // What a reader has typed or chosen stays with this entry of the browser's history: there on going back, and after the page
+  // was loaded anew, and nowhere else.
+  const kept = (name) => history.state?.[name];
+  const keep = (name, value) => {
+    try {
+      history.replaceState({ ...history.state, [name]: value }, "");
+    } catch {
+      // Browsers limit how often this may be called; the page works without it.
+    }
+  };
+  window.totKept = { kept, keep };
+
   // A field above each long list that hides what does not hold the words.
   const filter = (list) => {
     const items = [...list.children];
@@ -15,7 +27,7 @@
     status.className = "hidden";
     status.setAttribute("role", "status");
     list.before(field, status);
-    field.addEventListener("input", () => {
+    const find = () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));
       let shown = 0;
@@ -29,7 +41,13 @@
         }
       }
       status.textContent = `${shown} of ${items.length}`;
+    };
+    field.addEventListener("input", () => {
+      find();
+      keep("filter", field.value);
     });
+    field.value = kept("filter") ?? "";
+    if (field.value) find();
   };
 
   // Times are in UTC on the page; the reader's own zone is in the tooltip.

@@ -238,10 +238,12 @@
   const clearFilter = () => {
     toggles.forEach((toggle) => { press(toggle, false); });
     filter();
+    window.totKept?.keep("states", []);
   };
   toggles.forEach((toggle) => toggle.addEventListener("click", () => {
     press(toggle, !isPressed(toggle));
     filter();
+    window.totKept?.keep("states", toggles.filter(isPressed).map(({ value }) => value));
   }));
   tools.querySelectorAll("[data-fold]").forEach((button) => button.addEventListener("click", () => {
     links.forEach((_, i) => setOpen(i, button.dataset.fold === "open"));
@@ -251,6 +253,11 @@
   prepare();
   tools.hidden = false;
   document.querySelector(".tree-keys").hidden = false;
+  const chosen = window.totKept?.kept("states") ?? [];
+  if (chosen.length > 0) {
+    toggles.forEach((toggle) => { press(toggle, chosen.includes(toggle.value)); });
+    filter();
+  }
   window.addEventListener("hashchange", follow);
   follow();
 })();

@@ -98,6 +98,7 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
                 sign_offs,
                 evidence: Evidence::default(),
                 attachments,
+                withheld: Default::default(),
             };
             input.withhold(&withheld(&place.store, &folder)?)?;
             text(&input, format)?

@@ -413,7 +413,9 @@ impl Source {
             withheld.hide(&mut comparison.before);
         }
         let attachments = store.attachments(&snapshot)?;
-        let mut input = ReportInput { snapshot, history, rev, sign_offs, evidence, attachments };
+        let nothing = Default::default();
+        let mut input =
+            ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing };
         input.withhold(&withheld)?;
         Ok((input, comparison))
     }

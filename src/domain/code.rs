@@ -111,8 +111,8 @@ codes! {
     ResolvedByAuthor "RESOLVED_BY_AUTHOR" "who wrote a node can't resolve an objection to it"
     // Warnings.
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
-    MissingAgent "MISSING_AGENT" "no agentId"
-    ReusedAgent "REUSED_AGENT" "the agentId stands on another node"
+    MissingAgent "MISSING_AGENT" "no agent is named"
+    ReusedAgent "REUSED_AGENT" "the agent stands on another node"
     EmptyFindings "EMPTY_FINDINGS" "nothing was found, or nothing was said"
     UnreadableReference "UNREADABLE_REFERENCE" "a line under References names no source that can be read"
     ReferenceNotFound "REFERENCE_NOT_FOUND" "a cited file, line or commit is not in the project"

@@ -177,6 +177,7 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
         sign_offs: SignOffs::default(),
         evidence: Evidence::default(),
         attachments: Vec::new(),
+        withheld: input.withheld.clone(),
     });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
     let (old_cards, new_cards) = (cards(before), cards(after));

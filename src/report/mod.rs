@@ -62,6 +62,7 @@ mod text_links;
 mod texts;
 mod write;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
@@ -72,7 +73,7 @@ pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
 pub use write::{Files, MANIFEST, MARKER, Writing, dump_template, write};
 
-use crate::domain::{Attached, SessionId};
+use crate::domain::{Attached, NodeId, SessionId};
 use crate::project::Evidence;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
@@ -93,6 +94,8 @@ pub struct ReportInput {
     pub evidence: Evidence,
     /// What the attachments hold, as far as there is room for it.
     pub attachments: Vec<Attached>,
+    /// The nodes whose texts are left out: what they cite is not known.
+    pub withheld: BTreeSet<NodeId>,
 }
 
 impl ReportInput {
@@ -108,6 +111,7 @@ impl ReportInput {
         }
         withheld.hide_in(&mut self.history, &self.snapshot);
         withheld.hide(&mut self.snapshot);
+        self.withheld.extend(withheld.nodes().cloned());
         let investigation = &self.snapshot.investigation;
         self.attachments.retain(|file| investigation.attachments_of(&file.node).contains_key(&file.name));
         Ok(())

@@ -148,6 +148,8 @@ impl<'a> Cards<'a> {
             },
         };
         let sure = self.rules.and_then(|rules| Sure::of_node(self.investigation, &rules, &self.open, node));
+        // Of a withheld node both say who withholds it.
+        let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
             id: node.id.to_string(),
             title: node.name().to_owned(),
@@ -183,6 +185,34 @@ impl<'a> Cards<'a> {
             meaning: known.map_or_else(String::new, |state| state.meaning.clone()),
             pending: false,
         }
+    }
+
+    /// What the rules say to agents, for people: states by their labels, fields by what they hold.
+    pub(super) fn in_words(&self, message: &str) -> String {
+        let word = |word: &str| {
+            let name = word
+                .parse()
+                .ok()
+                .filter(|name| self.rules.is_some_and(|it| it.ruleset().state(name).is_some()));
+            match name {
+                Some(name) => format!("“{}”", self.state(&name).word),
+                None if word == "agentId" => "agent".to_owned(),
+                None => word.to_owned(),
+            }
+        };
+        let is_of_word = |sign: char| sign.is_alphanumeric() || "._-".contains(sign);
+        let mut words = String::with_capacity(message.len());
+        let mut rest = message;
+        while let Some(first) = rest.chars().next() {
+            let end = rest.find(|sign| is_of_word(sign) != is_of_word(first)).unwrap_or(rest.len());
+            let (part, after) = rest.split_at(end);
+            // A full stop after a word ends a sentence.
+            let name = part.trim_end_matches('.');
+            words.push_str(&word(name));
+            words.push_str(&part[name.len()..]);
+            rest = after;
+        }
+        words
     }
 
     pub(super) fn card(&self, node: &Node) -> Option<SharedValue<Card>> {

@@ -8,8 +8,9 @@ use super::cards::{Card, Cards, StateView, Time};
 use super::node::{Change, Conversion};
 use super::rules::Rules;
 use crate::decide::quality::Quality;
-use crate::domain::{Node, StateName};
+use crate::domain::{Code, Node, StateName};
 use crate::report::templates::SharedValue;
+use crate::text::sentence;
 
 /// The rules and what came of them.
 #[derive(Clone, Debug, Serialize)]
@@ -37,6 +38,8 @@ pub(in crate::report) struct StateCount {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct WarningKind {
     pub code: String,
+    /// What the code means, as a heading.
+    pub meaning: String,
     pub warnings: Vec<NodeWarning>,
 }
 
@@ -75,7 +78,11 @@ impl<'a> Cards<'a> {
                 kinds.entry(warning.code.clone()).or_default().push(warning);
             }
         }
-        kinds.into_iter().map(|(code, warnings)| WarningKind { code, warnings }).collect()
+        let kind = |(code, warnings): (String, _)| {
+            let meaning = sentence(Code::parse(&code).meaning()).trim_end_matches('.').to_owned();
+            WarningKind { code, meaning, warnings }
+        };
+        kinds.into_iter().map(kind).collect()
     }
 
     pub(super) fn warnings_of(&self, node: &Node) -> Vec<NodeWarning> {
@@ -91,7 +98,7 @@ impl<'a> Cards<'a> {
             .chain(changed)
             .map(|(warning, at)| NodeWarning {
                 code: warning.code.to_string(),
-                message: warning.message.clone(),
+                message: self.in_words(&warning.message),
                 at: Time::of(at),
                 card: card.clone(),
             })

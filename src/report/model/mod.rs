@@ -94,7 +94,7 @@ impl Report {
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len(), &comments);
-        let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);
+        let doubts = cards.doubts(&overview, &warnings, &comments, input);
         Report {
             header: SharedValue::of(header::header(input, &overview, doubts.count)),
             doubts,

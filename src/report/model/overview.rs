@@ -352,7 +352,7 @@ impl<'a> Cards<'a> {
                 .map(|blocker| Blocker {
                     card: blocker.node.and_then(|id| self.get(&id.parse().ok()?).cloned()),
                     code: blocker.code.to_string(),
-                    message: blocker.message,
+                    message: self.in_words(&blocker.message),
                 })
                 .collect(),
             states: states.to_vec(),
@@ -435,5 +435,7 @@ fn evidence_of(node: &Node, card: &Card) -> String {
     // What a later change brought forward counts more than what the commit did.
     let later = classification.reclassified.iter().rev().find_map(|change| change.evidence.as_deref());
     let given = later.or(classification.evidence.as_deref()).filter(|text| !text.trim().is_empty());
-    given.map_or_else(|| card.excerpt.clone(), |text| markdown::excerpt(text, CARD_EXCERPT))
+    let evidence = given.map_or_else(|| card.excerpt.clone(), |text| markdown::excerpt(text, CARD_EXCERPT));
+    // Of a withheld node all texts are one, which its title says already.
+    if evidence == card.title { String::new() } else { evidence }
 }

@@ -84,7 +84,9 @@ fn input(path: PathBuf) -> ReportInput {
     let moved = pins.map(|(_, pin)| (pin.clone(), Drift::Moved { path: pin.path.clone(), lines: pin.lines }));
     let evidence = Evidence { drift: moved.collect(), forge: Forge::of("https://github.com/o/n") };
     let attachments = store.attachments(&snapshot).unwrap();
-    ReportInput { snapshot, history, rev: None, sign_offs: SignOffs::default(), evidence, attachments }
+    let nothing = Default::default();
+    let sign_offs = SignOffs::default();
+    ReportInput { snapshot, history, rev: None, sign_offs, evidence, attachments, withheld: nothing }
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {

@@ -311,6 +311,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
                 sign_offs: SignOffs::default(),
                 evidence: Evidence::default(),
                 attachments: Vec::new(),
+                withheld: Default::default(),
             }],
             &templates,
         )
