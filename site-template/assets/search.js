@@ -5,7 +5,9 @@
 (() => {
   const root = document.currentScript?.dataset.root ?? "";
   const bar = document.querySelector(".masthead .wrap");
-  if (!bar) return;
+  const form = bar?.querySelector(".search");
+  if (!form) return;
+  const field = form.querySelector("input");
   // Results that are listed at once.
   const PAGE = 20;
   const AROUND = 90;
@@ -20,12 +22,6 @@
     return element;
   };
 
-  const field = make("input", {
-    type: "search", className: "search-field", placeholder: "Press / to search", autocomplete: "off",
-    "aria-label": "Search this investigation", "aria-keyshortcuts": "/", "aria-controls": "search-results",
-  });
-  const form = make("form", { className: "search" }, field);
-  form.setAttribute("role", "search");
   const status = make("p", { className: "search-status" });
   status.setAttribute("role", "status");
   const states = make("div", { className: "toggles" });
@@ -37,7 +33,6 @@
   const keys = make("label", { className: "search-keys" }, slash, " The key / leads here");
   const panel = make("section", { className: "search-panel", hidden: true }, status, states, list, more, keys);
   panel.setAttribute("aria-label", "Search");
-  bar.append(form);
   bar.parentElement.append(panel);
 
   // Data: loaded once; the script calls back.

@@ -26,7 +26,9 @@
     const status = document.createElement("p");
     status.className = "hidden";
     status.setAttribute("role", "status");
-    list.before(field, status);
+    const place = list.previousElementSibling;
+    if (place?.className === "filter-place") place.append(field, status);
+    else list.before(field, status);
     const find = () => {
       const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
       const fits = (item) => words.every((word) => item.textContent.toLowerCase().includes(word));

@@ -823,8 +823,11 @@ fn every_field_of_a_node_is_on_its_page_and_in_the_data() {
     let page = without_colours(&page);
     for (field, value) in leaves("", &view) {
         // Messages have the labels of states.
-        let value =
-            if field.ends_with("warnings/message") { value.replace("DEAD", "“Ruled out”") } else { value };
+        let value = if field.ends_with("warnings/message") {
+            value.replace("DEAD", "“Ruled out”")
+        } else {
+            value
+        };
         assert!(page.contains(&crate::text::escape(&value)), "{field}: {value} is not on the page");
     }
     for shown in

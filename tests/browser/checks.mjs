@@ -439,3 +439,36 @@ export function clicks(pages) {
     ...lost.map((file) => `no map leads to ${file}`),
   ];
 }
+
+/** How far the content of the open page has moved while it was loaded, as browsers reckon it (Cumulative Layout Shift). */
+export async function shift(page) {
+  const sum = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        let sum = 0;
+        const add = (list) => list.getEntries().forEach(({ value, hadRecentInput }) => (sum += hadRecentInput ? 0 : value));
+        new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+        setTimeout(() => resolve(sum), 300);
+      }),
+  );
+  return sum < 0.05 ? [] : [`moves while it is loaded: ${sum.toFixed(3)}`];
+}
+
+/** What was chosen on the open page is there again on going back to it, and after it was loaded anew. */
+export async function kept(page) {
+  const faults = [];
+  const toggle = page.locator("main .tree-tools .toggle").first();
+  const field = page.locator("main input.filter").first();
+  const isTree = (await toggle.count()) > 0;
+  if (isTree) await toggle.click();
+  else if ((await field.count()) > 0) await field.fill("sql");
+  else return { faults, found: false };
+  const holds = async () => (isTree ? (await toggle.getAttribute("aria-pressed")) === "true" : (await field.inputValue()) === "sql");
+  await page.locator(".masthead nav a").first().click();
+  await page.waitForLoadState();
+  await page.goBack();
+  if (!(await holds())) faults.push("has forgotten on going back what was chosen");
+  await page.reload();
+  if (!(await holds())) faults.push("has forgotten what was chosen when it was loaded anew");
+  return { faults, found: true };
+}

@@ -168,6 +168,15 @@ for (const site of [demo, large]) {
     return file === "graph.html" ? [...faults, ...checks.clicks(site.pages)] : faults;
   });
 }
+// What is read stays where it is while the page is loaded.
+for (const viewport of [checks.WIDE, checks.PHONE]) {
+  for (const [site, files] of [[demo, sample(demo, 1)], [large, sample(large, 1)], [several, several.index]]) {
+    await check(`shift, ${viewport.width} px`, site, "file", files, { viewport }, async (page, file) => {
+      await page.goto(new URL(file, site.bases.file).href);
+      return checks.shift(page);
+    });
+  }
+}
 
 // Every kind of page, in each way that it can be looked at.
 for (const [site, files] of [[demo, sample(demo, 1)], [large, sample(large, 1)], [several, several.index]]) {
@@ -211,6 +220,7 @@ const having = (site, pattern) =>
 let trees = 0;
 let fields = 0;
 let zooms = 0;
+let choices = 0;
 for (const site of [demo, large]) {
   for (const origin of ["file", "http"]) {
     const base = site.bases[origin];
@@ -226,6 +236,12 @@ for (const site of [demo, large]) {
       fields += number;
       return [...faults, ...found];
     });
+    await check("kept", site, origin, sample(site, 1), {}, async (page, file) => {
+      await page.goto(new URL(file, base).href);
+      const { faults, found } = await checks.kept(page);
+      choices += Number(found);
+      return faults;
+    });
     await check("zoom", site, origin, having(site, /<svg/).slice(0, 2), {}, async (page, file) => {
       const faults = await checks.open(page, base, file);
       const { faults: found, found: there } = await checks.zoom(page);
@@ -234,7 +250,7 @@ for (const site of [demo, large]) {
     });
   }
 }
-for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms], ["cell", cells]]) {
+for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms], ["cell", cells], ["choice to be kept", choices]]) {
   if (number === 0 && !process.env.ONLY) faulty.push(`no page has a ${what}`);
 }
 // The page that clients show beside a reply.
