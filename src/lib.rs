@@ -78,7 +78,7 @@
 //! - `jiff`: `domain::time`.
 //! - `serde_yaml`: `yaml`.
 //! - `pulldown-cmark`, `ammonia`, `linkify`: `markdown`.
-//! - `layout-rs`: `graph::draw`.
+//! - `layout-rs`: `graph::ranked`.
 //! - `minijinja`, `include_dir`: `report::templates`.
 //! - `sha2`: `report::parts`.
 //! - `roxmltree`: `report::svg`.

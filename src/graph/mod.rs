@@ -4,9 +4,11 @@
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
 //! - [`Pages`]: which nodes stand on which picture, since nobody can read one of 1,000 cards. Cards alone, whose branches are
 //!   cut off, or maps (`maps`), of which each page is drawn as can be read: cards, an icicle, or bars.
-//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, `place` where it stands, `draw`
-//!   (the one file that names layout-rs) calls back for each card and edge. `icicle` draws every node in little.
+//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, and `place` where it stands. `icicle` draws
+//!   every node in little.
 //! - [`bar()`], [`Tallies`]: how many nodes are what, as a bar.
+//! - [`reasons()`]: the picture of an answer and its reasons, which is no tree. `ranked` (the one file that names layout-rs) says
+//!   where its boxes stand and its lines run.
 //! - [`palette()`], [`stylesheet()`]: the colours, and the style of a picture that stands alone.
 //!
 //! # What a stylesheet can take hold of
@@ -19,6 +21,8 @@
 //! | `svg.graph` | the picture |
 //! | `.background`, `.legend` | what is behind and above a picture that stands alone |
 //! | `.edges > .edge` | a line from parent to child; `.to-dead` and `.to-proposed` are dashed |
+//! | `.edge.way-on`, `.confirms`, `.checks`, `.refutes`, `.names`, `.cites` | lines between an answer and its reasons, each a group with its head |
+//! | `.card.note-question`, `.note-source`, `.note-rest` | boxes there that are no nodes |
 //! | `.edge.on-path` | on the way from a root to a solution that a node confirms; thicker |
 //! | `.edge.on-path.doubted` | to one that only who found it has checked, or that is contested; dashed |
 //! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are not links |
@@ -49,13 +53,13 @@
 
 mod bar;
 mod dot;
-mod draw;
 mod icicle;
 mod maps;
 mod mermaid;
 mod pages;
 mod palette;
 mod place;
+mod ranked;
 #[cfg(test)]
 mod samples;
 mod sure;
@@ -70,4 +74,4 @@ pub use mermaid::mermaid;
 pub use pages::{Drawn, Page, Pages, REFUTATION, Way};
 pub use palette::{Colour, class as role_class, palette, role as role_colour, stylesheet};
 pub use sure::Sure;
-pub use svg::{PageHref, Svg, SvgOptions, sign, svg};
+pub use svg::{PageHref, ReasonBox, ReasonKind, ReasonLine, Reasons, Svg, SvgOptions, reasons, sign, svg};

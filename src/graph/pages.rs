@@ -18,7 +18,7 @@ use super::bar::{BarPart, Kind, Tallies};
 use super::palette;
 use super::sure::Sure;
 use crate::domain::{Investigation, Node, NodeId};
-use crate::ruleset::rules::objections;
+use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::{EffectiveRules, Role};
 
 /// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
@@ -73,7 +73,29 @@ pub enum Way {
     Confirmed,
 }
 
-impl Item<'_> {
+impl<'i> Item<'i> {
+    /// A node by itself. `open` are the objections that nobody has resolved.
+    pub(super) fn alone(
+        investigation: &Investigation,
+        rules: &EffectiveRules<'_>,
+        open: &[Objection],
+        node: &'i Node,
+    ) -> Item<'i> {
+        let refutes = rules.is_refutation(node);
+        let role = match node.state() {
+            // It looks like what it is: the end of the answer above.
+            Some(_) if refutes => Some(Role::DeadEnd),
+            state => state.map(|state| rules.role(state)),
+        };
+        let state = match node.state() {
+            Some(_) if refutes => REFUTATION.to_owned(),
+            Some(state) => rules.ruleset().label_of(state),
+            None => "Proposed".to_owned(),
+        };
+        let sure = Sure::of_node(investigation, rules, open, node);
+        Item { node, parent: None, depth: 0, below: 0, role, state, sure, way: None, refutes }
+    }
+
     fn is_checked(&self) -> bool {
         self.sure.is_some_and(|sure| sure.is_checked())
     }
@@ -408,20 +430,8 @@ fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Ve
     stack.reverse();
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
-        let refutes = rules.is_refutation(node);
-        let role = match node.state() {
-            // It looks like what it is: the end of the answer above.
-            Some(_) if refutes => Some(Role::DeadEnd),
-            state => state.map(|state| rules.role(state)),
-        };
-        let state = match node.state() {
-            Some(_) if refutes => REFUTATION.to_owned(),
-            Some(state) => rules.ruleset().label_of(state),
-            None => "Proposed".to_owned(),
-        };
-        let sure = Sure::of_node(investigation, rules, &open, node);
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(Item { node, parent, depth, below: 0, role, state, sure, way: None, refutes });
+        items.push(Item { parent, depth, ..Item::alone(investigation, rules, &open, node) });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();

@@ -8,6 +8,19 @@
 
 use std::ops::Range;
 
+/// Where a card is, and how large.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bounds {
+    /// The left edge.
+    pub x: f64,
+    /// The top edge.
+    pub y: f64,
+    /// From left to right.
+    pub width: f64,
+    /// From top to bottom.
+    pub height: f64,
+}
+
 /// Free space between two cards in one column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gaps {

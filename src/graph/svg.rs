@@ -2,25 +2,26 @@
 //!
 //! 1. [`Card::new`] decides what stands on each card, and thereby its height.
 //! 2. [`place`](super::place) gives each card its place in its column.
-//! 3. [`draw`](super::draw) calls the [`Writer`] for each edge and card, which writes the markup.
+//! 3. The [`Writer`] writes the markup of each edge and card.
 //! 4. A picture that stands alone has a head above it: the title, and what the signs mean ([`legend`]).
 
 pub(super) mod legend;
+mod reasons;
 pub(super) mod sign;
 
 use std::fmt::Write as _;
 
 use super::bar::{BAR as BAR_UNITS, BarPart};
-use super::draw::{self, Bounds, Pen};
 use super::icicle;
 use super::pages::{Drawn, Item, Page, Pages, Way};
 use super::palette;
-use super::place::{self, Gaps};
+use super::place::{self, Bounds, Gaps};
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::{counted, escape};
 
+pub use reasons::{ReasonBox, ReasonKind, ReasonLine, Reasons, reasons};
 pub use sign::sign;
 
 /// The address of a node's card on the page of that number.
@@ -84,7 +85,7 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         return icicle::draw(pages, page, options, &label);
     }
     let scene = Scene::new(pages, page, options);
-    let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), scene: &scene, options };
+    let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), options };
     open(&mut writer.out, options, &label, scene.width, scene.height);
     if let Some(ruleset) = options.standalone {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, scene.width);
@@ -92,12 +93,17 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
     writer.out.push_str("<g class=\"edges\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\">\n");
     // The ways to what was found come last, so that no other edge lies over them.
     for way in [None, Some(Way::Doubted), Some(Way::Confirmed)] {
-        let edges = scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way);
-        draw::edges(&scene.places, edges, &mut writer);
+        for (from, to) in scene.edges().filter(|(_, to)| scene.cards[*to].item.way == way) {
+            let (from, until) = (scene.places[from], scene.places[to]);
+            let from = (from.x + from.width, from.y + from.height / 2.0);
+            writer.edge(&scene.cards[to].item, from, (until.x, until.y + until.height / 2.0));
+        }
     }
     writer.out.push_str("</g>\n<g class=\"cards\">\n");
-    writer.way_up(pages, page);
-    draw::cards(&scene.places, &mut writer);
+    writer.way_up(pages, page, &scene);
+    for (card, place) in scene.cards.iter().zip(&scene.places) {
+        writer.card(card, *place);
+    }
     writer.out.push_str("</g>\n</svg>\n");
     Svg { markup: writer.out, width: scene.width.ceil(), height: scene.height.ceil() }
 }
@@ -193,7 +199,16 @@ impl<'i> Scene<'i> {
 
 impl<'i> Card<'i> {
     fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
-        let item = &pages.items[at];
+        let item = pages.items[at].clone();
+        let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
+        let continued = pages.continued(page, at);
+        let below: Vec<usize> = pages.children(Some(at)).collect();
+        let bar = if continued.is_some() { pages.bar(&below, BAR_UNITS) } else { Vec::new() };
+        Card { parent, continued, bar, ..Card::alone(item) }
+    }
+
+    /// The card of a node that is part of no tree.
+    fn alone(item: Item<'i>) -> Self {
         let node = item.node;
         let inner = WIDTH - LEFT - RIGHT;
         // The state may take half of the head, the id has the rest.
@@ -203,17 +218,15 @@ impl<'i> Card<'i> {
         if title.is_empty() {
             title.push("(no title)".to_owned());
         }
-        let continued = pages.continued(page, at);
-        let below: Vec<usize> = pages.children(Some(at)).collect();
         Card {
-            item: item.clone(),
-            parent: item.parent.and_then(|parent| page.cards.binary_search(&parent).ok()),
+            parent: None,
             id: clamp_middle(node.id.as_str(), left / TITLE_SIZE / BOLD),
             state,
             title,
-            bar: if continued.is_some() { pages.bar(&below, BAR_UNITS) } else { Vec::new() },
-            continued,
+            bar: Vec::new(),
+            continued: None,
             is_best: false,
+            item,
         }
     }
 
@@ -242,19 +255,18 @@ impl<'i> Card<'i> {
 /// colours are the stylesheet's, and without one everything has the colour of the page's text.
 struct Writer<'a> {
     out: String,
-    scene: &'a Scene<'a>,
     options: &'a SvgOptions<'a>,
 }
 
 impl Writer<'_> {
     /// The way from a branch back to the page that it was cut off: a button before its root.
-    fn way_up(&mut self, pages: &Pages<'_>, page: &Page) {
-        let (Some(up), Some(root), Some(place)) = (page.up, &page.root, self.scene.places.first()) else {
+    fn way_up(&mut self, pages: &Pages<'_>, page: &Page, scene: &Scene<'_>) {
+        let (Some(up), Some(root), Some(place)) = (page.up, &page.root, scene.places.first()) else {
             return;
         };
         let middle = place.y + place.height / 2.0;
         let right = MARGIN + BUTTON + 6.0;
-        let way = self.scene.cards.first().and_then(|card| card.item.way);
+        let way = scene.cards.first().and_then(|card| card.item.way);
         let _ = writeln!(
             self.out,
             "<path class=\"edge{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" d=\"M{} {}H{}\"/>",
@@ -309,11 +321,9 @@ impl Writer<'_> {
             number(middle)
         );
     }
-}
 
-impl Pen for Writer<'_> {
-    fn edge(&mut self, to: usize, from: (f64, f64), until: (f64, f64)) {
-        let item = &self.scene.cards[to].item;
+    /// The edge that leads to a node's card.
+    fn edge(&mut self, item: &Item<'_>, from: (f64, f64), until: (f64, f64)) {
         let class = match item.role {
             _ if item.way.is_some() => way_class(item.way),
             None => " to-proposed",
@@ -339,8 +349,7 @@ impl Pen for Writer<'_> {
         self.out.push_str("/>\n");
     }
 
-    fn card(&mut self, card: usize, place: Bounds) {
-        let card = &self.scene.cards[card];
+    fn card(&mut self, card: &Card<'_>, place: Bounds) {
         let item = &card.item;
         let id = &item.node.id;
         let out = &mut self.out;

@@ -265,7 +265,7 @@ fn check(investigation: &Investigation) {
 }
 
 /// Well-formed as XML, and every `id` stands once.
-fn well_formed(markup: &str) {
+pub(super) fn well_formed(markup: &str) {
     let document = match roxmltree::Document::parse(markup) {
         Ok(document) => document,
         Err(error) => panic!("{error} in {markup}"),
