@@ -3,6 +3,8 @@
 //! `graph.html` has the map of the whole: cards, an icicle or bars, by how many nodes there are. Each part of one that does not
 //! show all as cards has a page of its own in `graph/`, named after its root. `graph.svg` is always the whole, in cards.
 
+mod argument;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
@@ -12,6 +14,8 @@ use super::templates::{SafeHtml, SharedValue};
 use crate::domain::{Investigation, NodeId};
 use crate::graph::{self, BarPart, Drawn, Pages, SvgOptions, Way};
 use crate::ruleset::{EffectiveRules, Role, Ruleset};
+
+pub(super) use argument::{ArgumentPicture, of_argument};
 
 /// Cards that fit the picture in a document.
 const FITS_A_DOCUMENT: usize = 150;

@@ -12,10 +12,10 @@ use super::export::Document;
 use super::feed;
 use super::history::{CommitInShort, HistoryPage};
 use super::model::{
-    Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
-    StateCount,
+    Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
+    StateCount, Way,
 };
-use super::pictures::{self, Drawing, PicturePage, Pictures};
+use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
@@ -25,7 +25,7 @@ use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::rules::states::as_words;
 use crate::ruleset::schema::{End, VERSION};
-use crate::ruleset::{Role, Ruleset, State};
+use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 
 /// The policy of every page: it may load its own files, and nothing else. In a `meta` element, so that it holds on
 /// `file://` and on hosts that send no such header.
@@ -238,6 +238,12 @@ struct DoubtsContent<'a> {
 }
 
 #[derive(Serialize)]
+struct ArgumentContent<'a> {
+    argument: &'a Argument,
+    graph: &'a ArgumentPicture,
+}
+
+#[derive(Serialize)]
 struct GraphContent<'a> {
     graph: Option<&'a PicturePage>,
     states: &'a [StateCount],
@@ -296,6 +302,8 @@ struct NodeContent<'a> {
     node: &'a NodePage,
     /// Where its card is on the graph.
     on_graph: &'a str,
+    /// The page of the way to it, where it is an answer.
+    way: Option<&'a Way>,
     /// What a reader gives on to have it looked at again; absent of a proposal.
     challenge: Option<Challenge>,
 }
@@ -374,6 +382,20 @@ fn pages(
     add("index.html", "overview.html", first, Content::Overview(overview))?;
     let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
     add("doubts.html", "doubts.html", page("doubts", "Doubts"), doubts)?;
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
+    for argument in &report.arguments.all {
+        let title = format!("The way to {}", argument.card.id);
+        let page = Page {
+            kind: "argument",
+            root: "../",
+            site_root: &deep_site_root,
+            title: &title,
+            description: &argument.card.excerpt,
+        };
+        let graph = pictures::of_argument(argument, &report.header, investigation, &rules);
+        let content = Content::Argument(ArgumentContent { argument, graph: &graph });
+        add(&argument.way.href, "argument.html", page, content)?;
+    }
     let tree = Content::Tree(TreeContent { outline, states });
     add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {
@@ -415,7 +437,12 @@ fn pages(
         let is_result = !node.card.state.pending;
         let challenge =
             is_result.then(|| challenge(&report.header, node, base.map(|base| (base, folder)), issues));
-        let content = Content::Node(NodeContent { node, on_graph, challenge });
+        let content = Content::Node(NodeContent {
+            node,
+            on_graph,
+            way: report.arguments.way(&node.card.id),
+            challenge,
+        });
         add(&node.card.href, "node.html", page, content)?;
     }
     let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
@@ -520,6 +547,7 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
 enum Content<'a> {
     Overview(OverviewContent<'a>),
     Doubts(DoubtsContent<'a>),
+    Argument(ArgumentContent<'a>),
     Graph(GraphContent<'a>),
     Tree(TreeContent<'a>),
     Print(PrintContent<'a>),

@@ -1,5 +1,6 @@
 //! The site of investigations that were made by hand.
 
+mod argument;
 mod compare;
 mod sign_offs;
 mod sites;
@@ -686,6 +687,17 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         "{{ keys('Doubts', doubts) }}".to_owned(),
         each("doubts.places", "DoubtPlace", &each("item.doubts", "Doubt", "")),
     ];
+    let argument = [
+        "{{ keys('Argument', argument) }}{{ keys('Way', argument.way) }}{{ keys('ArgumentPicture', graph) }}"
+            .to_owned(),
+        each("graph.legend", "LegendLine", ""),
+        each("argument.steps", "Step", &each("item.beside", "Beside", "")),
+        each("argument.confirming + argument.refuting", "Voice", ""),
+        each("argument.objections", "Objecting", ""),
+        each("argument.crossing", "Crossing", ""),
+        each("argument.sources", "SharedSource", ""),
+        each("argument.hands", "Hand", ""),
+    ];
     let node = [
         "{{ keys('NodePage', node) }}{{ keys('Beside', node.beside) }}{{ keys('Conversion', node.converted) }}{{ keys('Challenge', challenge) }}"
             .to_owned(),
@@ -753,6 +765,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         ("compare.html", compare.concat()),
         ("overview.html", overview.concat()),
         ("doubts.html", doubts.concat()),
+        ("argument.html", argument.concat()),
         ("node.html", node.concat()),
         ("references.html", references.concat()),
         ("history.html", history.concat()),
@@ -794,6 +807,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         Contents { inputs: vec![sign_offs::signed_off(), unfinished()], ..Contents::default() },
         Contents { inputs: vec![discussed("It holds.")], ..Contents::default() },
         Contents { inputs: vec![large(100)], ..Contents::default() },
+        Contents { inputs: vec![argument::crossed()], ..Contents::default() },
     ] {
         for (_, page) in pages(&build(&contents, &templates, &mut |_| {}).unwrap()) {
             for line in page.split(';').filter_map(|line| line.trim().strip_prefix('@')) {

@@ -27,6 +27,11 @@ pub(super) struct TextLinks<'r> {
     pins: HashMap<&'r str, Vec<(&'r str, &'r Pin)>>,
 }
 
+/// The nodes that a text has marks for, in its order.
+pub(super) fn nodes_in(html: &str) -> impl Iterator<Item = &str> {
+    html.split(NODE).skip(1).filter_map(|piece| piece.split('"').next())
+}
+
 /// From which page links lead.
 #[derive(Clone, Copy)]
 pub(super) enum From<'p> {

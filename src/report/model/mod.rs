@@ -6,6 +6,7 @@
 //! One file for each page: what it shows, and how that is computed. `cards` has what all of them share: nodes and
 //! states in a few words, and the questions that pages ask of the tree.
 
+mod argument;
 mod cards;
 mod comments;
 mod doubts;
@@ -21,6 +22,7 @@ mod trust;
 
 use std::collections::HashMap;
 
+pub(super) use argument::{Argument, Arguments, Voice, Way};
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use doubts::Doubts;
 pub(super) use header::Header;
@@ -49,6 +51,8 @@ pub(super) struct Report {
     pub overview: Overview,
     /// What there is to doubt.
     pub doubts: Doubts,
+    /// The answers, each with its reasons.
+    pub arguments: Arguments,
     /// Every node, in the order of reading: depth first.
     pub nodes: Vec<NodePage>,
     /// The tree, as the rows of a nested list.
@@ -95,7 +99,9 @@ impl Report {
         let states = cards.state_counts();
         let overview = cards.overview(&warnings, &states, references.len(), &comments);
         let doubts = cards.doubts(&overview, &warnings, &comments, input);
+        let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
         Report {
+            arguments,
             header: SharedValue::of(header::header(input, &overview, doubts.count)),
             doubts,
             nodes,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::argument::Way;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
@@ -24,7 +25,7 @@ use crate::text::{first_sentence, shorten};
 /// Characters of the beginning of a conclusion.
 const LEAD: usize = 280;
 /// Characters of the sentence that stands for a result.
-const SENTENCE: usize = 140;
+pub(super) const SENTENCE: usize = 140;
 
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
@@ -81,6 +82,8 @@ pub(in crate::report) struct Solution {
     /// Who found it, as the agent says.
     pub agent: Option<String>,
     pub found_at: Time,
+    /// The page of the way to it; absent where there are too many answers.
+    pub way: Option<Way>,
 }
 
 impl Solution {
@@ -210,7 +213,7 @@ pub(in crate::report) struct AmendedConclusion {
 }
 
 impl<'a> Cards<'a> {
-    fn is_dead_end(&self, node: &Node) -> bool {
+    pub(super) fn is_dead_end(&self, node: &Node) -> bool {
         self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.is_dead_end(state))
     }
 
@@ -262,13 +265,17 @@ impl<'a> Cards<'a> {
                     contested_by: self.contested_by(node, comments),
                     card,
                     reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
+                    way: None,
                 };
                 Some((self.grade(node), solution))
             })
             .collect();
         // One that stands before one that is contested, if it is as sure.
         graded.sort_by_key(|(grade, solution)| (Reverse(*grade), solution.is_contested()));
-        let solutions: Vec<Solution> = graded.into_iter().map(|(_, solution)| solution).collect();
+        let in_order = graded.into_iter().map(|(_, solution)| solution).enumerate();
+        let solutions: Vec<Solution> = in_order
+            .map(|(at, solution)| Solution { way: self.way(&solution.card, at), ..solution })
+            .collect();
         let refuted: Vec<Refuted> = self
             .investigation
             .committed()
@@ -431,11 +438,19 @@ fn found(ended: bool, method_confirms: bool, solutions: &[Solution], theories: u
 
 /// The evidence in short, or the findings where no evidence was given apart from them.
 fn evidence_of(node: &Node, card: &Card) -> String {
-    let Some(classification) = &node.classification else { return String::new() };
+    if node.classification.is_none() {
+        return String::new();
+    }
+    let evidence = given_evidence(node).unwrap_or_else(|| card.excerpt.clone());
+    // Of a withheld node all texts are one, which its title says already.
+    if evidence == card.title { String::new() } else { evidence }
+}
+
+/// The evidence in short, where some was given apart from the findings.
+pub(super) fn given_evidence(node: &Node) -> Option<String> {
+    let classification = node.classification.as_ref()?;
     // What a later change brought forward counts more than what the commit did.
     let later = classification.reclassified.iter().rev().find_map(|change| change.evidence.as_deref());
     let given = later.or(classification.evidence.as_deref()).filter(|text| !text.trim().is_empty());
-    let evidence = given.map_or_else(|| card.excerpt.clone(), |text| markdown::excerpt(text, CARD_EXCERPT));
-    // Of a withheld node all texts are one, which its title says already.
-    if evidence == card.title { String::new() } else { evidence }
+    given.map(|text| markdown::excerpt(text, CARD_EXCERPT))
 }

@@ -1,0 +1,493 @@
+//! One answer and its reasons: the way from the question to it, what stands for and against it, and what it shares with the
+//! rest of the investigation.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::Reference;
+use super::cards::{Card, Cards, Time};
+use super::comments::Comments;
+use super::node::NodePage;
+use super::overview::{Overview, SENTENCE, given_evidence};
+use crate::domain::{Comment, NodeId};
+use crate::graph::Sure;
+use crate::markdown;
+use crate::report::templates::SharedValue;
+use crate::report::text_links;
+use crate::ruleset::Role;
+use crate::text::{first_sentence, one_line, shorten};
+
+/// Answers that have a page: those that stand first on the first page.
+pub(super) const MOST: usize = 100;
+/// Steps of a very long way that are told: the first and the last ones.
+const FIRST_STEPS: usize = 4;
+const LAST_STEPS: usize = 20;
+/// What is told of each list; the rest is counted.
+const MOST_BESIDE: usize = 3;
+const MOST_VOICES: usize = 12;
+const MOST_CROSSING: usize = 12;
+const MOST_SOURCES: usize = 8;
+const MOST_CITING: usize = 6;
+/// How many ruled out nodes are looked at for those that are nearest to a step.
+const LOOKED_AT: usize = 64;
+
+/// The pages of answers.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Arguments {
+    /// In the order of the first page.
+    pub all: Vec<Argument>,
+    at: HashMap<String, usize>,
+}
+
+impl Arguments {
+    /// The way to the page of an answer.
+    pub(in crate::report) fn way(&self, node: &str) -> Option<&Way> {
+        Some(&self.all.get(*self.at.get(node)?)?.way)
+    }
+}
+
+/// A link to the page of an answer.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Way {
+    /// From the investigation's folder.
+    pub href: String,
+    /// How many steps lead to it, itself included.
+    pub steps: usize,
+}
+
+/// The page of one answer.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Argument {
+    pub card: SharedValue<Card>,
+    pub way: Way,
+    /// Whether the method can confirm answers at all.
+    pub method_confirms: bool,
+    /// From the question to the answer, which is the last.
+    pub steps: Vec<Step>,
+    /// How many steps are left out, and after how many.
+    pub skipped: usize,
+    pub skipped_after: usize,
+    /// What confirms it, the surest first.
+    pub confirming: Vec<Voice>,
+    pub more_confirming: usize,
+    /// What refutes it.
+    pub refuting: Vec<Voice>,
+    pub more_refuting: usize,
+    /// Open objections to it, to a step or to what confirms it.
+    pub objections: Vec<Objecting>,
+    pub more_objections: usize,
+    /// Nodes that steps name or have to do with, and that are none of those above.
+    pub crossing: Vec<Crossing>,
+    pub more_crossing: usize,
+    /// Sources that more than one node cites, and one of those above.
+    pub sources: Vec<SharedSource>,
+    pub more_sources: usize,
+    /// Who did what of it.
+    pub hands: Vec<Hand>,
+}
+
+/// A step on the way.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Step {
+    pub card: SharedValue<Card>,
+    /// From 1.
+    pub number: usize,
+    /// What was found, in one sentence; empty where the title says it.
+    pub sentence: String,
+    /// What backs that; empty where nothing was given apart from the findings.
+    pub evidence: String,
+    pub agent: Option<String>,
+    pub at: Option<Time>,
+    pub reference_count: usize,
+    /// How many commands were run for it.
+    pub commands: usize,
+    /// Whether its results differ and nobody has decided between them.
+    pub is_contested: bool,
+    /// How many warnings its commit was given.
+    pub warnings: usize,
+    /// What was ruled out in the branches that left the way here.
+    pub beside: Vec<Beside>,
+    pub more_beside: usize,
+}
+
+/// Something that was ruled out.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Beside {
+    pub card: SharedValue<Card>,
+    pub sentence: String,
+}
+
+/// A node that confirms or refutes the answer.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Voice {
+    pub card: SharedValue<Card>,
+    /// What a confirmation is worth; absent of a refutation.
+    pub sure: Option<Sure>,
+    pub agent: Option<String>,
+    pub at: Option<Time>,
+    pub sentence: String,
+    pub evidence: String,
+}
+
+/// An open objection.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Objecting {
+    pub by: String,
+    /// Whether it came through the person's command, as its file says.
+    pub is_person: bool,
+    /// The node that it is about.
+    pub card: SharedValue<Card>,
+    /// Its beginning.
+    pub text: String,
+    pub at: Time,
+    /// Where it stands.
+    pub href: String,
+}
+
+/// What a step has to do with a node elsewhere.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Crossing {
+    pub from: SharedValue<Card>,
+    /// `names`, or as in LinkView.
+    pub what: &'static str,
+    pub to: SharedValue<Card>,
+}
+
+/// A source that several nodes cite.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct SharedSource {
+    pub target: String,
+    pub is_url: bool,
+    pub title: Option<String>,
+    /// Its place on the page of sources.
+    pub href: String,
+    /// Who cites it of the nodes on this page.
+    pub here: Vec<SharedValue<Card>>,
+    /// Who else does.
+    pub elsewhere: Vec<SharedValue<Card>>,
+    pub more_elsewhere: usize,
+}
+
+/// An agent, and what it did.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Hand {
+    /// Absent where no name was given.
+    pub name: Option<String>,
+    pub found: Vec<SharedValue<Card>>,
+    pub confirmed: Vec<SharedValue<Card>>,
+    pub refuted: Vec<SharedValue<Card>>,
+}
+
+/// What all arguments are read from: the nodes in preorder, so that all below one follow it.
+struct Reading<'r> {
+    nodes: &'r [NodePage],
+    at: HashMap<&'r str, usize>,
+    /// Behind the last node below each.
+    end: Vec<usize>,
+    /// The nodes that are ruled out or refuted, in their order.
+    ruled_out: Vec<usize>,
+}
+
+impl<'r> Reading<'r> {
+    fn new(cards: &Cards<'_>, nodes: &'r [NodePage]) -> Reading<'r> {
+        let mut end = vec![nodes.len(); nodes.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for (at, node) in nodes.iter().enumerate() {
+            while let Some(last) = open.pop_if(|last| nodes[*last].path.len() >= node.path.len()) {
+                end[last] = at;
+            }
+            open.push(at);
+        }
+        let is_ruled_out = |node: &NodePage| {
+            let id = node.card.id.parse::<NodeId>().ok();
+            let node = id.and_then(|id| cards.investigation.committed_node(&id));
+            // What refutes an answer stands with that.
+            node.is_some_and(|node| cards.is_dead_end(node) || cards.is_refuted(node))
+        };
+        Reading {
+            nodes,
+            at: nodes.iter().enumerate().map(|(at, node)| (node.card.id.as_str(), at)).collect(),
+            end,
+            ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
+        }
+    }
+
+    fn node(&self, id: &str) -> Option<&'r NodePage> {
+        self.nodes.get(*self.at.get(id)?)
+    }
+
+    /// What was ruled out in branches that leave the way at the node above a step, the nearest first; and how many more.
+    fn beside(&self, step: usize) -> (Vec<Beside>, usize) {
+        let node = &self.nodes[step];
+        let above = node.parent.as_ref().and_then(|parent| self.at.get(parent.id.as_str()));
+        let (from, until) = above.map_or((0, self.nodes.len()), |above| (above + 1, self.end[*above]));
+        let within = |from: usize, until: usize| {
+            let first = self.ruled_out.partition_point(|at| *at < from);
+            &self.ruled_out[first..self.ruled_out.partition_point(|at| *at < until).max(first)]
+        };
+        let (before, after) = (within(from, step), within(self.end[step], until));
+        let mut near: Vec<usize> =
+            before.iter().take(LOOKED_AT).chain(after.iter().take(LOOKED_AT)).copied().collect();
+        near.sort_by_key(|at| self.nodes[*at].path.len());
+        near.truncate(MOST_BESIDE);
+        let all = before.len() + after.len();
+        let beside = |at: &usize| {
+            let card = &self.nodes[*at].card;
+            Beside { card: card.clone(), sentence: sentence(card) }
+        };
+        (near.iter().map(beside).collect(), all - near.len())
+    }
+}
+
+/// The first sentence of what a node says, where that is not what its title says.
+fn sentence(card: &Card) -> String {
+    let sentence = shorten(first_sentence(&card.excerpt), SENTENCE);
+    if sentence == card.title || card.excerpt == card.title { String::new() } else { sentence }
+}
+
+impl Cards<'_> {
+    /// The page of the answer, where it is one of so many that have one.
+    pub(super) fn way(&self, card: &Card, before: usize) -> Option<Way> {
+        let id: NodeId = card.id.parse().ok()?;
+        let href = card.href.replacen("nodes/", "answers/", 1);
+        (before < MOST).then(|| Way { href, steps: self.investigation.path(&id).len() })
+    }
+
+    /// The pages of the answers: first of those on the first page, then of those that are refuted.
+    pub(super) fn arguments(
+        &self,
+        nodes: &[NodePage],
+        overview: &Overview,
+        (references, places): (&[Reference], &[usize]),
+        comments: &Comments,
+    ) -> Arguments {
+        let standing = overview.solutions.iter().map(|solution| &solution.card);
+        let refuted = overview.refuted.iter().map(|refuted| &refuted.card);
+        let refuted = refuted.filter(|card| {
+            let node = card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+            node.is_some_and(|node| self.is(node, Role::Solution))
+        });
+        let answers: Vec<(&SharedValue<Card>, Way)> = standing
+            .chain(refuted)
+            .enumerate()
+            .filter_map(|(at, card)| Some((card, self.way(card, at)?)))
+            .collect();
+        if answers.is_empty() {
+            return Arguments { all: Vec::new(), at: HashMap::new() };
+        }
+        let reading = Reading::new(self, nodes);
+        let argument = |(card, way): (&SharedValue<Card>, Way)| {
+            let node = reading.node(&card.id)?;
+            let mut argument = self.argument(&reading, node, way, overview.method_confirms);
+            self.objecting(&mut argument, comments);
+            self.share(&mut argument, references, places);
+            Some(argument)
+        };
+        let all: Vec<Argument> = answers.into_iter().filter_map(argument).collect();
+        let at = all.iter().enumerate().map(|(at, it)| (it.card.id.clone(), at)).collect();
+        Arguments { all, at }
+    }
+
+    fn argument(&self, reading: &Reading<'_>, node: &NodePage, way: Way, method_confirms: bool) -> Argument {
+        let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
+        let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
+        let skipped_after = if skipped > 0 { FIRST_STEPS } else { 0 };
+        let is_told =
+            |number: &usize| skipped == 0 || *number < FIRST_STEPS || *number >= FIRST_STEPS + skipped;
+        let steps: Vec<Step> = (0..all.len())
+            .filter(is_told)
+            .filter_map(|number| self.step(reading, *reading.at.get(all[number].id.as_str())?, number + 1))
+            .collect();
+        let confirming: Vec<Voice> = node
+            .confirmed_by
+            .iter()
+            .filter_map(|by| Some(Voice { sure: Some(by.sure), ..self.voice(reading, &by.card)? }))
+            .collect();
+        let refuting: Vec<Voice> =
+            node.refuted_by.iter().filter_map(|card| self.voice(reading, card)).collect();
+        let shown: HashSet<&str> = all
+            .iter()
+            .copied()
+            .chain(confirming.iter().chain(&refuting).map(|voice| &voice.card))
+            .map(|card| card.id.as_str())
+            .collect();
+        let crossing = crossing(reading, &steps, &shown);
+        let hands = hands(&steps, &confirming, &refuting);
+        let (confirming, more_confirming) = first(confirming, MOST_VOICES);
+        let (refuting, more_refuting) = first(refuting, MOST_VOICES);
+        let (crossing, more_crossing) = first(crossing, MOST_CROSSING);
+        Argument {
+            card: node.card.clone(),
+            way,
+            method_confirms,
+            steps,
+            skipped,
+            skipped_after,
+            confirming,
+            more_confirming,
+            refuting,
+            more_refuting,
+            objections: Vec::new(),
+            more_objections: 0,
+            crossing,
+            more_crossing,
+            sources: Vec::new(),
+            more_sources: 0,
+            hands,
+        }
+    }
+
+    fn step(&self, reading: &Reading<'_>, at: usize, number: usize) -> Option<Step> {
+        let page = &reading.nodes[at];
+        let (beside, more_beside) = reading.beside(at);
+        Some(Step {
+            card: page.card.clone(),
+            number,
+            sentence: sentence(&page.card),
+            evidence: self.evidence_of(&page.card),
+            agent: page.agent.clone(),
+            at: page.committed_at.clone(),
+            reference_count: self.cited.get(&page.card.id.parse().ok()?).map_or(0, Vec::len),
+            commands: page.commands.len(),
+            is_contested: page.is_contested,
+            warnings: page.warnings.len(),
+            beside,
+            more_beside,
+        })
+    }
+
+    fn voice(&self, reading: &Reading<'_>, card: &SharedValue<Card>) -> Option<Voice> {
+        let page = reading.node(&card.id)?;
+        Some(Voice {
+            card: card.clone(),
+            sure: None,
+            agent: page.agent.clone(),
+            at: page.committed_at.clone(),
+            sentence: sentence(card),
+            evidence: self.evidence_of(card),
+        })
+    }
+
+    /// The evidence that was given for a node, where that is not what its title says.
+    fn evidence_of(&self, card: &Card) -> String {
+        let node = card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+        let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
+        if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
+    }
+
+    fn objecting(&self, argument: &mut Argument, comments: &Comments) {
+        let answer = argument.card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+        let (Some(answer), Some(rules)) = (answer, self.rules) else { return };
+        let against = rules.against(self.investigation, answer, comments.objections());
+        let objecting = |comment: &Comment| {
+            Some(Objecting {
+                by: one_line(comment.author.label()),
+                is_person: comment.author.is_person,
+                card: self.get(comment.node.as_ref()?)?.clone(),
+                text: markdown::excerpt(&comment.text, SENTENCE),
+                at: Time::of(comment.at),
+                href: self.place(comment),
+            })
+        };
+        let all = against.iter().filter_map(|objection| objecting(&objection.comment)).collect();
+        (argument.objections, argument.more_objections) = first(all, MOST_VOICES);
+    }
+
+    /// Finds the sources that it shares.
+    fn share(&self, argument: &mut Argument, references: &[Reference], places: &[usize]) {
+        let voices = argument.confirming.iter().chain(&argument.refuting).map(|voice| &voice.card);
+        let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
+        for card in argument.steps.iter().map(|step| &step.card).chain(voices) {
+            let cited = card.id.parse().ok().and_then(|id: NodeId| self.cited.get(&id));
+            for at in cited.into_iter().flatten() {
+                here.entry(*at).or_default().push(card.clone());
+            }
+        }
+        let mut shared: Vec<(usize, Vec<SharedValue<Card>>)> =
+            here.into_iter().filter(|(at, _)| references[*at].cited_by.len() > 1).collect();
+        // First what most steps cite, then what most others do.
+        shared.sort_by_key(|(at, here)| (Reverse((here.len(), references[*at].cited_by.len())), *at));
+        let (shared, more) = first(shared, MOST_SOURCES);
+        argument.more_sources = more;
+        argument.sources =
+            shared.into_iter().map(|(at, here)| self.shared(&references[at], places[at], here)).collect();
+    }
+
+    fn shared(&self, reference: &Reference, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
+        let is_here = |id: &NodeId| here.iter().any(|card| card.id == id.as_str());
+        // Of a source that thousands cite, only so many are looked at.
+        let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
+        let elsewhere: Vec<SharedValue<Card>> =
+            self.in_order(others.filter(|id| !is_here(id)).take(MOST_CITING));
+        SharedSource {
+            target: reference.target.clone(),
+            is_url: reference.is_url,
+            title: reference.title.clone().filter(|title| *title != reference.target),
+            href: format!("references.html#ref-{place}"),
+            more_elsewhere: reference.cited_by.len().saturating_sub(here.len() + elsewhere.len()),
+            elsewhere,
+            here,
+        }
+    }
+}
+
+/// The first ones, and how many more there are.
+fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
+    let more = all.len().saturating_sub(most);
+    all.truncate(most);
+    (all, more)
+}
+
+/// What the steps have to do with nodes that are not shown: first the links that were given as data.
+fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&str>) -> Vec<Crossing> {
+    let mut crossing = Vec::new();
+    let mut known: HashSet<(&str, &str)> = HashSet::new();
+    let pages: Vec<(&Step, &NodePage)> =
+        steps.iter().filter_map(|step| Some((step, reading.node(&step.card.id)?))).collect();
+    let links = pages.iter().flat_map(|(step, page)| {
+        page.links.iter().filter_map(|link| Some((*step, link.what, reading.node(&link.card.as_ref()?.id)?)))
+    });
+    let named = pages.iter().flat_map(|(step, page)| {
+        let texts =
+            page.findings.iter().chain(page.texts.iter().flat_map(|text| text.text.iter().chain(&text.list)));
+        let ids = texts.flat_map(|html| text_links::nodes_in(html.as_str()));
+        ids.filter_map(|id| Some((*step, "names", reading.node(id)?)))
+    });
+    for (step, what, to) in links.chain(named) {
+        if !shown.contains(to.card.id.as_str()) && known.insert((&step.card.id, &to.card.id)) {
+            crossing.push(Crossing { from: step.card.clone(), what, to: to.card.clone() });
+        }
+    }
+    crossing
+}
+
+/// Who did what, in the order of their first step.
+fn hands(steps: &[Step], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
+    let mut hands: Vec<Hand> = Vec::new();
+    let mut hand = |name: &Option<String>| {
+        let at = hands.iter().position(|hand| hand.name == *name).unwrap_or(hands.len());
+        if at == hands.len() {
+            let name = name.clone();
+            hands.push(Hand { name, found: Vec::new(), confirmed: Vec::new(), refuted: Vec::new() });
+        }
+        at
+    };
+    let found: Vec<usize> = steps.iter().map(|step| hand(&step.agent)).collect();
+    // What does not count as a confirmation is told as such above.
+    let counts = |voice: &&Voice| voice.sure.is_some_and(|sure| sure.is_checked());
+    let confirmed: Vec<(usize, &Voice)> =
+        confirming.iter().filter(counts).map(|voice| (hand(&voice.agent), voice)).collect();
+    let refuted: Vec<(usize, &Voice)> = refuting.iter().map(|voice| (hand(&voice.agent), voice)).collect();
+    for (at, step) in found.into_iter().zip(steps) {
+        hands[at].found.push(step.card.clone());
+    }
+    for (at, voice) in confirmed {
+        hands[at].confirmed.push(voice.card.clone());
+    }
+    for (at, voice) in refuted {
+        hands[at].refuted.push(voice.card.clone());
+    }
+    hands
+}
