@@ -140,10 +140,14 @@ fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
 /// The default one, with the payload as each of its texts; every fourth can't be a ruleset.
 fn ruleset(number: usize, text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap();
-    let lines = builtin::all()[0].text.lines().filter(|line| !line.starts_with("  ") || line.contains(": "));
     let mut written = String::new();
-    for line in lines {
-        let line = if line.starts_with("summary:") {
+    let mut is_advice = false;
+    for line in builtin::all()[0].text.lines() {
+        // All of a text that is on several lines is replaced.
+        is_advice = line.starts_with("advice:") || (is_advice && line.starts_with(' '));
+        let line = if is_advice && line.starts_with(' ') {
+            continue;
+        } else if line.starts_with("summary:") {
             format!("summary: {quoted}")
         } else if line.starts_with("advice:") {
             format!("advice: {quoted}")
@@ -153,8 +157,6 @@ fn ruleset(number: usize, text: &str) -> String {
             format!("name: {quoted}")
         } else if number % 4 == 1 && line.starts_with("  colour: red") {
             format!("  colour: {quoted}")
-        } else if line.starts_with("  from round 4") || line.starts_with("  with nothing") {
-            continue;
         } else {
             line.to_owned()
         };

@@ -171,12 +171,14 @@ pub(in crate::report) struct SharedSource {
 }
 
 /// An agent, and what it did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Hand {
     /// Absent where no name was given.
     pub name: Option<String>,
     pub found: Vec<SharedValue<Card>>,
     pub confirmed: Vec<SharedValue<Card>>,
+    /// What it said of an answer of its own.
+    pub checked: Vec<SharedValue<Card>>,
     pub refuted: Vec<SharedValue<Card>>,
 }
 
@@ -463,31 +465,28 @@ fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&str>) -> Vec
     crossing
 }
 
-/// Who did what, in the order of their first step.
+/// Who did what, in the order of their first step. What does not count as a confirmation is told as such elsewhere.
 fn hands(steps: &[Step], confirming: &[Voice], refuting: &[Voice]) -> Vec<Hand> {
     let mut hands: Vec<Hand> = Vec::new();
-    let mut hand = |name: &Option<String>| {
-        let at = hands.iter().position(|hand| hand.name == *name).unwrap_or(hands.len());
-        if at == hands.len() {
-            let name = name.clone();
-            hands.push(Hand { name, found: Vec::new(), confirmed: Vec::new(), refuted: Vec::new() });
-        }
-        at
+    let mut add = |name: &Option<String>, list: fn(&mut Hand) -> &mut Vec<SharedValue<Card>>, card| {
+        let at = hands.iter().position(|hand| hand.name == *name).unwrap_or_else(|| {
+            hands.push(Hand { name: name.clone(), ..Hand::default() });
+            hands.len() - 1
+        });
+        list(&mut hands[at]).push(SharedValue::clone(card));
     };
-    let found: Vec<usize> = steps.iter().map(|step| hand(&step.agent)).collect();
-    // What does not count as a confirmation is told as such above.
-    let counts = |voice: &&Voice| voice.sure.is_some_and(|sure| sure.is_checked());
-    let confirmed: Vec<(usize, &Voice)> =
-        confirming.iter().filter(counts).map(|voice| (hand(&voice.agent), voice)).collect();
-    let refuted: Vec<(usize, &Voice)> = refuting.iter().map(|voice| (hand(&voice.agent), voice)).collect();
-    for (at, step) in found.into_iter().zip(steps) {
-        hands[at].found.push(step.card.clone());
+    for step in steps {
+        add(&step.agent, |hand| &mut hand.found, &step.card);
     }
-    for (at, voice) in confirmed {
-        hands[at].confirmed.push(voice.card.clone());
+    for voice in confirming {
+        match voice.sure {
+            Some(sure) if sure.is_confirmed() => add(&voice.agent, |hand| &mut hand.confirmed, &voice.card),
+            Some(sure) if sure.is_checked() => add(&voice.agent, |hand| &mut hand.checked, &voice.card),
+            _ => {}
+        }
     }
-    for (at, voice) in refuted {
-        hands[at].refuted.push(voice.card.clone());
+    for voice in refuting {
+        add(&voice.agent, |hand| &mut hand.refuted, &voice.card);
     }
     hands
 }

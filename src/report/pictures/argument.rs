@@ -22,7 +22,7 @@ const ALL_BESIDE: usize = 10;
 const VOICES: usize = 4;
 const OBJECTIONS: usize = 3;
 const CROSSING: usize = 5;
-const SOURCES: usize = 4;
+const SOURCES: usize = 3;
 /// Characters of an address.
 const ADDRESS: usize = 60;
 
@@ -42,8 +42,8 @@ pub(in crate::report) struct LegendLine {
 
 /// All kinds, in the order of a legend.
 const KINDS: [(ReasonKind, &str); 8] = [
-    (ReasonKind::Way(true), "the way to a checked answer"),
-    (ReasonKind::Way(false), "the way to the answer"),
+    (ReasonKind::Way(true), "the way to a confirmed answer"),
+    (ReasonKind::Way(false), "the way to an answer that is not confirmed"),
     (ReasonKind::Confirms, "confirms it"),
     (ReasonKind::Checks, "would confirm it: the same agent, or does not count"),
     (ReasonKind::Refutes, "speaks against it"),
@@ -129,9 +129,8 @@ impl<'a> Sketch<'a> {
     /// The question, the steps, and what was ruled out beside each.
     fn way(&mut self, argument: &'a Argument, header: &Header) {
         let sure = argument.card.sure;
-        let is_checked = sure.is_some_and(|sure| sure.is_checked());
         let is_confirmed = sure.is_some_and(|sure| sure.is_confirmed());
-        let kind = ReasonKind::Way(is_checked);
+        let kind = ReasonKind::Way(is_confirmed);
         let mut last = self.note(
             "question",
             "The question".to_owned(),

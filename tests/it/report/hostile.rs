@@ -20,14 +20,22 @@ fn strangers_repositories_give_sound_sites() {
     assert!(folders.len() >= 60);
     let mut names = BTreeMap::new();
     let mut inputs = Vec::new();
+    let mut readable = 0;
     for (name, path) in folders {
         let input = input(path);
         let investigation = &input.snapshot.investigation;
         assert_eq!(investigation.nodes().count(), 7, "{name}: all are there to be shown");
+        readable += usize::from(input.snapshot.ruleset.is_ok());
         names.insert(investigation.meta().id.to_string(), name);
         inputs.push(input);
     }
-    let faulty: Vec<String> = faults(&render(&inputs))
+    assert!(
+        readable * 3 > inputs.len(),
+        "only {readable} have a ruleset, without which nothing is an answer"
+    );
+    let files = render(&inputs);
+    assert!(files.keys().any(|path| path.contains("/answers/")), "an answer has a page");
+    let faulty: Vec<String> = faults(&files)
         .into_iter()
         .map(|fault| match fault.split_once('/').and_then(|(id, _)| names.get(id)) {
             Some(name) => format!("{name}: {fault}"),
