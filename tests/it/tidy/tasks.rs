@@ -36,7 +36,7 @@ const TASKS: [Task; 4] = [
         heading: "To add a page",
         example: "references.html",
         // They link to it.
-        beside: &["src/report/model/node.rs", "site-template/overview.html"],
+        beside: &["src/report/model/argument.rs", "src/report/model/node.rs", "site-template/overview.html"],
     },
     Task {
         file: "src/domain/node.rs",
