@@ -13,7 +13,7 @@ use super::feed;
 use super::history::{CommitInShort, HistoryPage};
 use super::model::{
     Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
-    StateCount, Way,
+    StateCount, WayLink,
 };
 use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
@@ -303,7 +303,7 @@ struct NodeContent<'a> {
     /// Where its card is on the graph.
     on_graph: &'a str,
     /// The page of the way to it, where it is an answer.
-    way: Option<&'a Way>,
+    way: Option<&'a WayLink>,
     /// What a reader gives on to have it looked at again; absent of a proposal.
     challenge: Option<Challenge>,
 }

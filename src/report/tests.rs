@@ -688,7 +688,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("doubts.places", "DoubtPlace", &each("item.doubts", "Doubt", "")),
     ];
     let argument = [
-        "{{ keys('Argument', argument) }}{{ keys('Way', argument.way) }}{{ keys('ArgumentPicture', graph) }}"
+        "{{ keys('Argument', argument) }}{{ keys('WayLink', argument.way) }}{{ keys('ArgumentPicture', graph) }}"
             .to_owned(),
         each("graph.legend", "LegendLine", ""),
         each("argument.steps", "Step", &each("item.beside", "Beside", "")),

@@ -43,14 +43,14 @@ pub(in crate::report) struct Arguments {
 
 impl Arguments {
     /// The way to the page of an answer.
-    pub(in crate::report) fn way(&self, node: &str) -> Option<&Way> {
+    pub(in crate::report) fn way(&self, node: &str) -> Option<&WayLink> {
         Some(&self.all.get(*self.at.get(node)?)?.way)
     }
 }
 
 /// A link to the page of an answer.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::report) struct Way {
+pub(in crate::report) struct WayLink {
     /// From the investigation's folder.
     pub href: String,
     /// How many steps lead to it, itself included.
@@ -61,7 +61,7 @@ pub(in crate::report) struct Way {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Argument {
     pub card: SharedValue<Card>,
-    pub way: Way,
+    pub way: WayLink,
     /// Whether the method can confirm answers at all.
     pub method_confirms: bool,
     /// From the question to the answer, which is the last.
@@ -251,10 +251,10 @@ fn sentence(card: &Card) -> String {
 
 impl Cards<'_> {
     /// The page of the answer, where it is one of so many that have one.
-    pub(super) fn way(&self, card: &Card, before: usize) -> Option<Way> {
+    pub(super) fn way(&self, card: &Card, before: usize) -> Option<WayLink> {
         let id: NodeId = card.id.parse().ok()?;
         let href = card.href.replacen("nodes/", "answers/", 1);
-        (before < MOST).then(|| Way { href, steps: self.investigation.path(&id).len() })
+        (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&id).len() })
     }
 
     /// The pages of the answers: first of those on the first page, then of those that are refuted.
@@ -271,7 +271,7 @@ impl Cards<'_> {
             let node = card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
             node.is_some_and(|node| self.is(node, Role::Solution))
         });
-        let answers: Vec<(&SharedValue<Card>, Way)> = standing
+        let answers: Vec<(&SharedValue<Card>, WayLink)> = standing
             .chain(refuted)
             .enumerate()
             .filter_map(|(at, card)| Some((card, self.way(card, at)?)))
@@ -280,7 +280,7 @@ impl Cards<'_> {
             return Arguments { all: Vec::new(), at: HashMap::new() };
         }
         let reading = Reading::new(self, nodes);
-        let argument = |(card, way): (&SharedValue<Card>, Way)| {
+        let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             let node = reading.node(&card.id)?;
             let mut argument = self.argument(&reading, node, way, overview.method_confirms);
             self.objecting(&mut argument, comments);
@@ -292,7 +292,13 @@ impl Cards<'_> {
         Arguments { all, at }
     }
 
-    fn argument(&self, reading: &Reading<'_>, node: &NodePage, way: Way, method_confirms: bool) -> Argument {
+    fn argument(
+        &self,
+        reading: &Reading<'_>,
+        node: &NodePage,
+        way: WayLink,
+        method_confirms: bool,
+    ) -> Argument {
         let all: Vec<&SharedValue<Card>> = node.path.iter().chain([&node.card]).collect();
         let skipped = all.len().saturating_sub(FIRST_STEPS + LAST_STEPS);
         let skipped_after = if skipped > 0 { FIRST_STEPS } else { 0 };

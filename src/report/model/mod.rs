@@ -22,7 +22,7 @@ mod trust;
 
 use std::collections::HashMap;
 
-pub(super) use argument::{Argument, Arguments, Voice, Way};
+pub(super) use argument::{Argument, Arguments, Voice, WayLink};
 pub(super) use cards::{Card, Cards, StateView, Time};
 pub(super) use doubts::Doubts;
 pub(super) use header::Header;

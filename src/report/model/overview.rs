@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::argument::Way;
+use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
@@ -83,7 +83,7 @@ pub(in crate::report) struct Solution {
     pub agent: Option<String>,
     pub found_at: Time,
     /// The page of the way to it; absent where there are too many answers.
-    pub way: Option<Way>,
+    pub way: Option<WayLink>,
 }
 
 impl Solution {

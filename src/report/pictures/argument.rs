@@ -129,7 +129,8 @@ impl<'a> Sketch<'a> {
     /// The question, the steps, and what was ruled out beside each.
     fn way(&mut self, argument: &'a Argument, header: &Header) {
         let sure = argument.card.sure;
-        let is_confirmed = sure.is_some_and(|sure| sure.is_confirmed());
+        // One that is contested does not stand as a confirmed one does.
+        let is_confirmed = sure.is_some_and(|sure| sure.is_confirmed() && !sure.contested);
         let kind = ReasonKind::Way(is_confirmed);
         let mut last = self.note(
             "question",

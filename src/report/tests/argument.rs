@@ -40,6 +40,12 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
     ] {
         assert!(way.contains(told), "{told} in {way}");
     }
+    // A confirmed answer that somebody objects to does not look like one that stands.
+    assert!(
+        page.contains("argument-head confirmed disputed")
+            && page.contains("</span> Contested answer, confirmed by")
+    );
+    assert!(page.contains("class=\"edge way-on\"") && !page.contains("class=\"edge on-path\""));
     let confirms = section(&page, "for");
     assert!(confirms.contains("✓ R5.A1a1v Replaying production load"), "{confirms}");
     assert!(confirms.contains("By researcher-r5.a1a1v"), "{confirms}");
