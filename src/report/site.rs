@@ -382,20 +382,6 @@ fn pages(
     add("index.html", "overview.html", first, Content::Overview(overview))?;
     let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
     add("doubts.html", "doubts.html", page("doubts", "Doubts"), doubts)?;
-    let rules = EffectiveRules::new(ruleset, investigation.meta());
-    for argument in &report.arguments.all {
-        let title = format!("The way to {}", argument.card.id);
-        let page = Page {
-            kind: "argument",
-            root: "../",
-            site_root: &deep_site_root,
-            title: &title,
-            description: &argument.card.excerpt,
-        };
-        let graph = pictures::of_argument(argument, &report.header, investigation, &rules);
-        let content = Content::Argument(ArgumentContent { argument, graph: &graph });
-        add(&argument.way.href, "argument.html", page, content)?;
-    }
     let tree = Content::Tree(TreeContent { outline, states });
     add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {
@@ -444,6 +430,20 @@ fn pages(
             challenge,
         });
         add(&node.card.href, "node.html", page, content)?;
+    }
+    let rules = EffectiveRules::new(ruleset, investigation.meta());
+    for argument in &report.arguments.all {
+        let title = format!("The way to {}", argument.card.id);
+        let page = Page {
+            kind: "argument",
+            root: "../",
+            site_root: &deep_site_root,
+            title: &title,
+            description: &argument.card.excerpt,
+        };
+        let graph = pictures::of_argument(argument, &report.header, investigation, &rules);
+        let content = Content::Argument(ArgumentContent { argument, graph: &graph });
+        add(&argument.way.href, "argument.html", page, content)?;
     }
     let print = Content::Print(print(&report, &pictures.in_short, MOST_PRINTED));
     add("print.html", "print.html", page("print", "The whole investigation"), print)?;
