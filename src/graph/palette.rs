@@ -27,7 +27,7 @@ pub(super) const TEXT: Colour = colour("--graph-text", "#1f2328", "#e6edf3");
 pub(super) const QUIET: Colour = colour("--graph-quiet", "#59636e", "#9da7b3");
 pub(super) const EDGE: Colour = colour("--graph-edge", "#a3acb6", "#606873");
 /// For doubt, and for nothing else.
-const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
+pub const DOUBT: Colour = colour("--graph-doubt", "#8a5a00", "#e3b341");
 const OPEN: Colour = colour("--role-open", "#2666bd", "#58a6ff");
 const SOLUTION: Colour = colour("--role-solution", "#1a7f37", "#3fb950");
 const CONFIRMATION: Colour = colour("--role-confirmation", "#1a7f37", "#3fb950");

@@ -48,6 +48,7 @@ mod json;
 mod model;
 mod parts;
 mod pictures;
+mod preview;
 mod references;
 mod search;
 pub mod serve;

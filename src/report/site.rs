@@ -16,6 +16,7 @@ use super::model::{
     StateCount, WayLink,
 };
 use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
+use super::preview;
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
@@ -356,7 +357,7 @@ fn pages(
         let head = match &content {
             Content::Overview(_) => PageHead::overview(&report, base, folder),
             Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
-            _ => PageHead::plain(&report.header, base, &format!("{folder}{path}")),
+            _ => PageHead::plain(&report.header, base, folder, path),
         };
         let from = match &content {
             Content::Print(_) => From::Print,
@@ -453,6 +454,11 @@ fn pages(
     for (path, bytes) in attachments {
         put(&path, bytes)?;
     }
+    if base.is_some()
+        && let Some(picture) = preview::png(&report, investigation, ruleset)
+    {
+        put(preview::FILE, picture)?;
+    }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;
@@ -523,7 +529,7 @@ pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Doc
             title,
             description: &report.header.query_excerpt,
         },
-        head: PageHead::plain(&report.header, None, ""),
+        head: PageHead::plain(&report.header, None, "", ""),
         investigation: &report.header,
         content: DocumentContent { print: print(&report, &graph, MOST_IN_ONE_FILE), inside },
     };

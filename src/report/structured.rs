@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::address::BaseUrl;
 use super::feed;
 use super::model::{Card, Header, NodePage, Report};
+use super::preview;
 use super::sites::SiteEntry;
 use super::templates::SafeHtml;
 
@@ -27,17 +28,21 @@ pub(super) struct PageHead {
     pub data: Option<SafeHtml>,
     /// The title of the feed, where there is one.
     pub feed: Option<&'static str>,
+    /// The whole address of a picture of the investigation.
+    pub image: Option<String>,
     /// When what it says was committed last; absent while that can still change.
     pub modified: Option<String>,
 }
 
 impl PageHead {
     /// A page of an investigation without data of its own.
-    pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, path: &str) -> PageHead {
+    pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, folder: &str, path: &str) -> PageHead {
+        let has_nodes = header.committed + header.pending > 0;
         PageHead {
-            canonical: base.map(|base| base.of(path)),
+            canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
             kind: "article",
             data: None,
+            image: base.filter(|_| has_nodes).map(|base| base.of(&format!("{folder}{}", preview::FILE))),
             feed: base.map(|_| feed::TITLE),
             modified: header.ended_at.as_ref().map(|at| at.iso.clone()),
         }
@@ -45,14 +50,13 @@ impl PageHead {
 
     /// The first page of an investigation.
     pub(super) fn overview(report: &Report, base: Option<&BaseUrl>, folder: &str) -> PageHead {
-        let path = format!("{folder}index.html");
-        let plain = PageHead::plain(&report.header, base, &path);
+        let plain = PageHead::plain(&report.header, base, folder, "index.html");
         PageHead { data: Some(SafeHtml::data(&investigation(report, base, folder))), ..plain }
     }
 
     /// The page of a node.
     pub(super) fn node(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> PageHead {
-        let plain = PageHead::plain(header, base, &format!("{folder}{}", node.card.href));
+        let plain = PageHead::plain(header, base, folder, &node.card.href);
         PageHead {
             data: Some(SafeHtml::data(&node_data(header, node, base, folder))),
             modified: node.committed_at.as_ref().map(|at| at.iso.clone()),

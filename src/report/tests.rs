@@ -1874,7 +1874,7 @@ fn sample_nodes() -> Vec<Node> {
     ]
 }
 
-fn sample() -> ReportInput {
+pub(super) fn sample() -> ReportInput {
     let mut meta = meta(
         1,
         "Why did checkout latency double after the database upgrade?",
