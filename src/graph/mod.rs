@@ -39,7 +39,7 @@
 //! | `.sign.role-…`, `.sign.proposed` | the small drawing beside the state's name |
 //! | `.cards > .behind` | the edge of another card behind one whose branch was cut off |
 //! | `.cards > a.more`, `.more-box`, `.more-arrow` | the way into that branch, `+37 in this branch`, or back out of it |
-//! | `.states > rect` | a part of the bar of states in that way, of the class of its role and of how sure it is |
+//! | `.tally > rect` | a part of the bar of states in that way, of the class of its role and of how sure it is |
 //! | `svg.icicle`, `.cells > .cell` | an icicle, and a node in it, with the classes of a card; `.thin` where it is too narrow for a line |
 //! | `.cell > .full`, `.tint`, `.hollow` | a confirmed solution, an open node, what is in doubt; all others have a pattern |
 //! | `.hatch` | a pattern, of the class of its role, or `.doubt`, `.proposed` |

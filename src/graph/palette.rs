@@ -130,13 +130,13 @@ pub fn stylesheet() -> String {
         "fill",
         DOUBT,
     );
-    rule(".graph .cell rect,.graph .states rect", "stroke", BACKGROUND);
-    rule(".graph .states rect,.graph .hatch rect", "fill", QUIET);
+    rule(".graph .cell rect,.graph .tally rect", "stroke", BACKGROUND);
+    rule(".graph .tally rect,.graph .hatch rect", "fill", QUIET);
     rule(".graph .hatch path,.graph .cell .hollow", "stroke", QUIET);
     for of in ROLES {
         let class = class(of);
         rule(
-            &format!(".graph .states .{class},.graph .hatch.{class} rect,.graph .cell.{class} .tint"),
+            &format!(".graph .tally .{class},.graph .hatch.{class} rect,.graph .cell.{class} .tint"),
             "fill",
             role(of),
         );
@@ -148,7 +148,7 @@ pub fn stylesheet() -> String {
         "stroke",
         DOUBT,
     );
-    rule(".graph .states .unconfirmed,.graph .states .self-checked,.graph .states .contested", "fill", DOUBT);
+    rule(".graph .tally .unconfirmed,.graph .tally .self-checked,.graph .tally .contested", "fill", DOUBT);
     rule(".graph .cell .full~svg text", "fill", BACKGROUND);
     css.push_str(CELLS);
     let mut rule = |selector: &str, property: &str, colour: Colour| {

@@ -464,7 +464,7 @@ fn way_class(way: Option<Way>) -> &'static str {
 
 /// A small bar of states. It repeats what the button below it leads to, so ears are spared it.
 fn states(out: &mut String, bar: &[BarPart], place: Bounds) {
-    out.push_str("<g class=\"states\" aria-hidden=\"true\">");
+    out.push_str("<g class=\"tally\" aria-hidden=\"true\">");
     let scale = place.width / BAR_UNITS as f64;
     for part in bar {
         let _ = write!(
