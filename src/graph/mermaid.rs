@@ -48,13 +48,14 @@ pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
         let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
     for role in palette::ROLES {
-        let colour = palette::role(role);
+        // Each investigation has its chart in its README: the colours of those that are written stay.
+        let colour = if role == Role::Confirmation { "#9a6700" } else { palette::role(role).light };
         let _ = writeln!(
             chart,
             "    classDef {} fill:{},stroke:{},stroke-width:2px,color:{}",
             class(role),
             palette::CARD.light,
-            colour.light,
+            colour,
             palette::TEXT.light
         );
     }
