@@ -99,6 +99,8 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
                 evidence: Evidence::default(),
                 attachments,
                 withheld: Default::default(),
+                // Data, and a page without a history, compare nothing.
+                ends: Vec::new(),
             };
             input.withhold(&withheld(&place.store, &folder)?)?;
             text(&input, format)?

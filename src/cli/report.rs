@@ -413,9 +413,10 @@ impl Source {
             withheld.hide(&mut comparison.before);
         }
         let attachments = store.attachments(&snapshot)?;
+        let ends = report::ends(store, folder, &history)?;
         let nothing = Default::default();
         let mut input =
-            ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing };
+            ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing, ends };
         input.withhold(&withheld)?;
         Ok((input, comparison))
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::history::SHORT;
-use super::model::{Card, Cards, Change, Report, StateView};
+use super::model::{Card, Cards, Change, Report, StateView, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
@@ -75,6 +75,8 @@ pub(super) struct CompareView {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Side {
     pub name: String,
+    /// When it was committed, as far as the history can be read.
+    pub at: Option<Time>,
     pub commit: String,
     pub short: String,
     pub ended: bool,
@@ -167,7 +169,13 @@ pub(super) struct Field {
 }
 
 /// The page of an input and the state that it is compared with; `report` is that of the input.
-pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison) -> CompareView {
+/// `place` gives the page that a node has in the site; one that has none any more leads to the history.
+pub(super) fn view(
+    input: &ReportInput,
+    report: &Report,
+    comparison: &Comparison,
+    place: &dyn Fn(&NodeId) -> Option<String>,
+) -> CompareView {
     let before = &comparison.before;
     let after = &input.snapshot;
     let earlier = Report::of(&ReportInput {
@@ -178,9 +186,14 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
         evidence: Evidence::default(),
         attachments: Vec::new(),
         withheld: input.withheld.clone(),
+        ends: Vec::new(),
     });
     let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
-    let (old_cards, new_cards) = (cards(before), cards(after));
+    let (old_cards, new_cards) = (cards(before, place), cards(after, place));
+    let at = |snapshot: &Snapshot| {
+        let entry = input.history.iter().find(|entry| entry.commit == snapshot.head)?;
+        Some(Time::of(entry.at))
+    };
     let [from, to] = &comparison.names;
     let (end, conclusion) = ends(old.conclusion(), new.conclusion());
     let lines = |report: &Report| report.header.faults.clone();
@@ -188,8 +201,8 @@ pub(super) fn view(input: &ReportInput, report: &Report, comparison: &Comparison
     let without =
         |all: &[String], others: &[String]| all.iter().filter(|one| !others.contains(one)).cloned().collect();
     let mut view = CompareView {
-        before: Side::of(from, before, &earlier),
-        after: Side::of(to, after, report),
+        before: Side::of(from, before, &earlier, at(before)),
+        after: Side::of(to, after, report, at(after)),
         relation: match &comparison.relation {
             Relation::Same => "same",
             Relation::Forward => "forward",
@@ -303,11 +316,12 @@ impl CompareView {
 }
 
 impl Side {
-    fn of(name: &str, snapshot: &Snapshot, report: &Report) -> Side {
+    fn of(name: &str, snapshot: &Snapshot, report: &Report, at: Option<Time>) -> Side {
         let header = &report.header;
         let commit = snapshot.head.to_string();
         Side {
             name: name.to_owned(),
+            at,
             short: commit.chars().take(SHORT).collect(),
             commit,
             ended: header.ended,
@@ -326,15 +340,13 @@ impl Side {
     }
 }
 
-fn cards(snapshot: &Snapshot) -> Cards<'_> {
+fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) -> Cards<'s> {
     let investigation = snapshot.investigation.as_ref();
     let file = snapshot.ruleset.as_ref().ok();
-    Cards::new(
-        investigation,
-        file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta())),
-        &[],
-        texts::excerpt,
-    )
+    let rules = file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
+    let mut cards = Cards::new(investigation, rules, &[], texts::excerpt);
+    cards.put_at(|id| place(id).unwrap_or_else(|| "history.html".to_owned()));
+    cards
 }
 
 fn answers(

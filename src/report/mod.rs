@@ -9,8 +9,8 @@
 //!    folder of the user's that replaces some of its files.
 //! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
 //!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
-//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits,
-//!    and `challenge` what a reader gives to an agent.
+//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits
+//!    (between one of the `ends` and the next it is made unasked), and `challenge` what a reader gives to an agent.
 //! 4. [`Writing`] writes each file aside as it is made, takes over what an earlier run has made of the same (`parts`), and
 //!    renames the folder into place. Or [`build`] makes a map of all files, from which [`mod@serve`] answers.
 //!
@@ -41,6 +41,7 @@ mod challenge;
 pub mod changes;
 mod compare;
 mod difference;
+mod ends;
 pub mod export;
 mod feed;
 mod history;
@@ -68,6 +69,7 @@ use std::path::PathBuf;
 
 pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
+pub use ends::{End, ends};
 pub use parts::{Mark, Marks, Part, digest, evidence, maker};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site};
 pub use sites::{SiteEntry, Unreadable};
@@ -97,6 +99,8 @@ pub struct ReportInput {
     pub attachments: Vec<Attached>,
     /// The nodes whose texts are left out: what they cite is not known.
     pub withheld: BTreeSet<NodeId>,
+    /// The states in which it was ended, where that was more than once, oldest first.
+    pub ends: Vec<End>,
 }
 
 impl ReportInput {
@@ -113,6 +117,7 @@ impl ReportInput {
         withheld.hide_in(&mut self.history, &self.snapshot);
         withheld.hide(&mut self.snapshot);
         self.withheld.extend(withheld.nodes().cloned());
+        self.ends.iter_mut().for_each(|end| withheld.hide(&mut end.snapshot));
         let investigation = &self.snapshot.investigation;
         self.attachments.retain(|file| investigation.attachments_of(&file.node).contains_key(&file.name));
         Ok(())

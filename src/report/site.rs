@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::attachments::pictures_within;
 use super::challenge::{Challenge, challenge};
 use super::compare::{self, CompareView, Comparison};
+use super::ends::{self, BetweenEnds};
 use super::export::Document;
 use super::feed;
 use super::history::{CommitInShort, HistoryPage};
@@ -231,6 +232,8 @@ struct OverviewContent<'a> {
     doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
+    since: &'a str,
+    ends: &'a [BetweenEnds],
 }
 
 #[derive(Serialize)]
@@ -254,6 +257,7 @@ struct GraphContent<'a> {
 struct TreeContent<'a> {
     outline: &'a [OutlineRow],
     states: &'a [StateCount],
+    since: &'a str,
 }
 
 #[derive(Serialize)]
@@ -317,6 +321,7 @@ struct ReferencesContent<'a> {
 #[derive(Serialize)]
 struct HistoryContent<'a> {
     history: HistoryPage<'a>,
+    ends: &'a [BetweenEnds],
 }
 
 #[derive(Serialize)]
@@ -373,17 +378,20 @@ fn pages(
     let description = report.header.query_excerpt.as_str();
     let states = report.judged.states.as_slice();
     let outline = report.outline.as_slice();
+    let between = ends::links(input);
     let overview = OverviewContent {
         overview: &report.overview,
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         graph: &pictures.in_short,
+        since: &report.since,
+        ends: &between,
     };
     let first = Page { description, ..page("overview", title) };
     add("index.html", "overview.html", first, Content::Overview(overview))?;
     let doubts = Content::Doubts(DoubtsContent { doubts: &report.doubts });
     add("doubts.html", "doubts.html", page("doubts", "Doubts"), doubts)?;
-    let tree = Content::Tree(TreeContent { outline, states });
+    let tree = Content::Tree(TreeContent { outline, states, since: &report.since });
     add("tree.html", "tree.html", page("tree", "Tree"), tree)?;
     for (path, picture) in &pictures.pages {
         let page = match path.as_str() {
@@ -399,15 +407,20 @@ fn pages(
     let references = Content::References(ReferencesContent { references: &report.references });
     add("references.html", "references.html", page("references", "Sources"), references)?;
     for (path, history) in report.history.pages() {
-        let history = Content::History(HistoryContent { history });
+        let history = Content::History(HistoryContent { history, ends: &between });
         add(&path, "history.html", page("history", "History"), history)?;
     }
     let judged = Content::Judged(JudgedContent { judged: &report.judged });
     add("judged.html", "judged.html", page("judged", "Checks"), judged)?;
+    let place = |id: &NodeId| Some(report.href(id)).filter(|href| !href.is_empty());
     if let Some(comparison) = comparison {
-        let compare = compare::view(input, &report, comparison);
+        let compare = compare::view(input, &report, comparison, &place);
         let content = Content::Compare(CompareContent { compare: &compare });
         add("compare.html", "compare.html", page("compare", "What changed"), content)?;
+    }
+    for (path, compare) in ends::pages(input, &place) {
+        let content = Content::Compare(CompareContent { compare: &compare });
+        add(&path, "compare.html", page("ends", "What changed"), content)?;
     }
     for (at, node) in report.nodes.iter().enumerate() {
         progress(at, report.nodes.len());

@@ -768,7 +768,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         ("argument.html", argument.concat()),
         ("node.html", node.concat()),
         ("references.html", references.concat()),
-        ("history.html", history.concat()),
+        ("history.html", history.concat() + &each("ends", "BetweenEnds", "")),
         ("judged.html", judged.concat()),
         ("tree.html", each("outline", "OutlineRow", "")),
         ("print.html", each("nodes", "PrintNode", "") + &each("commits", "CommitInShort", "")),
@@ -803,6 +803,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         },
         Contents { inputs: vec![sample()], unreadable, ..Contents::default() },
         Contents { inputs: vec![backed()], ..Contents::default() },
+        Contents { inputs: vec![compare::ended_twice()], ..Contents::default() },
         Contents { inputs: vec![sign_offs::signed_off()], ..Contents::default() },
         Contents { inputs: vec![sign_offs::signed_off(), unfinished()], ..Contents::default() },
         Contents { inputs: vec![discussed("It holds.")], ..Contents::default() },
@@ -1390,6 +1391,28 @@ fn pin() -> Pin {
         lines: Some(Lines { first: 18, last: 24 }),
         text: Some("let sorted = <Vec<_>>::from(all); // **not** Markdown\n".to_owned()),
     }
+}
+
+#[test]
+fn a_browser_is_told_how_each_node_stands() {
+    let nodes = vec![
+        node("R1.A", "EXPLORE", "Why is it slow?", "Profiled."),
+        node("R2.A1", "FOUND", "The sort", "It is the sort."),
+        node("R2.A2", "DEAD", "The hash", "It is not."),
+        node("R2.A3", "DEAD", "The disk", "It is not."),
+        pending("R2.A4", "The network", "Look there."),
+    ];
+    let input = input(meta(9, "Slow", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), None);
+    let head = input.snapshot.head.to_string();
+    let files = render(&[input.clone()]);
+    let states = "data-states=\"a2.A1;d2.A2,A3;o1.A;p2.A4\"";
+    for file in ["index.html", "tree.html"] {
+        let page = page(&files, file);
+        assert!(page.contains(states) && page.contains(&format!("data-head=\"{head}\"")), "{page}");
+    }
+    // An earlier state is no visit.
+    let earlier = render(&[ReportInput { rev: Some("HEAD~1".to_owned()), ..input }]);
+    assert!(!page(&earlier, "index.html").contains("data-states"));
 }
 
 #[test]
@@ -2080,5 +2103,6 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
         evidence: Evidence::default(),
         attachments: Vec::new(),
         withheld: Default::default(),
+        ends: Vec::new(),
     }
 }

@@ -472,3 +472,135 @@ export async function kept(page) {
   if (!(await holds())) faults.push("has forgotten what was chosen when it was loaded anew");
   return { faults, found: true };
 }
+
+/** What scripts add to the page of a node: a card over links, keys, buttons over code, and where the node stands. */
+export async function node(page) {
+  const faults = [];
+  const must = (holds, what) => holds || faults.push(what);
+  const card = page.locator(".ref-card");
+  const link = page.locator("main a[data-state]:visible").first();
+  must((await link.count()) === 1, "no link leads to another node");
+  await link.hover();
+  await card.waitFor({ state: "visible" });
+  must((await card.locator("p").count()) >= 2, `the card says only ${await card.textContent()}`);
+  must((await link.getAttribute("aria-describedby")) === "ref-card", "the card does not describe its link");
+  await card.hover();
+  await page.waitForTimeout(400);
+  must(await card.isVisible(), "the card goes when the pointer is on it");
+  await page.keyboard.press("Escape");
+  must(!(await card.isVisible()), "Escape does not take the card away");
+  await page.mouse.move(0, 0);
+
+  const codes = await page.locator("main pre:not([data-copy])").count();
+  const buttons = await page.locator(".code-box > button").count();
+  must(codes === buttons, `${codes} blocks of code have ${buttons} buttons`);
+  const anchor = page.locator(".prose .anchor").first();
+  if (await anchor.count()) {
+    const target = await anchor.getAttribute("href");
+    must((await page.locator(`[id="${target.slice(1)}"]`).count()) === 1, `${target} is not one place of the page`);
+  }
+
+  const wide = page.viewportSize().width >= 1344;
+  must((await page.locator(".beside").isVisible()) === wide, "where the node stands is shown on narrow screens, or not on wide ones");
+
+  const start = page.url();
+  const pressed = async (key) => {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(300);
+    return page.url();
+  };
+  const search = page.locator(".search-field");
+  if (await page.locator(".neighbours [rel=next]").count()) {
+    await search.focus();
+    must((await pressed("j")) === start, "j leads on while somebody types");
+    await page.evaluate(() => document.activeElement.blur());
+    await page.locator("#node-keys").uncheck();
+    must((await pressed("j")) === start, "j leads on though it was switched off");
+    await page.locator("#node-keys").check();
+    await page.evaluate(() => document.activeElement.blur());
+    must((await pressed("j")) !== start, "j does not lead to the next node");
+    must((await pressed("k")) === start, "k does not lead back");
+  }
+  return faults;
+}
+
+/** The choice of colours: it holds at once, on the next page, and from its first moment on. */
+export async function theme(page) {
+  const faults = [];
+  const dark = () => page.evaluate(() => Math.max(...getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3)) < 128);
+  const ground = async (choice) => {
+    await page.locator("#theme").selectOption(choice);
+    const now = await dark();
+    await page.reload();
+    if ((await dark()) !== now) faults.push(`the colours ${choice} are forgotten`);
+    return now;
+  };
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    if (!(await ground("dark"))) faults.push(`no dark colours by choice on a ${scheme} system`);
+    if (await ground("light")) faults.push(`no light colours by choice on a ${scheme} system`);
+    if ((await ground("")) !== (scheme === "dark")) faults.push(`not the colours of a ${scheme} system`);
+  }
+  return faults;
+}
+
+/** What is new: nothing at a first visit; then what the browser has kept tells it, whatever that is. Nothing moves. */
+export async function since(page, base) {
+  const faults = [];
+  const line = page.locator(".since");
+  const open = async (file) => {
+    const failed = (error) => faults.push(`${file} fails: ${error.message}`);
+    page.on("pageerror", failed);
+    await page.goto(new URL(file, base).href);
+    const moved = await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          let sum = 0;
+          new PerformanceObserver((list) => list.getEntries().forEach((entry) => (sum += entry.value))).observe({ type: "layout-shift", buffered: true });
+          setTimeout(() => resolve(sum), 300);
+        }),
+    );
+    if (moved >= 0.05) faults.push(`${file} moves by ${moved}`);
+    page.off("pageerror", failed);
+  };
+  const visit = (head, states) =>
+    page.evaluate(
+      ([head, states]) => {
+        const { investigation } = document.querySelector(".since").dataset;
+        sessionStorage.clear();
+        localStorage.setItem(`tot-head:${investigation}`, head);
+        localStorage.setItem(`tot-states:${investigation}`, states);
+      },
+      [head, states],
+    );
+  await open("index.html");
+  if (await line.isVisible()) faults.push("something is new at a first visit");
+  const states = await line.getAttribute("data-states");
+  const confirmed = states.match(/(?:^|;)c(\d+)\.([^,; ]+)/);
+  // As if one answer was not yet confirmed then, another node not there, and one was that is gone.
+  const then = states.replace(/(^|;)c(\d+\.)/, "$1a$2").replace(/(o1\.[^,; ]+)[^;]*/, "$1") + ";o9.Z";
+  await visit("earlier", then);
+  await open("index.html");
+  const said = await line.textContent();
+  for (const what of ["Since your last visit", "confirmed", "new", "1 gone"]) {
+    if (!said.includes(what)) faults.push(`it does not say ${what}: ${said}`);
+  }
+  await open("tree.html");
+  const marks = await page.locator(".since-mark").allTextContents();
+  if (!marks.includes("new") || !marks.includes("confirmed")) faults.push(`the marks in the tree are ${marks}`);
+  if (!confirmed) faults.push("no answer is confirmed here");
+  for (const odd of ["", "x", ";;;", "c", "c1.__proto__;o1.constructor", "\u0000 ., .;", "c1.A".repeat(9999), "<img src=x onerror=window.__hit=1>"]) {
+    await visit("<b>", odd);
+    await open("index.html");
+    await open("tree.html");
+  }
+  // Where nothing may be kept, nothing fails.
+  await page.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(window, name, { get: () => { throw new DOMException("no", "SecurityError"); } });
+    }
+  });
+  await open("index.html");
+  if (await line.isVisible()) faults.push("something is new though nothing is kept");
+  return faults;
+}

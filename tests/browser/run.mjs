@@ -215,6 +215,20 @@ await axe("light", checks.WIDE, large, sample(large, 1));
 await axe("dark", checks.PHONE, large, sample(large, 1));
 
 // What scripts add.
+const ofKind = (site, kind) => sample(site, 3).filter((file) => site.pages[file].kind === kind);
+for (const viewport of [{ width: 1440, height: 900 }, { width: 1024, height: 768 }]) {
+  await check(`node, ${viewport.width} px`, demo, "file", ofKind(demo, "node"), { viewport }, async (page, file) => {
+    await page.goto(new URL(file, demo.bases.file).href);
+    return checks.node(page);
+  });
+}
+for (const origin of ["file", "http"]) {
+  await check("colours", several, origin, [several.index[0], ...ofKind(several, "node").slice(0, 1)], {}, async (page, file) => {
+    await page.goto(new URL(file, several.bases[origin]).href);
+    return checks.theme(page);
+  });
+  await check("last visit", demo, origin, ["index.html"], {}, (page) => checks.since(page, demo.bases[origin]));
+}
 const having = (site, pattern) =>
   Object.keys(site.pages).filter((file) => pattern.test(fs.readFileSync(path.join(site.folder, file), "utf8")));
 let trees = 0;

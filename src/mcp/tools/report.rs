@@ -170,9 +170,18 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let attachments = service.store().attachments(&snapshot)?;
     let withheld = service.store().withheld(&snapshot.path)?;
     let withheld = Withheld::read(withheld.as_deref()).map_err(|error| unclear(&error))?;
+    let ends = report::ends(service.store(), &snapshot.path, &history)?;
     let nothing = Default::default();
-    let mut input =
-        ReportInput { snapshot, history, rev: None, sign_offs, evidence, attachments, withheld: nothing };
+    let mut input = ReportInput {
+        snapshot,
+        history,
+        rev: None,
+        sign_offs,
+        evidence,
+        attachments,
+        withheld: nothing,
+        ends,
+    };
     input.withhold(&withheld).map_err(|error| unclear(&error))?;
     let site = report::site(&[input], &templates).map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());

@@ -127,6 +127,16 @@ impl<'a> Cards<'a> {
         cards
     }
 
+    /// Gives each card the address of another page.
+    pub(in crate::report) fn put_at(&mut self, place: impl Fn(&NodeId) -> String) {
+        for (id, card) in &mut self.cards {
+            let href = place(id);
+            if card.href != href {
+                *card = SharedValue::of(Card { href, ..Card::clone(card) });
+            }
+        }
+    }
+
     fn make(&self, node: &Node, href: String, excerpt: String) -> Card {
         let state = match node.state() {
             // In a state in which others confirm, it says that its parent is wrong.

@@ -17,6 +17,7 @@ mod overview;
 mod references;
 mod rules;
 mod sign_offs;
+mod since;
 mod tree;
 mod trust;
 
@@ -59,6 +60,8 @@ pub(super) struct Report {
     pub outline: Vec<OutlineRow>,
     /// What the findings cite.
     pub references: References,
+    /// How each node stands, for a browser to keep.
+    pub since: String,
     /// The commits.
     pub history: History,
     /// The rules and what came of them.
@@ -106,6 +109,7 @@ impl Report {
             doubts,
             nodes,
             outline: cards.outline(),
+            since: cards.since(),
             references: cited_page,
             judged: Judged {
                 rules: file.zip(rules).map(|(file, rules)| cards.rules(rules, &file.text)),

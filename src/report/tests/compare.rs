@@ -80,7 +80,7 @@ fn what_was_added_committed_and_withdrawn_is_said() {
 
     let without_result = with_nodes(&sample(), |node| (node.id.as_str() != "R5.A1a1v").then_some(node));
     let page = compared(&sample(), &without_result, Relation::Forward);
-    assert!(section(&page, "gone").contains("no call takes a committed node away"));
+    assert!(section(&page, "gone").contains("no agent can take away what was explored"));
     let verdict = section(&page, "verdict");
     assert!(
         verdict.contains("2 answers, 1 confirmed, 1 not confirmed.")
@@ -212,4 +212,36 @@ fn what_strangers_write_stays_text_when_it_is_compared() {
             assert!(!page.contains(forbidden), "{forbidden} in {page}");
         }
     }
+}
+
+/// The sample, ended before its last reclassification and after it.
+pub(super) fn ended_twice() -> ReportInput {
+    let end =
+        |number: u32, input: ReportInput| End { name: format!("ended/{number}"), snapshot: input.snapshot };
+    // A proposal of then is no longer there.
+    let mut before = before_a_reclassification();
+    let old = before.snapshot.investigation.as_ref();
+    let proposal = pending("R2.A9", "A way that was withdrawn", "Look there.");
+    let proposal = Node { parent: Some("R1.A".parse().unwrap()), ..proposal };
+    let nodes = old.nodes().cloned().chain([Arc::new(proposal)]);
+    let (investigation, faults) =
+        Investigation::from_facts(old.meta().clone(), nodes, old.conclusion().cloned());
+    assert!(faults.is_empty(), "{faults:?}");
+    before.snapshot.investigation = Arc::new(investigation);
+    ReportInput { ends: vec![end(1, before), end(2, sample())], ..sample() }
+}
+
+#[test]
+fn what_changed_from_one_end_to_the_next_has_a_page() {
+    let files = render(&[ended_twice()]);
+    for from in ["index.html", "history.html"] {
+        assert!(page(&files, from).contains("<a href=\"ended-1-2.html\">"), "{from}");
+    }
+    let page = page(&files, "ended-1-2.html");
+    assert!(page.contains("From <b class=\"break\">ended/1</b> to <b class=\"break\">ended/2</b>"), "{page}");
+    assert!(section(&page, "reclassified").contains("nodes/R2.A3.html"));
+    // It has no page any more.
+    assert!(section(&page, "gone").contains("R2.A9") && !page.contains("nodes/R2.A9"));
+    let once = ReportInput { ends: Vec::new(), ..ended_twice() };
+    assert!(!render(&[once]).contains_key("ended-1-2.html"));
 }

@@ -94,7 +94,16 @@ fn input(path: PathBuf) -> ReportInput {
     let attachments = store.attachments(&snapshot).unwrap();
     let nothing = Default::default();
     let sign_offs = SignOffs::default();
-    ReportInput { snapshot, history, rev: None, sign_offs, evidence, attachments, withheld: nothing }
+    ReportInput {
+        snapshot,
+        history,
+        rev: None,
+        sign_offs,
+        evidence,
+        attachments,
+        withheld: nothing,
+        ends: Vec::new(),
+    }
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {

@@ -312,6 +312,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
                 evidence: Evidence::default(),
                 attachments: Vec::new(),
                 withheld: Default::default(),
+                ends: Vec::new(),
             }],
             &templates,
         )

@@ -1,4 +1,5 @@
-// The colours that the reader has chosen, before anything of the page is seen. Only adds: without it the system's hold.
+// What must be known before anything of the page is seen: the colours that the reader has chosen, and whether there is room to
+// keep for what is new. Only adds: without it the system's colours hold.
 "use strict";
 
 (() => {
@@ -14,6 +15,13 @@
   };
   use(kept());
   root.classList.add("scripted");
+  // Of an investigation that has another state than at the last visit; `since.js` says which.
+  const { investigation, head } = document.currentScript.dataset;
+  const seen = (storage) => {
+    try { return storage().getItem(`tot-head:${investigation}`); } catch { return null; }
+  };
+  const before = seen(() => sessionStorage) ?? seen(() => localStorage);
+  if (before && before !== head) root.classList.add("seen-before");
   addEventListener("storage", (event) => { if (event.key === KEY) use(event.newValue); });
   document.addEventListener("DOMContentLoaded", () => {
     const choice = document.querySelector("#theme");

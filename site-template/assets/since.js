@@ -1,0 +1,87 @@
+// What is new since the reader was here last: on the first page a line, in the tree a mark at each node. The browser keeps how
+// each node stood; nothing of it leaves the machine. Only adds: without it, or at a first visit, there is nothing.
+"use strict";
+
+(() => {
+  const line = document.querySelector(".since");
+  if (!line) return;
+  const { investigation, head, states, tree } = line.dataset;
+  const HEAD = `tot-head:${investigation}`;
+  const STATES = `tot-states:${investigation}`;
+
+  // A visit lasts as long as its tab: what it began with stays, however many pages are read. A browser may allow none of this.
+  const before = (() => {
+    try {
+      if (sessionStorage.getItem(HEAD) === null) {
+        sessionStorage.setItem(HEAD, localStorage.getItem(HEAD) ?? "");
+        sessionStorage.setItem(STATES, localStorage.getItem(STATES) ?? "");
+      }
+      return { head: sessionStorage.getItem(HEAD), states: sessionStorage.getItem(STATES) };
+    } catch {
+      return null;
+    }
+  })();
+  try {
+    localStorage.setItem(STATES, states);
+    localStorage.setItem(HEAD, head);
+  } catch {
+    // There is no room, or it is not allowed.
+  }
+
+  // `c3.A1a;o1.A 2.A1,A2` as id to letter. What is kept may be anybody's: a map takes any name.
+  const read = (text) => {
+    const known = new Map();
+    for (const group of text.split(";")) {
+      for (const round of group.slice(1).split(" ")) {
+        const [number, nodes = ""] = round.split(".");
+        for (const node of nodes.split(",")) if (node) known.set(`R${number}.${node}`, group[0]);
+      }
+    }
+    return known;
+  };
+  const isAnswer = (letter) => letter === "a" || letter === "c";
+  const change = (was, is) => {
+    if (was === is) return null;
+    if (is === "c") return "confirmed";
+    if (was === undefined) return "new";
+    if (was === "p") return "explored";
+    if (is === "r" || (isAnswer(was) && !isAnswer(is)) || was === "d") return "overturned";
+    if (was === "c") return "no longer confirmed";
+    return "changed";
+  };
+
+  if (!before?.head || before.head === head) {
+    line.hidden = true;
+    return;
+  }
+  const [old, now] = [read(before.states ?? ""), read(states)];
+  const changes = new Map();
+  for (const [id, letter] of now) {
+    const what = change(old.get(id), letter);
+    if (what) changes.set(id, what);
+  }
+  const gone = [...old.keys()].filter((id) => !now.has(id)).length;
+  const counts = ["confirmed", "overturned", "no longer confirmed", "new", "explored", "changed"]
+    .map((what) => [what, [...changes.values()].filter((it) => it === what).length])
+    .concat([["gone", gone]])
+    .filter(([, number]) => number > 0);
+
+  const said = document.createElement("b");
+  said.textContent = counts.map(([what, number]) => `${number} ${what}`).join(", ");
+  if (counts.length === 0) line.append("Since your last visit nothing that was found has changed.");
+  else line.append("Since your last visit: ", said, ".");
+  if (changes.size > 0 && tree) {
+    const link = document.createElement("a");
+    link.href = tree;
+    link.textContent = "See it in the tree";
+    line.append(" ", link);
+  }
+  for (const link of document.querySelectorAll(".tree li > a")) {
+    const what = changes.get(link.id);
+    if (!what) continue;
+    const mark = document.createElement("span");
+    mark.className = `since-mark ${what.split(" ")[0]}`;
+    mark.textContent = what;
+    link.append(" ", mark);
+  }
+})();

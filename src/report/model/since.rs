@@ -1,0 +1,36 @@
+//! How each node stands, in a few letters: what a reader's browser keeps, and compares with at the next visit.
+
+use std::collections::BTreeMap;
+
+use super::cards::{Card, Cards};
+
+impl Cards<'_> {
+    /// `c3.A1a;o1.A 2.A1,A2`: for each standing its letter, then by rounds what follows the dot of each id. (No id holds one of
+    /// the signs between.)
+    pub(super) fn since(&self) -> String {
+        let mut standings: BTreeMap<char, BTreeMap<u32, Vec<&str>>> = BTreeMap::new();
+        for node in self.investigation.nodes() {
+            if let Some(card) = self.get(&node.id) {
+                let rounds = standings.entry(standing(card)).or_default();
+                rounds.entry(node.round()).or_default().push(node.id.suffix());
+            }
+        }
+        let round = |(round, nodes): (&u32, &Vec<&str>)| format!("{round}.{}", nodes.join(","));
+        let standing = |(letter, rounds): (&char, &BTreeMap<_, _>)| {
+            format!("{letter}{}", rounds.iter().map(round).collect::<Vec<_>>().join(" "))
+        };
+        standings.iter().map(standing).collect::<Vec<_>>().join(";")
+    }
+}
+
+/// The letter of how a node stands: `assets/since.js` knows each.
+fn standing(card: &Card) -> char {
+    match (card.sure.map(|sure| sure.class), card.state.class) {
+        (Some("confirmed"), _) => 'c',
+        (Some("refuted"), _) => 'r',
+        (Some(_), _) | (None, "role-solution") => 'a',
+        (None, "role-deadEnd") => 'd',
+        (None, "role-pending") => 'p',
+        (None, _) => 'o',
+    }
+}
