@@ -1404,7 +1404,7 @@ fn a_browser_is_told_how_each_node_stands() {
     ];
     let input = input(meta(9, "Slow", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), None);
     let head = input.snapshot.head.to_string();
-    let files = render(&[input.clone()]);
+    let files = render(std::slice::from_ref(&input));
     let states = "data-states=\"a2.A1;d2.A2,A3;o1.A;p2.A4\"";
     for file in ["index.html", "tree.html"] {
         let page = page(&files, file);

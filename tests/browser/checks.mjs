@@ -527,7 +527,7 @@ export async function node(page) {
 /** The choice of colours: it holds at once, on the next page, and from its first moment on. */
 export async function theme(page) {
   const faults = [];
-  const dark = () => page.evaluate(() => Math.max(...getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3)) < 128);
+  const dark = () => page.evaluate(() => Math.max(...getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).slice(0, 3)) < 128);
   const ground = async (choice) => {
     await page.locator("#theme").selectOption(choice);
     const now = await dark();

@@ -52,6 +52,32 @@ fn two_commits_are_compared_whatever_they_are_called() {
     assert!(page.contains("Title of R2.A1"), "what only main has");
 }
 
+/// Each end has a page of what changed since the one before, without being asked for.
+#[test]
+fn each_end_is_compared_with_the_next() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
+    session.ok("tot_end", json!({"conclusion": "It is not the cable."}));
+    let repository = session.repository();
+    let render = || {
+        let (good, error) = report(&sandbox, &[repository.to_str().unwrap(), "--out", "site"]);
+        assert!(good, "{error}");
+        std::fs::read_to_string(sandbox.path("site/index.html")).unwrap()
+    };
+    assert!(!render().contains("ended more than once"));
+    session.ok("tot_reclassify", json!({"nodeId": "R2.A1", "newState": "EXPLORE"}));
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "DEAD");
+    session.ok("tot_end", json!({"conclusion": "It is not the plug either."}));
+    assert!(render().contains("<a href=\"ended-1-2.html\">what changed from ended/1 to ended/2</a>"));
+    let page = std::fs::read_to_string(sandbox.path("site/ended-1-2.html")).unwrap();
+    for said in ["4 commits later", "nodes/R3.A1a.html", "the cable", "the plug either"] {
+        assert!(page.contains(said), "{said}\n{page}");
+    }
+    assert_eq!(page.matches("<tr><th scope=\"row\">When</th><td><time ").count(), 1, "{page}");
+}
+
 #[test]
 fn a_commit_that_is_not_there_is_named_with_what_to_do() {
     let sandbox = Sandbox::new();
