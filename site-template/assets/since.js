@@ -5,7 +5,7 @@
 (() => {
   const line = document.querySelector(".since");
   if (!line) return;
-  const { investigation, head, states, tree } = line.dataset;
+  const { investigation, head, tree } = line.dataset;
   const HEAD = `tot-head:${investigation}`;
   const STATES = `tot-states:${investigation}`;
 
@@ -21,13 +21,6 @@
       return null;
     }
   })();
-  try {
-    localStorage.setItem(STATES, states);
-    localStorage.setItem(HEAD, head);
-  } catch {
-    // There is no room, or it is not allowed.
-  }
-
   // `c3.A1a;o1.A 2.A1,A2` as id to letter. What is kept may be anybody's: a map takes any name.
   const read = (text) => {
     const known = new Map();
@@ -50,38 +43,59 @@
     return "changed";
   };
 
-  if (!before?.head || before.head === head) {
-    line.hidden = true;
-    return;
-  }
-  const [old, now] = [read(before.states ?? ""), read(states)];
-  const changes = new Map();
-  for (const [id, letter] of now) {
-    const what = change(old.get(id), letter);
-    if (what) changes.set(id, what);
-  }
-  const gone = [...old.keys()].filter((id) => !now.has(id)).length;
-  const counts = ["confirmed", "overturned", "no longer confirmed", "new", "explored", "changed"]
-    .map((what) => [what, [...changes.values()].filter((it) => it === what).length])
-    .concat([["gone", gone]])
-    .filter(([, number]) => number > 0);
+  const keep = (states) => {
+    try {
+      localStorage.setItem(STATES, states);
+      localStorage.setItem(HEAD, head);
+    } catch {
+      // There is no room, or it is not allowed.
+    }
+  };
+  const isNew = before?.head && before.head !== head;
+  if (!isNew) line.hidden = true;
 
-  const said = document.createElement("b");
-  said.textContent = counts.map(([what, number]) => `${number} ${what}`).join(", ");
-  if (counts.length === 0) line.append("Since your last visit nothing that was found has changed.");
-  else line.append("Since your last visit: ", said, ".");
-  if (changes.size > 0 && tree) {
-    const link = document.createElement("a");
-    link.href = tree;
-    link.textContent = "See it in the tree";
-    line.append(" ", link);
-  }
-  for (const link of document.querySelectorAll(".tree li > a")) {
-    const what = changes.get(link.id);
-    if (!what) continue;
-    const mark = document.createElement("span");
-    mark.className = `since-mark ${what.split(" ")[0]}`;
-    mark.textContent = what;
-    link.append(" ", mark);
-  }
+  const tell = (states) => {
+    const [old, now] = [read(before.states ?? ""), read(states)];
+    const changes = new Map();
+    for (const [id, letter] of now) {
+      const what = change(old.get(id), letter);
+      if (what) changes.set(id, what);
+    }
+    const gone = [...old.keys()].filter((id) => !now.has(id)).length;
+    const counts = ["confirmed", "overturned", "no longer confirmed", "new", "explored", "changed"]
+      .map((what) => [what, [...changes.values()].filter((it) => it === what).length])
+      .concat([["gone", gone]])
+      .filter(([, number]) => number > 0);
+
+    const said = document.createElement("b");
+    said.textContent = counts.map(([what, number]) => `${number} ${what}`).join(", ");
+    if (counts.length === 0) line.append("Since your last visit nothing that was found has changed.");
+    else line.append("Since your last visit: ", said, ".");
+    if (changes.size > 0 && tree) {
+      const link = document.createElement("a");
+      link.href = tree;
+      link.textContent = "See it in the tree";
+      line.append(" ", link);
+    }
+    for (const link of document.querySelectorAll(".tree li > a")) {
+      const what = changes.get(link.id);
+      if (!what) continue;
+      const mark = document.createElement("span");
+      mark.className = `since-mark ${what.split(" ")[0]}`;
+      mark.textContent = what;
+      link.append(" ", mark);
+    }
+  };
+  const work = (states) => {
+    keep(states);
+    if (isNew) tell(states);
+  };
+
+  // The tree has the states itself; for a page that stays small they are a file beside it.
+  if (line.dataset.states !== undefined) return work(line.dataset.states);
+  window.totStates = work;
+  const script = document.createElement("script");
+  script.src = line.dataset.file;
+  script.addEventListener("error", () => { line.hidden = true; });
+  document.head.append(script);
 })();

@@ -77,8 +77,8 @@ pub(super) fn pages(
     input: &ReportInput,
     place: &dyn Fn(&NodeId) -> Option<String>,
 ) -> impl Iterator<Item = (String, CompareView)> {
-    input.ends.windows(2).map(move |pair| {
-        let [before, after] = pair else { unreachable!("windows of two") };
+    input.ends.windows(2).filter_map(move |pair| {
+        let [before, after] = pair else { return None };
         let since = input.history.iter().skip_while(|entry| entry.commit != after.snapshot.head);
         let after_input = ReportInput {
             snapshot: after.snapshot.clone(),
@@ -97,7 +97,7 @@ pub(super) fn pages(
             names: [before.name.clone(), after.name.clone()],
         };
         let view = compare::view(&after_input, &Report::of(&after_input), &comparison, place);
-        (href(pair), view)
+        Some((href(pair), view))
     })
 }
 

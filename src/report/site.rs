@@ -232,7 +232,6 @@ struct OverviewContent<'a> {
     doubts: &'a Doubts,
     sign_offs: &'a SignOffsView,
     graph: &'a Option<Drawing>,
-    since: &'a str,
     ends: &'a [BetweenEnds],
 }
 
@@ -384,7 +383,6 @@ fn pages(
         doubts: &report.doubts,
         sign_offs: &report.sign_offs,
         graph: &pictures.in_short,
-        since: &report.since,
         ends: &between,
     };
     let first = Page { description, ..page("overview", title) };
@@ -473,6 +471,8 @@ fn pages(
         put(preview::FILE, picture)?;
     }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
+    let states = format!("totStates({});\n", serde_json::Value::from(report.since.as_str()));
+    put("states.js", states.into_bytes())?;
     put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
     put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;

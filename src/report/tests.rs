@@ -1405,14 +1405,22 @@ fn a_browser_is_told_how_each_node_stands() {
     let input = input(meta(9, "Slow", "Why is it slow?"), nodes.into_iter().map(Arc::new).collect(), None);
     let head = input.snapshot.head.to_string();
     let files = render(std::slice::from_ref(&input));
-    let states = "data-states=\"a2.A1;d2.A2,A3;o1.A;p2.A4\"";
+    let states = "a2.A1;d2.A2,A3;o1.A;p2.A4";
+    assert_eq!(page(&files, "states.js"), format!("totStates(\"{states}\");\n"));
+    assert!(page(&files, "tree.html").contains(&format!("data-states=\"{states}\"")));
     for file in ["index.html", "tree.html"] {
         let page = page(&files, file);
-        assert!(page.contains(states) && page.contains(&format!("data-head=\"{head}\"")), "{page}");
+        assert!(
+            page.contains(&format!(
+                "class=\"since\" data-investigation=\"{}\" data-head=\"{head}\"",
+                input.snapshot.investigation.meta().id
+            )),
+            "{page}"
+        );
     }
     // An earlier state is no visit.
     let earlier = render(&[ReportInput { rev: Some("HEAD~1".to_owned()), ..input }]);
-    assert!(!page(&earlier, "index.html").contains("data-states"));
+    assert!(!page(&earlier, "index.html").contains("class=\"since\""));
 }
 
 #[test]

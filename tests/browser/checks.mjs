@@ -575,12 +575,15 @@ export async function since(page, base) {
     );
   await open("index.html");
   if (await line.isVisible()) faults.push("something is new at a first visit");
+  await open("tree.html");
   const states = await line.getAttribute("data-states");
   const confirmed = states.match(/(?:^|;)c(\d+)\.([^,; ]+)/);
   // As if one answer was not yet confirmed then, another node not there, and one was that is gone.
   const then = states.replace(/(^|;)c(\d+\.)/, "$1a$2").replace(/(o1\.[^,; ]+)[^;]*/, "$1") + ";o9.Z";
   await visit("earlier", then);
   await open("index.html");
+  // The states are a file of their own, which takes a while on a busy machine.
+  await line.locator("b").waitFor();
   const said = await line.textContent();
   for (const what of ["Since your last visit", "confirmed", "new", "1 gone"]) {
     if (!said.includes(what)) faults.push(`it does not say ${what}: ${said}`);

@@ -60,7 +60,7 @@ pub(super) struct Report {
     pub outline: Vec<OutlineRow>,
     /// What the findings cite.
     pub references: References,
-    /// How each node stands, for a browser to keep.
+    /// How each node stands, for a browser to keep: in the tree itself, and for the first page, which stays small, as a file.
     pub since: String,
     /// The commits.
     pub history: History,
