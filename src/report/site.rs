@@ -32,7 +32,7 @@ use crate::ruleset::{EffectiveRules, Role, Ruleset, State};
 /// The policy of every page: it may load its own files, and nothing else. In a `meta` element, so that it holds on
 /// `file://` and on hosts that send no such header.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-     img-src 'self' data:; base-uri 'none'; form-action 'none'";
+     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
 /// The script that only served pages have.
 pub const RELOAD_SCRIPT: &str = "assets/reload.js";
