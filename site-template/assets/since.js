@@ -45,6 +45,11 @@
 
   const keep = (states) => {
     try {
+      // At a first visit, what comes while it lasts is new: a served page is loaded anew with each commit.
+      if (before && !before.head) {
+        sessionStorage.setItem(HEAD, head);
+        sessionStorage.setItem(STATES, states);
+      }
       localStorage.setItem(STATES, states);
       localStorage.setItem(HEAD, head);
     } catch {
