@@ -8,6 +8,7 @@
   const form = bar?.querySelector(".search");
   if (!form) return;
   const field = form.querySelector("input");
+  field.setAttribute("aria-controls", "search-results");
   // Results that are listed at once.
   const PAGE = 20;
   const AROUND = 90;

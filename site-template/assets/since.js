@@ -32,9 +32,11 @@
     }
     return known;
   };
-  const isAnswer = (letter) => letter === "a" || letter === "c";
+  const isAnswer = (letter) => letter === "a" || letter === "c" || letter === "x";
   const change = (was, is) => {
     if (was === is) return null;
+    if (is === "x") return "contested";
+    if (was === "x" && is === "c") return "no longer contested";
     if (is === "c") return "confirmed";
     if (was === undefined) return "new";
     if (was === "p") return "explored";
@@ -67,7 +69,7 @@
       if (what) changes.set(id, what);
     }
     const gone = [...old.keys()].filter((id) => !now.has(id)).length;
-    const counts = ["confirmed", "overturned", "no longer confirmed", "new", "explored", "changed"]
+    const counts = ["confirmed", "contested", "no longer contested", "overturned", "no longer confirmed", "new", "explored", "changed"]
       .map((what) => [what, [...changes.values()].filter((it) => it === what).length])
       .concat([["gone", gone]])
       .filter(([, number]) => number > 0);

@@ -16,6 +16,7 @@ use super::icicle;
 use super::pages::{Drawn, Item, Page, Pages, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
+use super::sure::Sure;
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
 use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
@@ -417,7 +418,9 @@ impl Writer<'_> {
              text-anchor=\"end\">{}</text>",
             escape(&card.state)
         );
-        sign::write(out, item.role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
+        let is_refuted = item.sure.is_some_and(|sure| sure.class == Sure::REFUTED.class);
+        let role = if is_refuted { Some(Role::DeadEnd) } else { item.role };
+        sign::write(out, role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
         let mut line = y + HEAD;
         for text in &card.title {
             line += LINE;

@@ -246,7 +246,7 @@ pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         Happening::Withdrawn(_) => ("Withdrawn", "withdrawn"),
         Happening::Claimed(_) => ("Taken on", "claimed"),
         Happening::Released(_) => ("Given back", "released"),
-        Happening::Committed(_) => ("Explored", "committed"),
+        Happening::Committed(_) => ("Result given", "committed"),
         Happening::OtherResult(..) => ("Explored elsewhere", "committed"),
         Happening::Reclassified(..) => ("Given another state", "reclassified"),
         Happening::Amended(..) => ("Corrected", "amended"),

@@ -190,10 +190,12 @@ struct Reading<'r> {
     end: Vec<usize>,
     /// The nodes that are ruled out or refuted, in their order.
     ruled_out: Vec<usize>,
+    /// In a sentence, on what evidence.
+    evidence: HashMap<&'r str, &'r str>,
 }
 
 impl<'r> Reading<'r> {
-    fn new(cards: &Cards<'_>, nodes: &'r [NodePage]) -> Reading<'r> {
+    fn new(cards: &Cards<'_>, nodes: &'r [NodePage], overview: &'r Overview) -> Reading<'r> {
         let mut end = vec![nodes.len(); nodes.len()];
         let mut open: Vec<usize> = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
@@ -213,6 +215,7 @@ impl<'r> Reading<'r> {
             at: nodes.iter().enumerate().map(|(at, node)| (node.card.id.as_str(), at)).collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
+            evidence: overview.dead_ends.iter().map(|it| (it.card.id.as_str(), it.in_short.as_str())).collect(),
         }
     }
 
@@ -236,8 +239,16 @@ impl<'r> Reading<'r> {
         near.truncate(MOST_BESIDE);
         let all = before.len() + after.len();
         let beside = |at: &usize| {
-            let card = &self.nodes[*at].card;
-            Beside { card: card.clone(), sentence: sentence(card) }
+            let node = &self.nodes[*at];
+            // What it says itself was found wrong: what says so counts.
+            let sentence = match node.refuted_by.first() {
+                Some(by) => sentence(by),
+                None => match self.evidence.get(node.card.id.as_str()) {
+                    Some(evidence) => (*evidence).to_owned(),
+                    None => sentence(&node.card),
+                },
+            };
+            Beside { card: node.card.clone(), sentence }
         };
         (near.iter().map(beside).collect(), all - near.len())
     }
@@ -279,7 +290,7 @@ impl Cards<'_> {
         if answers.is_empty() {
             return Arguments { all: Vec::new(), at: HashMap::new() };
         }
-        let reading = Reading::new(self, nodes);
+        let reading = Reading::new(self, nodes, overview);
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             let node = reading.node(&card.id)?;
             let mut argument = self.argument(&reading, node, way, overview.method_confirms);

@@ -26,6 +26,7 @@ impl Cards<'_> {
 /// The letter of how a node stands: `assets/since.js` knows each.
 fn standing(card: &Card) -> char {
     match (card.sure.map(|sure| sure.class), card.state.class) {
+        _ if card.sure.is_some_and(|sure| sure.contested) => 'x',
         (Some("confirmed"), _) => 'c',
         (Some("refuted"), _) => 'r',
         (Some(_), _) | (None, "role-solution") => 'a',

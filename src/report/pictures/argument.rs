@@ -43,7 +43,7 @@ pub(in crate::report) struct LegendLine {
 /// All kinds, in the order of a legend.
 const KINDS: [(ReasonKind, &str); 8] = [
     (ReasonKind::Way(true), "the way to a confirmed answer"),
-    (ReasonKind::Way(false), "the way to an answer that is not confirmed"),
+    (ReasonKind::Way(false), "the way to an answer in doubt"),
     (ReasonKind::Confirms, "confirms it"),
     (ReasonKind::Checks, "would confirm it: the same agent, or does not count"),
     (ReasonKind::Refutes, "speaks against it"),
