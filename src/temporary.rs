@@ -46,7 +46,11 @@ impl TemporaryFolder {
                 Ok(lock) => {
                     // Without it others keep away from the folder all the same.
                     let _ = lock.lock();
-                    return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
+                    // Another run may have taken it for abandoned before it was locked.
+                    if path.join(LOCK).exists() {
+                        return Ok(TemporaryFolder { path, lock: Some(lock), is_kept: false });
+                    }
+                    number += 1;
                 }
                 // Another run of the same number, on another machine or in another container; or one has just removed it.
                 Err(error)
@@ -88,11 +92,18 @@ impl Drop for TemporaryFolder {
 pub fn remove_abandoned(parent: &Path, prefix: &str, may_be_removed: &dyn Fn(&Path) -> bool) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
-        let is_named = entry.file_name().to_str().is_some_and(|name| name.starts_with(prefix));
+        let is_named =
+            entry.file_name().to_str().and_then(|name| name.strip_prefix(prefix)).is_some_and(is_ours);
         if is_named && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_if_abandoned(&entry.path(), may_be_removed);
         }
     }
+}
+
+/// Whether a name ends as the names of such folders do: two numbers.
+fn is_ours(end: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    end.split_once('-').is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
 fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
@@ -101,7 +112,10 @@ fn remove_if_abandoned(folder: &Path, may_be_removed: &dyn Fn(&Path) -> bool) {
         Ok(about) if about.is_file() => {
             let Ok(file) = File::open(&lock) else { return };
             if file.try_lock().is_ok() && may_be_removed(folder) {
+                // Held until nothing is there, so that a run that has just made the folder waits for it, and makes another.
+                let _ = fs::remove_dir_all(folder);
                 drop(file);
+                // Where what is open can't be removed.
                 let _ = fs::remove_dir_all(folder);
             }
         }
@@ -127,17 +141,20 @@ mod tests {
         fs::write(killed.join("text"), "withheld")?;
         fs::create_dir(parent.path().join("a-0-1"))?;
         fs::create_dir(parent.path().join("b-0-0"))?;
+        // Somebody's own.
+        fs::create_dir(parent.path().join("a-backup"))?;
         remove_abandoned(parent.path(), "a-", &|_| false);
         assert!(killed.exists());
         remove_abandoned(parent.path(), "a-", &|_| true);
         let mut left: Vec<_> =
             fs::read_dir(parent.path())?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
         left.sort();
-        let mut expected = vec![held.path().to_owned(), parent.path().join("b-0-0")];
+        let mut expected =
+            vec![held.path().to_owned(), parent.path().join("b-0-0"), parent.path().join("a-backup")];
         expected.sort();
         assert_eq!(left, expected);
         drop(held);
-        assert_eq!(fs::read_dir(parent.path())?.count(), 1);
+        assert_eq!(fs::read_dir(parent.path())?.count(), 2);
         Ok(())
     }
 

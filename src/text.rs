@@ -114,10 +114,14 @@ pub fn first_sentence(text: &str) -> &str {
         let (before, after) = text.split_at(*end);
         let is_next =
             after.strip_prefix(' ').and_then(|next| next.chars().next()).is_some_and(|c| !c.is_lowercase());
+        // What follows looks back over the word before, which may be all of the text.
+        if !is_next {
+            return false;
+        }
         // An initial or an abbreviation ends none.
         let last = before.trim_end_matches(['.', '!', '?', '…']).rsplit(' ').next().unwrap_or_default();
         let is_whole = before.ends_with('…') || (last.chars().count() > 2 && !last.contains('.'));
-        is_next && (is_whole || last.chars().all(|c| c.is_ascii_digit()))
+        is_whole || last.chars().all(|c| c.is_ascii_digit())
     });
     ends.map_or(text, |end| &text[..end])
 }
@@ -155,6 +159,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_text_of_stops_is_cut_in_time() {
+        // Seconds, were each stop to look back over all before it.
+        let text = "R1.".repeat(400_000);
+        assert_eq!(first_sentence(&text), text);
+    }
 
     #[test]
     fn numbers_in_names_count_as_numbers() {

@@ -63,6 +63,10 @@
 
   const tell = (states) => {
     const [old, now] = [read(before.states ?? ""), read(states)];
+    if (old.size === 0) {
+      line.hidden = true;
+      return;
+    }
     const changes = new Map();
     for (const [id, letter] of now) {
       const what = change(old.get(id), letter);
@@ -102,7 +106,8 @@
   if (line.dataset.states !== undefined) return work(line.dataset.states);
   window.totStates = work;
   const script = document.createElement("script");
-  script.src = line.dataset.file;
+  // Of this state, whatever a cache holds.
+  script.src = `${line.dataset.file}?${head}`;
   script.addEventListener("error", () => { line.hidden = true; });
   document.head.append(script);
 })();

@@ -357,6 +357,7 @@ fn answers(
 ) -> Vec<AnswerChange> {
     let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.sure) {
         Some(Some(sure)) if sure.class == "refuted" => sure.label.to_owned(),
+        Some(Some(sure)) if sure.contested => format!("a contested answer, {}", sure.label),
         Some(Some(sure)) => format!("an answer, {}", sure.label),
         Some(None) => "no answer".to_owned(),
         None => "not there".to_owned(),

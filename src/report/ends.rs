@@ -32,7 +32,10 @@ pub struct End {
 ///
 /// Whatever git says of the repository.
 pub fn ends(store: &Store, folder: &Path, history: &[HistoryEntry]) -> Result<Vec<End>, StoreError> {
-    let is_end = |tag: &&String| tag.strip_prefix(ENDED).is_some_and(|number| number.parse::<u32>().is_ok());
+    let is_end = |tag: &&String| {
+        tag.strip_prefix(ENDED)
+            .is_some_and(|text| text.parse().is_ok_and(|number: u32| number.to_string() == text))
+    };
     let tags = history.iter().filter_map(|entry| Some((entry.commit, entry.tags.iter().find(is_end)?)));
     let tags: Vec<_> = tags.take(MOST_ENDS).collect();
     if tags.len() < 2 {

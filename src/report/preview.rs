@@ -4,11 +4,11 @@
 //! There is no text in it: programs show title and description beside it, in their own letters, and letters would need a font
 //! in this program for each script that people write.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use tiny_skia::{Color, Paint, Pixmap, Rect, Transform};
 
-use super::model::{Card, Report};
+use super::model::{Card, Report, Solution};
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::{Role, Ruleset};
@@ -32,18 +32,25 @@ struct Place {
     start: usize,
     leaves: usize,
     row: usize,
+    is_root: bool,
 }
 
 /// The picture as a PNG; none of an investigation without nodes.
 pub(super) fn png(report: &Report, investigation: &Investigation, ruleset: &Ruleset) -> Option<Vec<u8>> {
     let places = places(investigation);
     let leaves =
-        places.iter().filter(|(_, place)| place.row == 0).map(|(_, place)| place.leaves).sum::<usize>();
-    let rows = places.iter().map(|(_, place)| place.row + 1).max()?;
+        places.iter().filter(|(_, place)| place.is_root).map(|(_, place)| place.leaves).sum::<usize>();
+    // Rounds that have no node take no room.
+    let rounds: BTreeSet<usize> = places.iter().map(|(_, place)| place.row).collect();
+    let row_of: HashMap<usize, usize> = rounds.iter().enumerate().map(|(at, round)| (*round, at)).collect();
+    let rows = rounds.len();
+    if rows == 0 {
+        return None;
+    }
     let mut picture = Pixmap::new(WIDTH, HEIGHT)?;
     picture.fill(Color::WHITE);
     let best = report.overview.solutions.first();
-    let is_disputed = best.is_some_and(|best| !best.contested_by.is_empty());
+    let is_disputed = best.is_some_and(Solution::is_contested);
     let band = match best.and_then(|best| best.card.sure) {
         Some(sure) if sure.is_confirmed() && !is_disputed => graph::role_colour(Role::Solution).light,
         Some(_) => graph::DOUBT.light,
@@ -67,16 +74,18 @@ pub(super) fn png(report: &Report, investigation: &Investigation, ruleset: &Rule
             _ if card.is_some_and(|card| card.state.word == graph::REFUTATION) => Role::DeadEnd,
             state => state.map_or(Role::Open, |state| state.role),
         };
-        let colour = match card.and_then(|card| card.sure).map(|sure| sure.class) {
+        let sure = card.and_then(|card| card.sure);
+        let colour = match sure.map(|sure| sure.class) {
+            Some(_) if sure.is_some_and(|sure| sure.contested) => graph::DOUBT,
             Some("confirmed") | None => graph::role_colour(role),
             Some("refuted") => graph::role_colour(Role::DeadEnd),
             Some(_) => graph::DOUBT,
         };
         let area = [
             left + leaf * place.start as f32,
-            top + row * place.row as f32,
+            top + row * row_of[&place.row] as f32,
             leaf * place.leaves as f32 - gap,
-            row - GAP,
+            if row > 3.0 * GAP { row - GAP } else { row },
         ];
         // What leads on is pale, so that what came of it is seen.
         let strength = match role {
@@ -107,12 +116,13 @@ fn places(investigation: &Investigation) -> Vec<(&NodeId, Place)> {
     let mut roots = 0;
     let mut places = Vec::with_capacity(nodes.len());
     for number in order {
+        let is_root = parent(number).is_none();
         let free = parent(number).map_or(&mut roots, |parent| &mut next[parent]);
         let start = *free;
         *free += leaves[number];
         next[number] = start;
         let row = nodes[number].round().saturating_sub(1) as usize;
-        places.push((&nodes[number].id, Place { start, leaves: leaves[number], row }));
+        places.push((&nodes[number].id, Place { start, leaves: leaves[number], row, is_root }));
     }
     places
 }

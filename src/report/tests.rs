@@ -1168,7 +1168,7 @@ fn the_dark_colours_are_the_same_by_choice() {
 #[test]
 fn the_colours_can_be_told_apart_in_both_schemes() {
     let style = page(&render(&[empty()]), "assets/style.css");
-    let dark_at = style.find("@media (prefers-color-scheme: dark)").unwrap();
+    let dark_at = style.find("@media screen and (prefers-color-scheme: dark)").unwrap();
     let colour = |name: &str, dark: bool| {
         let from = if dark { dark_at } else { 0 };
         let line =

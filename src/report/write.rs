@@ -263,8 +263,12 @@ pub fn dump_template(dir: &Path) -> Result<(), ReportError> {
 
 /// Whether nothing is in the folder of a run that was killed but what it has written itself.
 fn holds_sites_alone(folder: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    let is_ours = |entry: &io::Result<fs::DirEntry>| {
+        entry.as_ref().is_ok_and(|entry| ["lock", "new", "old"].iter().any(|name| entry.file_name() == *name))
+    };
     let old = folder.join("old");
-    !old.exists() || check_own(&old, &old).is_ok()
+    entries.all(|entry| is_ours(&entry)) && (!old.exists() || check_own(&old, &old).is_ok())
 }
 
 /// Puts the new site in its place; the one that stands there, if there is one, is moved to `old` before.

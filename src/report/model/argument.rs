@@ -64,6 +64,8 @@ pub(in crate::report) struct Argument {
     pub way: WayLink,
     /// Whether the method can confirm answers at all.
     pub method_confirms: bool,
+    /// Whether its texts are left out of the report: then nobody can tell what it cites.
+    pub is_withheld: bool,
     /// From the question to the answer, which is the last.
     pub steps: Vec<Step>,
     /// How many steps are left out, and after how many.
@@ -215,7 +217,11 @@ impl<'r> Reading<'r> {
             at: nodes.iter().enumerate().map(|(at, node)| (node.card.id.as_str(), at)).collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
-            evidence: overview.dead_ends.iter().map(|it| (it.card.id.as_str(), it.in_short.as_str())).collect(),
+            evidence: overview
+                .dead_ends
+                .iter()
+                .map(|it| (it.card.id.as_str(), it.in_short.as_str()))
+                .collect(),
         }
     }
 
@@ -294,6 +300,8 @@ impl Cards<'_> {
         let argument = |(card, way): (&SharedValue<Card>, WayLink)| {
             let node = reading.node(&card.id)?;
             let mut argument = self.argument(&reading, node, way, overview.method_confirms);
+            let own = overview.solutions.iter().find(|solution| solution.card.id == card.id);
+            argument.is_withheld = own.is_some_and(|solution| solution.is_withheld);
             self.objecting(&mut argument, comments);
             self.share(&mut argument, references, places);
             Some(argument)
@@ -341,6 +349,7 @@ impl Cards<'_> {
             card: node.card.clone(),
             way,
             method_confirms,
+            is_withheld: false,
             steps,
             skipped,
             skipped_after,

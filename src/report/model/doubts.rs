@@ -1,6 +1,6 @@
 //! What there is to doubt, the nearest to a confirmed answer first.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Serialize;
 
@@ -11,7 +11,6 @@ use super::overview::{Overview, Solution};
 use crate::domain::{Classification, Node, NodeId};
 use crate::markdown;
 use crate::project::Evidence;
-use crate::report::ReportInput;
 use crate::report::templates::SharedValue;
 use crate::text::{counted, first_sentence, one_line, shorten};
 
@@ -160,7 +159,7 @@ impl Cards<'_> {
         overview: &Overview,
         warnings: &[WarningKind],
         comments: &Comments,
-        input: &ReportInput,
+        evidence: &Evidence,
     ) -> Doubts {
         let mut found = Found(Vec::new());
         self.of_the_whole(overview, &mut found);
@@ -179,10 +178,10 @@ impl Cards<'_> {
             }
         }
         for (node, _) in self.investigation.committed() {
-            self.of_node(node, &input.evidence, &mut found);
+            self.of_node(node, evidence, &mut found);
         }
         for solution in &overview.solutions {
-            self.of_answer(solution, overview.method_confirms, &input.withheld, &mut found);
+            self.of_answer(solution, overview.method_confirms, &mut found);
         }
         for card in &overview.awaiting {
             self.add(&mut found, Kind::Unconfirmed, card, " waits for a confirmation.".to_owned());
@@ -269,13 +268,7 @@ impl Cards<'_> {
         }
     }
 
-    fn of_answer(
-        &self,
-        solution: &Solution,
-        method_confirms: bool,
-        withheld: &BTreeSet<NodeId>,
-        found: &mut Found,
-    ) {
+    fn of_answer(&self, solution: &Solution, method_confirms: bool, found: &mut Found) {
         let card = &solution.card;
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
@@ -299,8 +292,7 @@ impl Cards<'_> {
             }
             _ => {}
         }
-        let is_withheld = card.id.parse().is_ok_and(|id| withheld.contains(&id));
-        if solution.reference_count == 0 && !solution.has_commands && !is_withheld {
+        if solution.reference_count == 0 && !solution.has_commands && !solution.is_withheld {
             self.add(found, Kind::Unsourced, card, " cites no source.".to_owned());
         }
     }

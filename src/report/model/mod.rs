@@ -29,7 +29,7 @@ pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
-pub(super) use overview::{InShort, Overview};
+pub(super) use overview::{InShort, Overview, Solution};
 pub(super) use references::References;
 pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;
@@ -100,8 +100,13 @@ impl Report {
         );
         let warnings = cards.warnings();
         let states = cards.state_counts();
-        let overview = cards.overview(&warnings, &states, references.len(), &comments);
-        let doubts = cards.doubts(&overview, &warnings, &comments, input);
+        let mut overview = cards.overview(&warnings, &states, references.len(), &comments);
+        let is_withheld = |id: &str| id.parse().is_ok_and(|id| input.withheld.contains(&id));
+        for solution in &mut overview.solutions {
+            solution.is_withheld = is_withheld(&solution.card.id);
+        }
+        let overview = overview;
+        let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);
         let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
         Report {
             arguments,

@@ -79,6 +79,8 @@ pub(in crate::report) struct Solution {
     pub reference_count: usize,
     /// Whether it says what was run for it.
     pub has_commands: bool,
+    /// Whether its texts are left out of the report: then nobody can tell what it cites.
+    pub is_withheld: bool,
     /// Who found it, as the agent says.
     pub agent: Option<String>,
     pub found_at: Time,
@@ -87,9 +89,9 @@ pub(in crate::report) struct Solution {
 }
 
 impl Solution {
-    /// Whether an open objection keeps it from standing.
-    pub(super) fn is_contested(&self) -> bool {
-        !self.contested_by.is_empty()
+    /// Whether an open objection keeps it from standing, or results that differ.
+    pub(in crate::report) fn is_contested(&self) -> bool {
+        !self.contested_by.is_empty() || self.card.sure.is_some_and(|sure| sure.contested)
     }
 }
 
@@ -259,6 +261,7 @@ impl<'a> Cards<'a> {
                     in_short: shorten(first_sentence(&evidence), SENTENCE),
                     evidence,
                     has_commands: !result.commands.is_empty(),
+                    is_withheld: false,
                     agent: result.agent_id.clone(),
                     found_at: Time::of(result.committed_at),
                     confirmed_by: self.confirmed_by(node),

@@ -74,8 +74,7 @@ fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
     let (drawing, legend) = page.split_once("<svg class=\"graph\"").unwrap().1.split_once("</svg>").unwrap();
     assert!(!drawing.contains("on-path") && drawing.contains("edge way-on"), "{drawing}");
     assert!(
-        !legend.contains("the way to a confirmed answer")
-            && legend.contains("the way to an answer that is not confirmed")
+        !legend.contains("the way to a confirmed answer") && legend.contains("the way to an answer in doubt")
     );
 }
 
