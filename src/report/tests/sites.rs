@@ -40,6 +40,25 @@ fn an_entry_says_what_was_asked_found_and_how_sure() {
     }
 }
 
+/// It was told as confirmed, since nobody had objected.
+#[test]
+fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
+    let mut input = sample();
+    let id: NodeId = "R4.A1a1".parse().unwrap();
+    let mut node = Node::clone(input.snapshot.investigation.node(&id).unwrap());
+    if let Some(result) = &mut node.classification {
+        let other = Classification::new("DEAD".parse().unwrap(), "It does not help.", result.committed_at);
+        result.other_results.push(other);
+    }
+    let changed = input.snapshot.investigation.with(&[Change::Node(Arc::new(node))]);
+    let before = page(&render(&[sample()]), "index.html");
+    assert!(before.contains("Answer, confirmed") && !before.contains("Contested answer"));
+    input.snapshot.investigation = Arc::new(changed);
+    let files = render(&[input]);
+    assert!(page(&files, "index.html").contains("Contested answer"));
+    assert!(page(&files, "answers/R4.A1a1.html").contains("Its results differ"));
+}
+
 #[test]
 fn an_entry_says_that_its_answer_is_contested() {
     let index = page(&render(&[discussed("It holds."), unfinished()]), "index.html");
