@@ -204,7 +204,7 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     let files = render(&[discussed("The replay had a warm cache.")]);
     let index = page(&files, "index.html");
     for text in [
-        "2 answers, 1 confirmed, 1 not confirmed. 1 contested.",
+        "2 answers, 1 confirmed, 1 not confirmed; 1 of them is contested.",
         "<p class=\"contested\">Contested by <a href=\"nodes/R4.A1a1.html#said-",
         "Maria, who objects to R4.A1a1",
         "<section class=\"answer confirmed disputed\"",

@@ -388,8 +388,15 @@ fn verdict(
     let contested = solutions.iter().filter(|solution| solution.is_contested()).count();
     match (contested, solutions.len()) {
         (0, _) => {}
-        (1, 1) => verdict.push_str(" It is contested."),
-        (contested, _) => verdict.push_str(&format!(" {contested} contested.")),
+        (contested, answers) => {
+            let who = match contested {
+                1 if answers == 1 => "it is".to_owned(),
+                1 => "1 of them is".to_owned(),
+                all if all == answers => "all of them are".to_owned(),
+                some => format!("{some} of them are"),
+            };
+            verdict = format!("{}; {who} contested.", verdict.trim_end_matches('.'));
+        }
     }
     match refuted {
         0 => verdict,
