@@ -19,6 +19,7 @@ import path from "node:path";
 
 import { app } from "./app.mjs";
 import * as checks from "./checks.mjs";
+import { served } from "./served.mjs";
 import { list, make, serve } from "./sites.mjs";
 
 const [programs, specimens, modules, chromium = "/usr/bin/chromium"] = process.argv.slice(2).map((given) => path.resolve(given));
@@ -267,6 +268,11 @@ for (const site of [demo, large]) {
 for (const [what, number] of [["tree", trees], ["search field", fields], ["graph that can be enlarged", zooms], ["cell", cells], ["choice to be kept", choices]]) {
   if (number === 0 && !process.env.ONLY) faulty.push(`no page has a ${what}`);
 }
+// A page that is served, while the investigation goes on.
+const investigations = path.join(folder, "demo", "investigations");
+const name = fs.readdirSync(investigations).find((name) => !name.startsWith("."));
+const investigation = path.join(investigations, name);
+await check("served", demo, "http", ["index.html"], {}, (page) => served(page, { programs, investigation, folder }));
 // The page that clients show beside a reply.
 await check("app", { name: "-" }, "-", ["src/mcp/app.html"], {}, app);
 faulty.push(...server.strays.map((stray) => `the server was asked for ${stray}`));
