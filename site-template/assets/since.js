@@ -63,8 +63,9 @@
 
   const tell = (states) => {
     const [old, now] = [read(before.states ?? ""), read(states)];
+    // Its place is taken: it is not hidden now.
     if (old.size === 0) {
-      line.hidden = true;
+      line.append("This investigation has changed since your last visit.");
       return;
     }
     const changes = new Map();

@@ -257,7 +257,7 @@ for (const site of [demo, large]) {
       choices += Number(found);
       return faults;
     });
-    await check("zoom", site, origin, having(site, /<svg/).slice(0, 2), {}, async (page, file) => {
+    await check("zoom", site, origin, having(site, /class="page-graph"/).slice(0, 2), {}, async (page, file) => {
       const faults = await checks.open(page, base, file);
       const { faults: found, found: there } = await checks.zoom(page);
       zooms += Number(there);
