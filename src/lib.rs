@@ -87,7 +87,7 @@
 //! - `similar`: `report::difference`.
 //! - `url`: `project::forge`, `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
-//! - `clap`, `crossterm`, `signal-hook`: `cli`.
+//! - `anstream`, `clap`, `crossterm`, `signal-hook`: `cli`.
 //! - `mimalloc`: `bin`.
 //!
 //! # Invariants

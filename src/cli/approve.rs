@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::remote::{GitProgram, NewTag};
 use crate::signoff::{self, Decision};
@@ -33,11 +34,8 @@ pub(super) struct ApproveArguments {
     /// Without a signature: shown as such, since anybody can make one
     #[arg(long)]
     unsigned: bool,
-    /// What was done, as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    root: RootArgument,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -66,14 +64,14 @@ pub(super) fn run(arguments: &ApproveArguments) -> ExitCode {
 }
 
 fn try_run(arguments: &ApproveArguments) -> Outcome {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let decision = if arguments.reject { Decision::Rejected } else { Decision::Approved };
     let text = arguments.message.as_deref().unwrap_or_default();
     let snapshot = place.store.load(&path)?;
     let signed = sign(&place.store, &snapshot, decision, text, !arguments.unsigned)?;
-    if arguments.json {
-        return say(&(serde_json::to_string_pretty(&signed)? + "\n"));
+    if arguments.common.json {
+        return say_json(&signed);
     }
     let unsigned = if signed.signed { "" } else { ", unsigned" };
     let title = one_line(&snapshot.investigation.meta().title);

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{Outcome, finish, refused, say};
 use crate::decide::attach;
 use crate::domain::{Caller, Event, NodeId};
@@ -37,10 +38,7 @@ pub(super) struct AttachArguments {
     #[arg(long, value_name = "BYTES", default_value_t = ATTACHMENT_MAX, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     max_bytes: u64,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -81,7 +79,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     }
     let files = files.iter().map(|file| read(file, arguments.name.as_deref(), arguments.max_bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let path = place.one(id)?;
     let session = place.store.load(&path)?.investigation.meta().id.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)
@@ -102,10 +100,10 @@ fn attach(arguments: &AttachArguments) -> Outcome {
             path: layout::attachment(&file.node, &file.name),
         })
         .collect();
-    if arguments.json {
+    if arguments.common.json {
         let commit = written.standing.snapshot.head.to_string();
         let document = Document { commit, node_id: node.to_string(), attachments };
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+        return say_json(&document);
     }
     let lines = attachments.iter().map(|file| format!("{} ({})\n", file.path, counted(file.bytes, "byte")));
     say(&lines.collect::<String>())

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::place::{Common, Place};
 use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, Pin};
@@ -18,14 +19,12 @@ const USAGE: u8 = 2;
 
 /// Investigations to be checked.
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
-    /// Folders of investigations (bare clones too), a folder that holds several, or ids, or parts of them, of those in the
-    /// folder `investigations`
-    #[arg(value_name = "INVESTIGATION", default_value = "investigations")]
+    /// Folders of investigations (bare clones too), a folder that holds several, or ids, or parts of them; without any, the one
+    /// that you are in, or all in the root
+    #[arg(value_name = "INVESTIGATION")]
     investigations: Vec<PathBuf>,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
     /// Verify the hash of every object in the repository, too
     #[arg(long)]
     full: bool,
@@ -41,7 +40,15 @@ pub(super) struct CheckArguments {
     /// Look for commits of calls that no branch leads to, too: what `git reset` and its like have taken away
     #[arg(long)]
     lost: bool,
+    #[command(flatten)]
+    common: Common,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  tot check                       all investigations here, or the one that you are in
+  tot check 0196 --full --lost    one of them, with all that git has kept of it
+  tot check --references --strict in CI of the project that they cite";
 
 /// What was found in one folder.
 #[derive(Serialize)]
@@ -131,9 +138,14 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
             }
         },
     };
+    let place = arguments.common.place();
+    let all = match arguments.investigations.as_slice() {
+        [] => vec![place.here().to_owned()],
+        named => named.to_vec(),
+    };
     let mut reports = Vec::new();
-    for path in &arguments.investigations {
-        let folders = folders(path);
+    for path in &all {
+        let folders = folders(&place, path);
         if folders.is_empty() {
             let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
             return unusable(&format!(
@@ -151,7 +163,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
-    let text = if arguments.json {
+    let text = if arguments.common.json {
         let document = Document { investigations: &reports, errors, warnings };
         serde_json::to_string_pretty(&document).map(|text| text + "\n")
     } else {
@@ -175,12 +187,12 @@ fn unusable(reason: &str) -> ExitCode {
 }
 
 /// The repositories that a path or an id means, whatever they hold: one that can't be read is to be named, not passed over.
-fn folders(path: &Path) -> Vec<PathBuf> {
+fn folders(place: &Place, path: &Path) -> Vec<PathBuf> {
     if is_repository(path) {
         return vec![path.to_owned()];
     }
     if let (false, Some(id)) = (path.exists(), path.to_str()) {
-        return Store::new("investigations").find(id).into_iter().collect();
+        return place.store.find(id).into_iter().collect();
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{Outcome, finish, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
@@ -21,17 +22,14 @@ pub(super) struct ClaimArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
     #[arg(value_name = "[ID] NODE", required = true)]
     what: Vec<String>,
-    #[command(flatten)]
-    root: RootArgument,
     /// Who takes them: the name that the result will have. Without it, that of the author of your commits
     #[arg(long = "as", value_name = "NAME")]
     agent: Option<String>,
     /// For how long
     #[arg(long = "for", value_name = "MINUTES")]
     minutes: Option<u32>,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 const CLAIM_EXAMPLES: &str = "\
@@ -47,10 +45,7 @@ pub(super) struct ReleaseArguments {
     #[arg(value_name = "[ID] NODE", required = true)]
     what: Vec<String>,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 const RELEASE_EXAMPLES: &str = "\
@@ -88,20 +83,20 @@ pub(super) fn release(arguments: &ReleaseArguments) -> ExitCode {
 }
 
 fn try_claim(arguments: &ClaimArguments) -> Outcome {
-    let Subject { service, session, nodes, author } = Subject::of(&arguments.root, &arguments.what)?;
+    let Subject { service, session, nodes, author } = Subject::of(&arguments.common, &arguments.what)?;
     let agent_id = match arguments.agent.clone().or(author) {
         Some(name) => name,
         None => return Err("git does not know your name: say with --as who takes the nodes".into()),
     };
     let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
     let written = service.claim(&session, &nodes, &claimant, &Caller::default()).map_err(refused)?;
-    tell(&written, &nodes, arguments.json)
+    tell(&written, &nodes, arguments.common.json)
 }
 
 fn try_release(arguments: &ReleaseArguments) -> Outcome {
-    let Subject { service, session, nodes, .. } = Subject::of(&arguments.root, &arguments.what)?;
+    let Subject { service, session, nodes, .. } = Subject::of(&arguments.common, &arguments.what)?;
     let written = service.release(&session, &nodes, &Caller::default()).map_err(refused)?;
-    tell(&written, &nodes, arguments.json)
+    tell(&written, &nodes, arguments.common.json)
 }
 
 /// What a command is about.
@@ -114,7 +109,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn of(root: &RootArgument, what: &[String]) -> Result<Subject, Box<dyn std::error::Error>> {
+    fn of(common: &Common, what: &[String]) -> Result<Subject, Box<dyn std::error::Error>> {
         let (id, nodes) = match what {
             [first, rest @ ..] if first.parse::<NodeId>().is_err() => (Some(first.as_str()), rest),
             all => (None, all),
@@ -123,7 +118,7 @@ impl Subject {
             return Err("say which nodes, as R2.A1".into());
         }
         let nodes = nodes.iter().map(|node| node.parse::<NodeId>()).collect::<Result<Vec<NodeId>, _>>()?;
-        let place = root.place();
+        let place = common.place();
         let path = place.one(id)?;
         let session = place.store.load(&path)?.investigation.meta().id.to_string();
         let author = place.store.author(&path)?;
@@ -143,7 +138,7 @@ fn tell(written: &Written, nodes: &[NodeId], json: bool) -> Outcome {
         };
         let commit = written.decision.event.as_ref().map(|_| written.standing.snapshot.head.to_string());
         let document = Document { commit, nodes: nodes.iter().map(entry).collect() };
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+        return say_json(&document);
     }
     let line = |node: &&Arc<Node>| {
         let title = shorten(&node.title, 60);

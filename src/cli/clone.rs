@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
 use super::sync::shown;
 use super::{Progress, finish, say};
 use crate::remote::GitProgram;
@@ -23,10 +23,7 @@ pub(super) struct CloneArguments {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -64,7 +61,7 @@ pub(super) fn run(arguments: &CloneArguments) -> ExitCode {
 
 /// Gives how many failed.
 fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Error>> {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
     let progress = Mutex::new(Progress::new());
     let tell = |what: &str| {
@@ -76,7 +73,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     tell("");
     let cloned = cloned.map_err(|error| shown(&error))?;
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
-    if arguments.json {
+    if arguments.common.json {
         let investigations = cloned.iter().map(entry).collect();
         say(&(serde_json::to_string_pretty(&Document { investigations, failed })? + "\n"))?;
         return Ok(failed);

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Place, RootArgument};
+use super::place::{Common, Place};
+use super::print::say_json;
 use super::{Outcome, finish, is_person, refused, say};
 use crate::decide::comment::{Kind, Say};
 use crate::domain::{Caller, Comment, CommentKind, Event, Investigation, NodeId};
@@ -78,10 +79,7 @@ struct How {
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 /// What was done.
@@ -122,7 +120,7 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
         [one] => (Some(one.as_str()), None),
         [id, node, ..] => (Some(id.as_str()), Some(node.as_str())),
     };
-    let place = how.root.place();
+    let place = how.common.place();
     let path = place.one(id)?;
     let words = Words { kind, node, reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
@@ -130,13 +128,13 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
         Some(Event::Commented { comment }) => Some(comment),
         _ => None,
     };
-    if how.json {
+    if how.common.json {
         let document = Document {
             commit: comment.map(|_| written.standing.snapshot.head.to_string()),
             comment_id: comment.map(|it| it.id.to_string()),
             node_id: comment.and_then(|it| it.node.as_ref()).map(ToString::to_string),
         };
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+        return say_json(&document);
     }
     let Some(comment) = comment else { return say("You have said that before; nothing was written.\n") };
     let about = comment.node.as_ref().map_or("the whole", NodeId::as_str);

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::place::{RootArgument, withheld};
+use super::print::page;
 use super::report::Range;
-use super::{Outcome, finish, say};
+use super::{Outcome, finish};
 use crate::report::changes;
 
 /// Says in Markdown what came between two commits of an investigation: for a pull request, a mail, a chat.
@@ -46,5 +47,5 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     let withheld = withheld(&place.store, &path)?;
     withheld.hide(&mut before);
     withheld.hide(&mut after);
-    say(&changes::markdown(&before, &after, [&from, &to]))
+    page(&changes::markdown(&before, &after, [&from, &to]))
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Place, RootArgument};
+use super::place::{Common, Place};
 use super::{Progress, chain, finish, say};
 use crate::import::{self, ImportError};
 use crate::remote::GitProgram;
@@ -41,10 +41,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_name = "NAME")]
     ruleset: Option<String>,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -125,7 +122,7 @@ impl Error {
 }
 
 pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let progress = Progress::new();
     let mut files = Vec::new();
     for file in &arguments.files {
@@ -134,7 +131,7 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
     }
     progress.clear();
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
-    let said = if arguments.json {
+    let said = if arguments.common.json {
         let document = Document { dry_run: arguments.dry_run, files, failed };
         let text = serde_json::to_string_pretty(&document);
         text.map_err(Into::into).and_then(|text| say(&(text + "\n")))

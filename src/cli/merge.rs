@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::merge::Decision;
 use crate::remote::GitProgram;
@@ -27,10 +28,7 @@ pub(super) struct MergeArguments {
     #[arg(long, required = true)]
     resolve: bool,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -55,7 +53,7 @@ pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
 }
 
 fn try_run(arguments: &MergeArguments) -> Outcome {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = Document::default();
@@ -74,8 +72,8 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
         document.files = files;
         document.decisions.extend(decisions);
     }
-    if arguments.json {
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    if arguments.common.json {
+        return say_json(&document);
     }
     let Some(commit) = &document.commit else {
         return say("Nothing is to be resolved.\n");

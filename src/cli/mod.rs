@@ -9,11 +9,13 @@ mod clone;
 mod comment;
 mod diff;
 mod export;
+mod help;
 mod hub;
 mod import;
 mod interrupt;
 mod merge;
 mod place;
+mod print;
 mod publish;
 mod remote;
 mod report;
@@ -26,13 +28,15 @@ mod sync;
 mod verify;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use print::say;
 use ruleset::{Folder, RulesetArguments};
 use serving::{HttpArguments, LogArguments};
 
@@ -45,7 +49,7 @@ use crate::report::SiteOptions;
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
-use crate::store::{Durability, StoreError};
+use crate::store::{Durability, FindError, StoreError};
 use crate::sync::SyncError;
 use crate::text::{causes, one_line, shorten};
 use crate::world::World;
@@ -54,6 +58,13 @@ use crate::world::World;
 #[derive(Parser)]
 #[command(name = "tot", version)]
 struct Tot {
+    /// The folder of the investigations, as after the command
+    // Not global: only the commands that take it pass it on to here, and what has no use for it refuses it.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Whether to print in colour: by default at a terminal, unless NO_COLOR is set, or with CLICOLOR_FORCE
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto", hide_default_value = true)]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -107,10 +118,16 @@ enum Command {
 }
 
 #[derive(Args)]
+#[command(after_long_help = DEMO_EXAMPLES)]
 struct DemoArguments {
     /// Where the investigation and its site go; without it tot-demo, or tot-demo-2 … where that exists
     dir: Option<PathBuf>,
 }
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  tot demo            into tot-demo, here
+  tot demo /tmp/demo  and then: tot --root /tmp/demo/investigations show";
 
 /// The MCP server of Tree of Thoughts, over stdio or HTTP.
 ///
@@ -119,16 +136,17 @@ struct DemoArguments {
 /// the log goes to standard error. The server ends, with status 0, when its input ends or at SIGTERM or Ctrl-C, after the
 /// calls in flight.
 #[derive(Parser)]
-#[command(name = "tot-mcp", version, after_long_help = serving::EXAMPLES)]
+#[command(name = "tot-mcp", version)]
 struct McpCommand {
     #[command(flatten)]
     arguments: McpArguments,
 }
 
 #[derive(Args)]
+#[command(after_long_help = serving::EXAMPLES)]
 struct McpArguments {
     /// The folder of the investigations; made with the first one
-    #[arg(long, value_name = "DIR", default_value = "investigations")]
+    #[arg(long, value_name = "DIR", default_value = "investigations", global = true)]
     root: PathBuf,
     /// The folder that tot_report writes sites to; `site` in the root where it is absent
     #[arg(long, value_name = "DIR")]
@@ -191,7 +209,7 @@ enum DurabilityArgument {
 
 /// The command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match parse::<Tot>(arguments).map(|tot| tot.command) {
+    match parse_tot(arguments).map(|tot| tot.command) {
         Ok(Command::Approve(arguments)) => approve::run(&arguments),
         Ok(Command::Attach(arguments)) => attach::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
@@ -236,12 +254,37 @@ pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// The command line of `tot`, with the help that [`help`] makes.
+fn command() -> clap::Command {
+    Tot::command().help_template(help::template())
+}
+
+/// Parses it, and has all that is printed after it in colour or not.
+fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitCode> {
+    let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
+        let tot = Tot::from_arg_matches(&matches)?;
+        let name = matches.subcommand_name().unwrap_or_default();
+        let takes_root = |command: &clap::Command| command.get_arguments().any(|it| it.get_id() == "root");
+        if tot.root.is_some() && !command().find_subcommand(name).is_some_and(takes_root) {
+            let reason = format!("`tot {name}` takes no --root");
+            return Err(command().error(ErrorKind::UnknownArgument, reason));
+        }
+        Ok(tot)
+    });
+    let tot = parsed.map_err(explained)?;
+    print::set_colour(tot.color);
+    Ok(tot)
+}
+
 fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, ExitCode> {
-    T::try_parse_from(arguments).map_err(|error| {
-        // Help and version are not errors and go to stdout; clap tells them apart.
-        let _ = error.print();
-        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
-    })
+    T::try_parse_from(arguments).map_err(explained)
+}
+
+/// What clap has to say, printed, and the exit status.
+fn explained(error: clap::Error) -> ExitCode {
+    // Help and version are not errors and go to stdout; clap tells them apart.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// The exit status, with the error and what caused it on stderr.
@@ -270,6 +313,7 @@ fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
 /// An error with what caused it, and what to do about it where that is known.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let hint = error.downcast_ref().and_then(StoreError::hint);
+    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     match hint.or_else(|| error.downcast_ref().and_then(SyncError::hint)) {
         Some(hint) => format!("{}. {hint}", causes(error)),
@@ -381,13 +425,6 @@ fn is_repository(path: &Path) -> bool {
 /// Whether somebody is at a terminal who can be asked for a password.
 fn is_person() -> bool {
     std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
-}
-
-/// Prints to stdout.
-fn say(text: &str) -> Outcome {
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
 }
 
 /// One line on a terminal that says what is being done; nothing in a pipe.

@@ -16,6 +16,22 @@ pub(super) struct RootArgument {
     root: Option<PathBuf>,
 }
 
+/// What every command takes that works with investigations and prints.
+#[derive(Args)]
+pub(super) struct Common {
+    #[command(flatten)]
+    root: RootArgument,
+    /// Print one JSON document instead of lines
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl Common {
+    pub(super) fn place(&self) -> Place {
+        self.root.place()
+    }
+}
+
 /// Where a command works.
 pub(super) struct Place {
     /// The store of the root.
@@ -52,6 +68,11 @@ impl Place {
             )
             .into()),
         }
+    }
+
+    /// The investigation that one stands in, or else the root.
+    pub(super) fn here(&self) -> &Path {
+        self.inside.as_deref().unwrap_or(self.store.root())
     }
 
     /// The folders of these ids or parts of them; without any, of the investigation that one stands in, or else of all.

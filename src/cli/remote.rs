@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::remote::{self, GitProgram};
 use crate::store::Store;
@@ -20,10 +21,7 @@ pub(super) struct RemoteArguments {
     #[command(subcommand)]
     command: Option<RemoteCommand>,
     #[command(flatten)]
-    root: RootArgument,
-    /// Print one JSON document instead of lines
-    #[arg(long, global = true)]
-    json: bool,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -86,14 +84,14 @@ pub(super) fn run(arguments: &RemoteArguments) -> ExitCode {
 }
 
 fn list(arguments: &RemoteArguments) -> Outcome {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     let (folders, _) = place.folders(&[])?;
     let found = sync::at_once(&folders, |path| entries(&git, path));
     let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
     let document = Document { remotes };
-    if arguments.json {
-        return say(&(serde_json::to_string_pretty(&document)? + "\n"));
+    if arguments.common.json {
+        return say_json(&document);
     }
     let line = |entry: &Entry| {
         let branch = entry.branch.as_deref().unwrap_or("(no branch is pushed there)");
@@ -125,7 +123,7 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteEr
 }
 
 fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     let (folders, all) = place.folders(&add.ids)?;
     if add.own && folders.len() != 1 {

@@ -112,7 +112,13 @@ password, a revoked key). To remove it, rewrite the history with git-filter-repo
 Every commit from the first one with the secret on has another id then. Sign-offs of these commits are invalid, since their
 signatures no longer fit: delete these tags, and sign again. Other clones and the remote still have the old history, and
 tot sync refuses to join the two: push the new one to a new repository or branch, have all others clone it anew, and have
-the forge delete the old one with its caches.";
+the forge delete the old one with its caches.
+
+Examples:
+  tot-report investigations --out site                   all of them, with an index
+  tot-report investigations/ID --compare ended/1.. --out site
+  tot-report investigations/ID --single-file sky.html    one page, to be mailed
+  tot-report investigations --serve                      on this machine, with every new commit at once";
 
 /// Two commits: `ended/1..HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]

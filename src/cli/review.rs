@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use super::approve::sign;
 use super::comment::{Words, write};
-use super::place::{Place, RootArgument};
+use super::place::{Common, Place};
+use super::print::say_json;
 use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
@@ -46,11 +47,8 @@ pub(super) struct ReviewArguments {
     /// Print all of it as text, also at a terminal
     #[arg(long)]
     print: bool,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    root: RootArgument,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -78,7 +76,7 @@ pub(super) fn run(arguments: &ReviewArguments) -> ExitCode {
 }
 
 fn try_run(arguments: &ReviewArguments) -> Outcome {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let after = place.store.load(&path)?;
     let before = match &arguments.since {
@@ -97,14 +95,14 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
     let evidence = project.map(|project| project.evidence(pins)).unwrap_or_default();
     let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence };
     let items = look.items();
-    if arguments.json {
+    if arguments.common.json {
         let document = Document {
             id: after.investigation.meta().id.to_string(),
             since: before.as_ref().map(|before| before.head.to_string()),
             head: after.head.to_string(),
             items: &items,
         };
-        say(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+        say_json(&document)?;
     } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let each: Vec<String> = items.iter().map(|item| block(item, false)).collect();
         say(&format!("{}\n{}", look.head(&items), each.concat()))?;

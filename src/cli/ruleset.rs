@@ -13,10 +13,18 @@ use crate::ruleset::schema::json_schema;
 use crate::ruleset::{Library, RulesetError, RulesetFile};
 
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct RulesetArguments {
     #[command(subcommand)]
     command: RulesetCommand,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  tot ruleset list
+  tot ruleset show review
+  tot ruleset show review --yaml > rulesets/ours.yaml    a start for one of your own
+  tot ruleset check rulesets/ours.yaml";
 
 #[derive(Subcommand)]
 enum RulesetCommand {

@@ -9,6 +9,7 @@ use super::{Outcome, say};
 use crate::setup::{Client, ConfigFile, Edit, ServerEntry, alone, put};
 
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
     /// The client
     #[arg(value_enum)]
@@ -23,12 +24,18 @@ pub(super) struct SetupArguments {
     #[arg(long, value_name = "NAME", default_value = "tot", value_parser = name)]
     name: String,
     /// The folder of the investigations, if not `investigations` in the folder where the client starts the server
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
     /// Further options of tot-mcp, such as `-- --min-rounds 5`
     #[arg(last = true, value_name = "OPTION")]
     options: Vec<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  tot setup claude-code            what goes into .mcp.json of the project
+  tot setup claude-code --write    the same, written
+  tot setup codex --write --root ~/investigations -- --min-rounds 5";
 
 /// The clients, as they are called on the command line.
 #[derive(Clone, Copy, ValueEnum)]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
 use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
@@ -25,14 +25,9 @@ pub(super) struct SyncArguments {
     /// The investigations: ids, or beginnings or endings of them; without, all in the root that have a remote
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    #[command(flatten)]
-    root: RootArgument,
     /// Say what would be done, as far as it can be known without fetching
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON document instead of lines
-    #[arg(long)]
-    json: bool,
     /// Join with a remote that was rewritten: nothing is lost on either side
     #[arg(long)]
     rejoin: bool,
@@ -42,6 +37,8 @@ pub(super) struct SyncArguments {
     /// Push what looks like a credential
     #[arg(long)]
     allow_secrets: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -114,7 +111,7 @@ pub(super) fn run(arguments: &SyncArguments) -> ExitCode {
 
 /// Gives how many failed.
 fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error>> {
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let (folders, all) = place.folders(&arguments.ids)?;
     let git = GitProgram::find(super::is_person())?;
     let SyncArguments { dry_run, rejoin, allow_secrets, .. } = *arguments;
@@ -139,7 +136,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     let indexes = if arguments.index { syncing.index(&outcomes) } else { Vec::new() };
     let unsynced = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
     let failed = unsynced + indexes.iter().filter(|index| index.error.is_some()).count();
-    if arguments.json {
+    if arguments.common.json {
         let investigations = outcomes.iter().map(entry).collect();
         say(&(serde_json::to_string_pretty(&Document {
             dry_run,

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::RootArgument;
+use super::place::Common;
+use super::print::say_json;
 use super::{finish, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
@@ -26,11 +27,8 @@ pub(super) struct VerifyArguments {
     /// without it gpg.ssh.allowedSignersFile of your git. Keys of OpenPGP and X.509 are those that your keyring trusts
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// As JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    root: RootArgument,
+    common: Common,
 }
 
 const EXAMPLES: &str = "\
@@ -71,14 +69,14 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
         // Else all would be called unchecked, for another reason than this one.
         std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
     }
-    let place = arguments.root.place();
+    let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(false)?;
     let snapshot = place.store.load(&path)?;
     let found = signoff::checked(&place.store, &snapshot, &git, allowed_signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.are_an_approval();
-    if arguments.json {
+    if arguments.common.json {
         let document = Document {
             id: meta.id.to_string(),
             title: &meta.title,
@@ -87,7 +85,7 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
             sign_offs: found.all.iter().map(SignOffView::from).collect(),
             left_out: found.left_out,
         };
-        say(&(serde_json::to_string_pretty(&document)? + "\n"))?;
+        say_json(&document)?;
     } else {
         say(&lines(&found))?;
     }

@@ -44,6 +44,16 @@ pub enum FindError {
     },
 }
 
+impl FindError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        let FindError::Ambiguous { candidates, .. } = self else { return None };
+        let ids: Vec<String> = candidates.iter().take(5).map(SessionId::to_string).collect();
+        let more = if candidates.len() > ids.len() { " …" } else { "" };
+        Some(format!("They are {}{more}", ids.join(", ")))
+    }
+}
+
 /// What the folders were found to hold, or that their names say it.
 #[derive(Default)]
 pub(super) struct Catalog {

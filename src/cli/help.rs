@@ -1,0 +1,122 @@
+//! What `tot --help` shows: the commands by what they are for. clap has no groups of subcommands, so the list is here; a
+//! test holds it to be whole.
+
+use clap::builder::styling::Styles;
+
+/// The commands that one line is about, and the line.
+type Row = (&'static [&'static str], &'static str);
+
+/// The commands by what they are for.
+const GROUPS: &[(&str, &[Row])] = &[
+    (
+        "Look",
+        &[
+            (&["diff"], "what came between two states"),
+            (&["review"], "what is new since you last looked, riskiest first"),
+            (&["check"], "what is wrong with files, rules, history, citations"),
+        ],
+    ),
+    (
+        "Work",
+        &[
+            (&["claim", "release"], "take proposals on, and make them free again"),
+            (&["attach"], "put files beside a node: a log, a plot, an output"),
+        ],
+    ),
+    (
+        "Review",
+        &[
+            (&["comment"], "say something of a node, or of the whole"),
+            (&["object", "resolve"], "say that a node is wrong, and settle that"),
+            (&["approve", "verify"], "sign an answer off, and see which sign-offs hold"),
+        ],
+    ),
+    (
+        "Share",
+        &[
+            (&["remote", "sync", "clone"], "get what others did, give yours, by any git remote"),
+            (&["merge"], "join by node what git could not merge by lines"),
+            (&["import", "export"], "one investigation as one file, and back"),
+        ],
+    ),
+    ("Publish", &[(&["report"], "the static site")]),
+    (
+        "Set up",
+        &[
+            (&["setup", "mcp"], "give an agent's client the server, and run it"),
+            (&["ruleset"], "the methods: list, show and check them"),
+            (&["demo"], "play a whole investigation and render its report"),
+        ],
+    ),
+];
+
+/// What stands before or after any command.
+const OPTIONS: &[(&str, &str)] = &[
+    ("--root DIR", "the folder of the investigations; also TOT_ROOT"),
+    ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
+    ("--help, --version", "what you see, and which version it is"),
+];
+
+/// The help of `tot`, for clap.
+pub(super) fn template() -> String {
+    let styles = Styles::styled();
+    let (heading, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = "{about}\n\n{usage-heading} {usage}\n\n".to_owned();
+    for (title, rows) in GROUPS {
+        text.push_str(&format!("{heading}{title}{heading:#}\n"));
+        for (names, line) in *rows {
+            let names = names.join(", ");
+            text.push_str(&format!("  {literal}{names:<18}{literal:#} {line}\n"));
+        }
+    }
+    text.push_str(&format!("{heading}Options{heading:#}\n"));
+    for (option, line) in OPTIONS {
+        text.push_str(&format!("  {literal}{option:<18}{literal:#} {line}\n"));
+    }
+    text + "\n`tot COMMAND --help` has more of each, with examples."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    #[test]
+    fn every_command_is_listed_once() {
+        let mut listed: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, rows)| rows.iter())
+            .flat_map(|(names, _)| names.iter().copied())
+            .collect();
+        listed.sort_unstable();
+        let command = command();
+        let mut there: Vec<&str> =
+            command.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name).collect();
+        there.sort_unstable();
+        assert_eq!(listed, there);
+    }
+
+    #[test]
+    fn every_option_is_listed() {
+        let command = command();
+        let mut options: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        options.extend(["help", "version"]);
+        let text = template();
+        options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
+    }
+
+    #[test]
+    fn the_help_fits_a_screen() {
+        let help = command().render_long_help().to_string();
+        assert!(help.lines().count() <= 40, "{help}");
+        help.lines().for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+    }
+
+    #[test]
+    fn the_help_of_each_command_ends_in_examples() {
+        for command in command().get_subcommands() {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{} has none", command.get_name());
+        }
+    }
+}

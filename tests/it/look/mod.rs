@@ -1,0 +1,29 @@
+//! The commands that look, and what all commands have in common.
+
+mod frame;
+
+use std::path::Path;
+
+use crate::remote::Ran;
+use crate::support::{Sandbox, TOT};
+
+/// Runs `tot` in a folder of the sandbox.
+pub fn tot_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Ran {
+    let mut command = sandbox.command(TOT);
+    command.args(arguments).current_dir(folder).envs(environment.iter().copied());
+    command.stdin(std::process::Stdio::null()).output().unwrap().into()
+}
+
+/// The same in the sandbox itself.
+pub fn tot(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+    tot_in(sandbox, &sandbox.path(""), arguments, &[])
+}
+
+/// Imports the investigation that comes along, as the only one of the sandbox's root, and gives its id.
+pub fn import_the_demo(sandbox: &Sandbox) -> String {
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
+    let ran = tot(sandbox, &["import", bundle.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{ran:#?}");
+    let mut folders = std::fs::read_dir(sandbox.root()).unwrap();
+    folders.next().unwrap().unwrap().file_name().into_string().unwrap()
+}
