@@ -1,22 +1,21 @@
 //! `tot comment`, `tot object` and `tot resolve`: what a person says.
 
-use std::fs;
 use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
+use super::editor::{self, Edited};
 use super::place::{Common, Place};
 use super::print::say_json;
-use super::{Outcome, finish, is_person, refused, say};
+use super::{Outcome, finish, refused, say};
 use crate::decide::comment::{Kind, Say};
 use crate::domain::{Caller, Comment, CommentKind, Event, Investigation, NodeId};
-use crate::remote::GitProgram;
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
-use crate::text::{one_line, shorten, visible};
+use crate::text::{one_line, shorten};
 use crate::world::World;
 
 /// Says something of a node, or of the investigation as a whole. It is a file and a commit of its own, in the name that git
@@ -175,7 +174,10 @@ pub(super) fn write(
             std::io::stdin().read_to_string(&mut text)?;
             (text, None)
         }
-        None => edited(path, investigation, kind, node, reply_to.as_ref())?,
+        None => {
+            let edited = edited(path, investigation, kind, node, reply_to.as_ref())?;
+            (edited.text.clone(), Some(edited))
+        }
     };
     let request = Say {
         node_id: node.map(str::to_owned),
@@ -189,12 +191,11 @@ pub(super) fn write(
     let written = service.comment(&session, request, &Caller::default(), true).map_err(|refusal| {
         let error = refused(refusal);
         match &kept {
-            Some(file) => format!("{error}\nYour text is kept in {}", file.display()).into(),
+            Some(edited) => format!("{error}\n{}", edited.kept()).into(),
             None => error,
         }
     })?;
-    // It is in the commit now.
-    kept.iter().for_each(|file| drop(fs::remove_file(file)));
+    kept.iter().for_each(Edited::stored);
     Ok(written)
 }
 
@@ -230,42 +231,27 @@ fn find(
     }
 }
 
-/// Below this, what stands in the editor is no part of the text. git's own mark.
-const SCISSORS: &str = "# ------------------------ >8 ------------------------";
-
-/// What the user writes in an editor, and the file it is kept in until it is stored.
+/// What the user writes in an editor.
 fn edited(
     path: &Path,
     investigation: &Investigation,
     kind: CommentKind,
     node: Option<&str>,
     reply_to: Option<&Comment>,
-) -> Result<(String, Option<PathBuf>), Box<dyn std::error::Error>> {
+) -> Result<Edited, Box<dyn std::error::Error>> {
     let about = node.or(reply_to.and_then(|it| it.node.as_ref()).map(NodeId::as_str));
     let node = about.and_then(|node| investigation.node(&node.parse().ok()?));
-    let mut template = format!(
-        "\n\n{SCISSORS}\n# Your {} on {}, in Markdown. What stands below the line is left out.\n",
+    let mut help = format!(
+        "Your {} on {}, in Markdown. What stands below the line is left out.\n",
         kind.label(),
         about.unwrap_or("the whole"),
     );
-    let mut quote = |title: &str, text: &str| {
-        let lines = text.lines().map(|line| format!("# {}\n", line.chars().map(visible).collect::<String>()));
-        template.push_str(&format!("#\n# {title}\n{}", lines.collect::<String>()));
-    };
     if let Some(node) = node {
-        quote(&one_line(node.name()), node.classification.as_ref().map_or("", |it| &it.findings));
+        let findings = node.classification.as_ref().map_or("", |it| &it.findings);
+        help.push_str(&format!("\n{}\n{findings}\n", one_line(node.name())));
     }
     if let Some(comment) = reply_to {
-        quote(&format!("{} said:", one_line(comment.author.label())), &comment.text);
+        help.push_str(&format!("\n{} said:\n{}\n", one_line(comment.author.label()), comment.text));
     }
-    let file = path.join(".git").join("TOT_COMMENT.md");
-    fs::write(&file, template)?;
-    GitProgram::find(is_person())?.edit(path, &file)?;
-    let text = fs::read_to_string(&file)?;
-    let text = text.split(SCISSORS).next().unwrap_or_default().trim().to_owned();
-    if text.is_empty() {
-        let _ = fs::remove_file(&file);
-        return Err("nothing was said, so nothing was written".into());
-    }
-    Ok((text, Some(file)))
+    editor::write(&path.join(".git"), "TOT_COMMENT.md", "", &help)
 }

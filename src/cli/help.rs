@@ -19,6 +19,9 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Work",
         &[
+            (&["start", "next", "end"], "begin a question, see what is next, end it"),
+            (&["propose", "commit"], "say what you will look into, and what you found"),
+            (&["reclassify", "amend"], "correct a state, or what a node says"),
             (&["claim", "release"], "take proposals on, and make them free again"),
             (&["attach"], "put files beside a node: a log, a plot, an output"),
         ],

@@ -1,22 +1,30 @@
 //! The command lines of the three binaries: arguments in, an exit status out. The only part of the library that
 //! prints to stdout.
 
+mod amend;
 mod approve;
 mod attach;
 mod check;
 mod claim;
 mod clone;
 mod comment;
+mod commit;
 mod diff;
+mod draft;
+mod editor;
+mod end;
 mod export;
 mod help;
 mod hub;
 mod import;
 mod interrupt;
 mod merge;
+mod next;
 mod place;
 mod print;
+mod propose;
 mod publish;
+mod reclassify;
 mod remote;
 mod report;
 mod review;
@@ -24,8 +32,10 @@ mod ruleset;
 mod serve;
 mod serving;
 mod setup;
+mod start;
 mod sync;
 mod verify;
+mod work;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -71,6 +81,8 @@ struct Tot {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Corrects what a node says, or the conclusion; what stood there is kept
+    Amend(amend::AmendArguments),
     /// Signs off what an investigation is now, or rejects it: a tag with your signature
     Approve(approve::ApproveArguments),
     /// Puts files beside a node: a log, a plot, the output of a command; also after the end
@@ -83,10 +95,14 @@ enum Command {
     Clone(clone::CloneArguments),
     /// Says something of a node, or of an investigation as a whole; also after its end
     Comment(comment::CommentArguments),
+    /// Stores what research of pending nodes found
+    Commit(commit::CommitArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// Says what came between two commits, in Markdown
     Diff(diff::DiffArguments),
+    /// Ends an investigation with your conclusion
+    End(end::EndArguments),
     /// Gives an investigation as one file: JSON, Markdown, CSV, DOT, SVG, Mermaid, a git bundle, one HTML page
     Export(export::ExportArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
@@ -95,8 +111,14 @@ enum Command {
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
+    /// Plans what to research next
+    Next(next::NextArguments),
     /// Says that a node is wrong: the answers that rest on it are contested until that is resolved
     Object(comment::ObjectArguments),
+    /// Registers nodes to research, or takes proposals back
+    Propose(propose::ProposeArguments),
+    /// Gives a committed node another state
+    Reclassify(reclassify::ReclassifyArguments),
     /// Makes pending proposals free again
     Release(claim::ReleaseArguments),
     /// Where investigations are shared: lists remotes, or adds one
@@ -111,6 +133,8 @@ enum Command {
     Ruleset(RulesetArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
+    /// Begins an investigation of a question
+    Start(start::StartArguments),
     /// Gets what others did and gives what was done here
     Sync(sync::SyncArguments),
     /// Says which sign-offs hold, by whom, and what has changed since. Exit status 1 where it is not approved
@@ -210,19 +234,25 @@ enum DurabilityArgument {
 /// The command `tot`.
 pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse_tot(arguments).map(|tot| tot.command) {
+        Ok(Command::Amend(arguments)) => amend::run(&arguments),
         Ok(Command::Approve(arguments)) => approve::run(&arguments),
         Ok(Command::Attach(arguments)) => attach::run(&arguments),
         Ok(Command::Check(arguments)) => check::run(&arguments),
         Ok(Command::Claim(arguments)) => claim::claim(&arguments),
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Comment(arguments)) => comment::comment(&arguments),
+        Ok(Command::Commit(arguments)) => commit::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Diff(arguments)) => diff::run(&arguments),
+        Ok(Command::End(arguments)) => end::run(&arguments),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
+        Ok(Command::Next(arguments)) => next::run(&arguments),
         Ok(Command::Object(arguments)) => comment::object(&arguments),
+        Ok(Command::Propose(arguments)) => propose::run(&arguments),
+        Ok(Command::Reclassify(arguments)) => reclassify::run(&arguments),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
         Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
@@ -230,6 +260,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
+        Ok(Command::Start(arguments)) => start::run(&arguments),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),
         Ok(Command::Verify(arguments)) => verify::run(&arguments),
         Err(status) => status,

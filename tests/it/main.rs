@@ -22,3 +22,4 @@ mod store;
 #[path = "../support/mod.rs"]
 mod support;
 mod tidy;
+mod work;

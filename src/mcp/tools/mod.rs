@@ -25,11 +25,16 @@ mod start;
 mod status;
 mod step;
 
+use std::io;
 use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::runtime::Builder;
 
 use super::address::Address;
 use super::bounded::sent;
-use super::tool::{Answer, Tool, plain_list};
+use super::stdio;
+use super::tool::{Answer, Reply, Tool, plain_list};
 use super::wire::{Graph, GraphForm, GraphNode, Shared};
 use crate::domain::{Caller, Code, Node};
 use crate::graph;
@@ -109,6 +114,19 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
         list::tool(Arc::clone(service)),
         report::tool(Arc::clone(service)),
     ]
+}
+
+/// What the tool of that name answers to these arguments, in this process and for no client: each command of a person that
+/// does what a tool does is a call of it.
+///
+/// # Errors
+///
+/// No such tool, and a machine that has no thread left.
+pub fn call(service: &Arc<Service>, name: &str, arguments: Value) -> io::Result<Reply> {
+    let tool = all(service).into_iter().find(|tool| tool.about().name == name);
+    let tool = tool.ok_or_else(|| io::Error::other(format!("there is no tool {name}")))?;
+    let runtime = stdio::start(&mut Builder::new_current_thread())?;
+    Ok(stdio::run(runtime, tool.answer(arguments, Caller::default())))
 }
 
 /// The caller, with the model that the call names.

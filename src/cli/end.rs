@@ -1,0 +1,128 @@
+//! `tot end`: the answer.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
+use crate::decide::results::results;
+use crate::text::{counted, one_line, shorten};
+
+/// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1, and a result that is committed
+/// later opens it again.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct EndArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then a file with the conclusion,
+    /// or - for standard input
+    #[arg(value_name = "[ID] [FILE]", num_args = 0..=2)]
+    what: Vec<String>,
+    /// The answer, in Markdown; without it and a file your editor opens, or standard input is read where that is no terminal
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    /// End before nothing is owed: every page says so, with what was owed
+    #[arg(long, value_name = "REASON")]
+    stopped: Option<Reason>,
+    /// More about why it ends early
+    #[arg(long, value_name = "TEXT", requires = "stopped")]
+    note: Option<String>,
+    #[command(flatten)]
+    work: WorkArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot end                          in your editor, with the answers in sight
+  tot end 0196 conclusion.md
+  tot end --stopped budget -m 'So far: the planner is the likely cause.'";
+
+/// Why it ends early.
+#[derive(Clone, Copy, ValueEnum)]
+enum Reason {
+    /// No time or money is left
+    Budget,
+    /// What was found is enough
+    Enough,
+    /// Nothing leads on
+    Stuck,
+}
+
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Reason::Budget => "budget",
+            Reason::Enough => "enough",
+            Reason::Stuck => "stuck",
+        }
+    }
+}
+
+pub(super) fn run(arguments: &EndArguments) -> ExitCode {
+    work::status("tot end", end(arguments))
+}
+
+fn end(arguments: &EndArguments) -> Worked {
+    let (id, files) = id_and_rest(&arguments.what);
+    let subject = Work::new(&arguments.work).subject(id)?;
+    let mut edited = None;
+    let conclusion = match (&arguments.message, files) {
+        (Some(text), []) => text.clone(),
+        (None, [file]) => work::read(file)?,
+        (None, []) => match piped()? {
+            Some(text) => text,
+            None => edited.insert(subject.edit("TOT_CONCLUSION.md", "", &help(&subject))?).text.clone(),
+        },
+        _ => return Err("give one file, or --message".into()),
+    };
+    let stopped = arguments
+        .stopped
+        .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
+    let call = fields([("conclusion", json!(conclusion.trim())), ("stopped", json!(stopped))]);
+    subject.call("tot_end", call, edited.as_ref(), lines)
+}
+
+fn help(subject: &Subject) -> String {
+    let found = results(subject.investigation(), &subject.standing.rules());
+    let solutions = found.solutions.iter().map(|it| {
+        let mark = if it.grade.is_confirmed() { "confirmed" } else { "not confirmed by another" };
+        format!("  {} {} ({mark})\n", it.node.id, one_line(it.node.name()))
+    });
+    let solutions: String = solutions.collect();
+    let solutions = if solutions.is_empty() { "  none\n".to_owned() } else { solutions };
+    format!(
+        "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. What stands below\n\
+         this line is left out; an empty text gives it up.\n\n\
+         {}\n\nAnswers:\n{solutions}\n{} ruled out.",
+        one_line(&subject.investigation().meta().title),
+        counted(found.dead_ends.len(), "node"),
+    )
+}
+
+fn lines(reply: &Value) -> String {
+    let answers = |field, what: &str| {
+        let line = |it: &Value| {
+            let confirmation = it["confirmation"].as_str().map(|grade| format!(" ({})", confirmed(grade)));
+            let title = shorten(word(it, "title"), 80);
+            one_line(&format!("{what} {} {title}{}", word(it, "nodeId"), confirmation.unwrap_or_default()))
+                + "\n"
+        };
+        list(reply, field).map(line).collect::<String>()
+    };
+    let ended = reply["tag"].as_str().map(|tag| one_line(&format!("ended, tag {tag}")) + "\n");
+    answers("solutions", "answer ")
+        + &answers("refuted", "refuted")
+        + &answers("theories", "theory ")
+        + &ended.unwrap_or_default()
+        + &work::outcome(reply)
+}
+
+/// How much an answer's confirmation is worth, in the words of the report.
+fn confirmed(grade: &str) -> &str {
+    match grade {
+        "independent" => "confirmed independently",
+        "second-agent" => "confirmed by a second agent",
+        "self" => "self-checked",
+        _ => "not confirmed",
+    }
+}

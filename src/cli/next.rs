@@ -1,0 +1,154 @@
+//! `tot next`: what to research next.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::work::{self, Subject, Work, WorkArguments, Worked, fields, list, spoken, word};
+use crate::text::one_line;
+
+/// Plans: what is proposed and waits for its result, then fresh nodes with legal ids, and the next command.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct NextArguments {
+    /// The investigation: an id, or the beginning or ending of one; not where there is only one
+    id: Option<String>,
+    /// What comes first
+    #[arg(long, value_name = "WHAT", default_value = "balanced")]
+    strategy: Strategy,
+    /// The most tasks
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=20))]
+    max_tasks: u32,
+    /// What varies, and its values: asks for tasks that cover all combinations; for several, give it several times
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = dimension)]
+    dimension: Vec<(String, Vec<String>)>,
+    /// Show the whole brief of each task, as an agent would get it
+    #[arg(long)]
+    full: bool,
+    /// Take the tasks that are pending, so that nobody else does the same
+    #[arg(long)]
+    claim: bool,
+    /// Who asks: what others have claimed is left out. With --claim, without it, the author of your commits
+    #[arg(long = "as", value_name = "NAME")]
+    agent: Option<String>,
+    #[command(flatten)]
+    work: WorkArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot next
+  tot next 0196 --strategy verify --max-tasks 3
+  tot next --dimension os=linux,mac --dimension load=idle,peak";
+
+/// What comes first.
+#[derive(Clone, Copy, ValueEnum)]
+enum Strategy {
+    /// The lowest round, spread over its parents
+    Balanced,
+    /// The same, with three children under each open node
+    Exhaustive,
+    /// Answers that nothing confirms
+    Verify,
+    /// The deepest branch
+    Deepen,
+}
+
+impl Strategy {
+    fn name(self) -> &'static str {
+        match self {
+            Strategy::Balanced => "balanced",
+            Strategy::Exhaustive => "exhaustive",
+            Strategy::Verify => "verify",
+            Strategy::Deepen => "deepen",
+        }
+    }
+}
+
+fn dimension(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, values) = text.split_once('=').ok_or("give a name and its values, as os=linux,mac")?;
+    let values = values.split(',').map(|value| value.trim().to_owned()).collect();
+    Ok((name.trim().to_owned(), values))
+}
+
+pub(super) fn run(arguments: &NextArguments) -> ExitCode {
+    work::status("tot next", next(arguments))
+}
+
+fn next(arguments: &NextArguments) -> Worked {
+    let subject = Work::new(&arguments.work).subject(arguments.id.as_deref())?;
+    let agent = match (&arguments.agent, arguments.claim) {
+        (None, true) => {
+            Some(subject.author()?.ok_or("git does not know your name: say with --as who takes the tasks")?)
+        }
+        (agent, _) => agent.clone(),
+    };
+    let dimensions = arguments.dimension.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
+    let call = fields([
+        ("strategy", json!(arguments.strategy.name())),
+        ("maxTasks", json!(arguments.max_tasks)),
+        ("dimensions", json!((!dimensions.is_empty()).then_some(dimensions))),
+        ("brief", json!(arguments.full.then_some("full"))),
+        ("agentId", json!(agent)),
+        ("claim", json!(arguments.claim.then_some(true))),
+    ]);
+    subject.call("tot_next", call, None, |reply| lines(&subject, reply))
+}
+
+fn lines(subject: &Subject, reply: &Value) -> String {
+    let mut text = String::new();
+    for task in list(reply, "tasks") {
+        let pending = if task["pending"] == true { "  (proposed)" } else { "" };
+        // The last step is the task itself.
+        text.push_str(&format!("{}{pending}\n", one_line(word(task, "path"))));
+        text.push_str(&format!("    {}\n", one_line(&spoken(word(task, "ask")))));
+        let covers: Vec<&str> = list(task, "covers").filter_map(Value::as_str).collect();
+        if !covers.is_empty() {
+            text.push_str(&format!("    covers {}\n", one_line(&covers.join(", "))));
+        }
+        text.push_str(&format!("    counts as {}\n", one_line(&spoken(word(task, "counts")))));
+        let brief = spoken(word(task, "prompt"));
+        text.extend(brief.lines().map(|line| format!("      {}\n", one_line(line))));
+    }
+    for claim in list(reply, "claimed") {
+        let (node, agent, until) = (word(claim, "nodeId"), word(claim, "agentId"), word(claim, "until"));
+        text.push_str(&(one_line(&format!("{node} is claimed by {agent} until {until}")) + "\n"));
+    }
+    if let (Some(covered), Some(of)) =
+        (reply["coverage"]["covered"].as_u64(), reply["coverage"]["total"].as_u64())
+    {
+        text.push_str(&format!("{covered} of {of} combinations are covered\n"));
+    }
+    text.push_str(&work::outcome(reply));
+    text.extend(command(subject, &reply["nextCall"]).map(|command| format!("  {command}\n")));
+    text
+}
+
+/// The command that does what the next call of an agent would do.
+fn command(subject: &Subject, call: &Value) -> Option<String> {
+    let arguments = &call["arguments"];
+    let (name, rest) = match call["tool"].as_str()? {
+        "tot_step" => ("tot propose", "--next".to_owned()),
+        "tot_propose" => {
+            let ids = list(arguments, "withdraw").filter_map(Value::as_str);
+            ("tot propose", ids.map(|id| format!("--withdraw {id}")).collect::<Vec<_>>().join(" "))
+        }
+        "tot_commit" => {
+            let node = list(arguments, "results").next().map(|result| word(result, "nodeId"));
+            ("tot commit", node.unwrap_or_default().to_owned())
+        }
+        "tot_reclassify" => ("tot reclassify", format!("{} STATE", word(arguments, "nodeId"))),
+        "tot_comment" if arguments["kind"] == "resolution" => {
+            ("tot resolve", word(arguments, "replyTo").to_owned())
+        }
+        "tot_comment" => {
+            return Some(
+                subject.command("tot comment", &format!("--reply-to {}", word(arguments, "replyTo"))),
+            );
+        }
+        "tot_end" => ("tot end", String::new()),
+        _ => return None,
+    };
+    Some(subject.command(name, &rest))
+}

@@ -1,0 +1,86 @@
+//! `tot reclassify`: another state for a node.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
+use crate::domain::NodeId;
+use crate::text::one_line;
+
+/// Gives a committed node another state: revives it, corrects it, or gives it up. What it was before stays in its file.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ReclassifyArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node, then its state
+    #[arg(value_name = "[ID] NODE STATE", required = true, num_args = 2..=3)]
+    what: Vec<String>,
+    /// Why; without it your editor opens, or standard input is read where that is no terminal
+    #[arg(short, long, value_name = "TEXT")]
+    message: Option<String>,
+    /// What proves it: measured, read, reproduced
+    #[arg(long, value_name = "TEXT")]
+    evidence: Option<String>,
+    /// How it was verified
+    #[arg(long = "verification-method", value_name = "TEXT")]
+    how: Option<String>,
+    /// What else was considered; for several, give it several times
+    #[arg(long = "alternative", value_name = "TEXT")]
+    alternatives: Vec<String>,
+    #[command(flatten)]
+    work: WorkArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot reclassify R4.A1a1 EXPLORE -m 'The benchmark measured a warm cache.'
+  tot reclassify 0196 R2.B DEAD          the reason in your editor";
+
+pub(super) fn run(arguments: &ReclassifyArguments) -> ExitCode {
+    work::status("tot reclassify", reclassify(arguments))
+}
+
+fn reclassify(arguments: &ReclassifyArguments) -> Worked {
+    let (id, node, state) = match arguments.what.as_slice() {
+        [node, state] => (None, node, state),
+        [id, node, state] => (Some(id.as_str()), node, state),
+        _ => return Err("say which node, and which state".into()),
+    };
+    let node: NodeId = node.parse()?;
+    let subject = Work::new(&arguments.work).subject(id)?;
+    let (reason, edited) = match &arguments.message {
+        Some(reason) => (reason.clone(), None),
+        None => match piped()? {
+            Some(text) => (text, None),
+            None => {
+                let known = subject.investigation().node(&node);
+                let title = known.map_or("", |node| node.name());
+                let help = format!(
+                    "Why {node} is to be {state}. What stands below the line is left out; an empty text gives it up.\n\n{}",
+                    one_line(title)
+                );
+                let edited = subject.edit("TOT_RECLASSIFY.md", "", &help)?;
+                (edited.text.clone(), Some(edited))
+            }
+        },
+    };
+    let call = fields([
+        ("nodeId", json!(node.to_string())),
+        ("newState", json!(state)),
+        ("reason", json!(reason.trim())),
+        ("evidence", json!(arguments.evidence)),
+        ("verificationMethod", json!(arguments.how)),
+        ("alternativesConsidered", json!(arguments.alternatives)),
+    ]);
+    subject.call("tot_reclassify", call, edited.as_ref(), lines)
+}
+
+fn lines(reply: &Value) -> String {
+    let changed = match (word(reply, "previousState"), word(reply, "newState")) {
+        // The message says so.
+        (before, after) if before == after => String::new(),
+        (before, after) => one_line(&format!("{} was {before} and is {after}", word(reply, "nodeId"))) + "\n",
+    };
+    changed + &work::outcome(reply)
+}

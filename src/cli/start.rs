@@ -1,0 +1,97 @@
+//! `tot start`: a new investigation.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::editor;
+use super::ruleset::Folder;
+use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
+use crate::text::one_line;
+
+/// Begins an investigation of a question: a git repository of its own in the root, with the method pinned in it. Settings are
+/// fixed for good.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct StartArguments {
+    /// The question, whole; without it your editor opens, or standard input is read where that is no terminal
+    query: Option<String>,
+    /// What lists show; without it the first line of the question
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// What is known: versions, logs, constraints
+    #[arg(long, value_name = "TEXT")]
+    context: Option<String>,
+    /// The method, as `tot ruleset list` names it; without it the default one
+    #[arg(long, value_name = "NAME")]
+    ruleset: Option<String>,
+    #[command(flatten)]
+    rulesets: Folder,
+    /// A mode of the method; without it its first
+    #[arg(long, value_name = "NAME")]
+    mode: Option<String>,
+    /// How many roots the first proposal must bring, where the method leaves that open
+    #[arg(long, value_name = "N")]
+    min_roots: Option<u32>,
+    /// The least rounds before the end
+    #[arg(long, value_name = "N")]
+    min_rounds: Option<u32>,
+    /// Keep states that come too early
+    #[arg(long)]
+    allow_early_terminal: bool,
+    #[command(flatten)]
+    work: WorkArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot start 'Why did p99 latency double after the upgrade?'
+  tot start 'Which queue do we take?' --ruleset review
+  tot start --ruleset exhaust <question.md";
+
+const HELP: &str = "\
+The question that is to be investigated, in Markdown: what is to be found out, and what
+an answer must say. What stands below the line is left out; an empty text gives it up.";
+
+pub(super) fn run(arguments: &StartArguments) -> ExitCode {
+    work::status("tot start", start(arguments))
+}
+
+fn start(arguments: &StartArguments) -> Worked {
+    let work = Work::starting(&arguments.work, &arguments.rulesets)?;
+    let (query, edited) = match (&arguments.query, piped) {
+        (Some(query), _) => (query.clone(), None),
+        (None, piped) => match piped()? {
+            Some(text) => (text, None),
+            None => {
+                let edited = editor::write(&std::env::temp_dir(), "TOT_QUESTION.md", "", HELP)?;
+                (edited.text.clone(), Some(edited))
+            }
+        },
+    };
+    let call = fields([
+        ("query", json!(query)),
+        ("title", json!(arguments.title)),
+        ("context", json!(arguments.context)),
+        ("ruleset", json!(arguments.ruleset)),
+        ("mode", json!(arguments.mode)),
+        ("minRoots", json!(arguments.min_roots)),
+        ("minRounds", json!(arguments.min_rounds)),
+        ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
+    ]);
+    work.call("tot_start", call, edited.as_ref(), lines)
+}
+
+fn lines(reply: &Value) -> String {
+    let rounds = &reply["minRounds"];
+    let method = format!("{}, {}", word(reply, "ruleset"), word(reply, "mode"));
+    format!(
+        "{}\n  in      {}\n  method  {}, {rounds} rounds at least; tot ruleset show {} says what it asks for\n{}",
+        word(reply, "sessionId"),
+        one_line(word(reply, "repository")),
+        one_line(&method),
+        one_line(word(reply, "ruleset")),
+        work::outcome(reply),
+    )
+}

@@ -1,0 +1,309 @@
+//! What the commands share that do what a tool does: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend`, `end`.
+//!
+//! 1. The command makes the arguments of its tool, of its options, of a file, or of what is written in an editor.
+//! 2. The tool answers them in this process, so that the same is refused, in the same words and with the same codes. The
+//!    author of the commit is git's, and no agent is named.
+//! 3. The reply is printed: as it is with `--json`, or else in lines. A refusal ends with status 1.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::draft::Fields;
+use super::editor::{self, Edited};
+use super::finish;
+use super::place::{Common, Place};
+use super::print::{say, say_json};
+use super::ruleset::Folder;
+use crate::domain::{Investigation, NodeId};
+use crate::format::layout;
+use crate::mcp::tools;
+use crate::project::Project;
+use crate::service::sharing::Sharing;
+use crate::service::{Service, Standing};
+use crate::text::one_line;
+use crate::world::World;
+
+/// What each of these commands takes.
+#[derive(Args)]
+pub(super) struct WorkArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Look at no project: what is cited of the repository around the current folder is then not kept as it was
+    #[arg(long)]
+    no_project: bool,
+    /// Read the time from this file: for replays
+    #[arg(long, value_name = "FILE", hide = true)]
+    clock_file: Option<PathBuf>,
+}
+
+/// Either what was done and may be told, or why not.
+pub(super) type Worked = Result<ExitCode, Box<dyn std::error::Error>>;
+
+/// The exit status of a command, with its error on stderr.
+pub(super) fn status(name: &str, worked: Worked) -> ExitCode {
+    worked.unwrap_or_else(|error| finish(name, Err(error)))
+}
+
+/// The tools, in this process.
+pub(super) struct Work {
+    pub place: Place,
+    service: Arc<Service>,
+    json: bool,
+}
+
+/// An investigation, and the tools.
+pub(super) struct Subject {
+    work: Work,
+    /// Its folder.
+    pub path: PathBuf,
+    pub standing: Standing,
+    /// How the user has named it, for commands that are suggested.
+    named: Option<String>,
+}
+
+impl Work {
+    pub(super) fn new(arguments: &WorkArguments) -> Work {
+        Work::on(
+            arguments,
+            Service::new(arguments.common.place().store.root().to_owned(), arguments.world(), None),
+        )
+    }
+
+    /// The same with further rulesets, where new investigations are shared as git's configuration says.
+    pub(super) fn starting(
+        arguments: &WorkArguments,
+        rulesets: &Folder,
+    ) -> Result<Work, Box<dyn std::error::Error>> {
+        let root = arguments.common.place().store.root().to_owned();
+        let service = Service::new(root, arguments.world(), None).with_rulesets(rulesets.library()?);
+        Ok(Work::on(arguments, service.with_sharing(Sharing::to(None))))
+    }
+
+    fn on(arguments: &WorkArguments, service: Service) -> Work {
+        // Who stands in the folder of an investigation is in no project.
+        let is_project = |project: &Project| !project.root().join(layout::META).is_file();
+        let project = if arguments.no_project { None } else { Project::here().filter(is_project) };
+        let service = Arc::new(service.with_project(project));
+        Work { place: arguments.common.place(), service, json: arguments.common.json }
+    }
+
+    /// The investigation of that id or part of one; without, the one that is meant.
+    pub(super) fn subject(self, id: Option<&str>) -> Result<Subject, Box<dyn std::error::Error>> {
+        let path = self.place.one(id)?;
+        let session = self.place.store.load(&path)?.investigation.meta().id.to_string();
+        let standing = self.service.read(&session).map_err(super::refused)?;
+        Ok(Subject { work: self, path, standing, named: id.map(str::to_owned) })
+    }
+
+    /// Has the tool answer, and prints the reply; `lines` says what of it is told without `--json`.
+    pub(super) fn call(
+        &self,
+        tool: &str,
+        arguments: Fields,
+        edited: Option<&Edited>,
+        lines: impl FnOnce(&Value) -> String,
+    ) -> Worked {
+        let reply = tools::call(&self.service, tool, Value::Object(arguments))?.content;
+        let is_done = reply["status"] == "OK";
+        match (is_done, edited) {
+            (true, Some(edited)) => edited.stored(),
+            (false, Some(edited)) => eprintln!("{}", edited.kept()),
+            (_, None) => {}
+        }
+        if self.json {
+            say_json(&reply)?;
+        } else if is_done {
+            say(&lines(&reply))?;
+        } else {
+            eprint!("{}", rejection(&spoken(tool), &reply));
+        }
+        Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+impl WorkArguments {
+    fn world(&self) -> World {
+        self.clock_file.clone().map_or(World::Machine, World::File)
+    }
+}
+
+impl Subject {
+    pub(super) fn investigation(&self) -> &Investigation {
+        self.standing.investigation()
+    }
+
+    pub(super) fn service(&self) -> &Service {
+        &self.work.service
+    }
+
+    /// The name that git has for the user here, where somebody has said it.
+    pub(super) fn author(&self) -> Result<Option<String>, Box<dyn std::error::Error>> {
+        Ok(self.work.place.store.author(&self.path)?)
+    }
+
+    /// Has the tool answer, as [`Work::call`].
+    pub(super) fn call(
+        &self,
+        tool: &str,
+        mut arguments: Fields,
+        edited: Option<&Edited>,
+        lines: impl FnOnce(&Value) -> String,
+    ) -> Worked {
+        arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
+        self.work.call(tool, arguments, edited, lines)
+    }
+
+    /// Has the user write in an editor; the file lies where git's own such files lie.
+    pub(super) fn edit(
+        &self,
+        name: &str,
+        text: &str,
+        help: &str,
+    ) -> Result<Edited, Box<dyn std::error::Error>> {
+        editor::write(&self.path.join(".git"), name, text, help)
+    }
+
+    /// A command as the user would give it here, with the id where that was needed.
+    pub(super) fn command(&self, name: &str, rest: &str) -> String {
+        let words = [Some(name), self.named.as_deref(), Some(rest).filter(|rest| !rest.is_empty())];
+        one_line(&words.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// An id or part of one, and what comes after it: a node, a file.
+pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
+    let is_file = |word: &str| word.contains(['.', '/', '\\']) || Path::new(word).is_file();
+    let is_other = |word: &str| word == "-" || word.parse::<NodeId>().is_ok() || is_file(word);
+    match what.split_first() {
+        Some((first, rest)) if !is_other(first) => (Some(first), rest),
+        _ => (None, what),
+    }
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(super) fn read(file: &str) -> Result<String, String> {
+    let read = match file {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map(|_| text)
+        }
+        _ => fs::read_to_string(file),
+    };
+    read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
+}
+
+/// Standard input where that is no terminal, so that nobody is there to write in an editor.
+pub(super) fn piped() -> Result<Option<String>, String> {
+    if std::io::stdin().is_terminal() { Ok(None) } else { read("-").map(Some) }
+}
+
+/// The fields that have a value.
+pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
+    let is_given = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    given
+        .into_iter()
+        .filter(|(_, value)| is_given(value))
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// The words of the tools for the commands of a person.
+pub(super) fn spoken(text: &str) -> String {
+    let same = |text: String, tool: &str, command: &str| text.replace(tool, command);
+    let named = [("tot_status", "tot show"), ("tot_read", "tot show"), ("tot_step", "tot propose --next")];
+    let text = named.iter().fold(text.to_owned(), |text, (tool, command)| same(text, tool, command));
+    let alike =
+        ["start", "propose", "commit", "reclassify", "amend", "comment", "next", "end", "list", "report"];
+    alike.iter().fold(text, |text, name| same(text, &format!("tot_{name}"), &format!("tot {name}")))
+}
+
+/// The text of a field; empty where there is none.
+pub(super) fn word<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry[field].as_str().unwrap_or_default()
+}
+
+/// The entries of a list; none where it was left out.
+pub(super) fn list<'a>(reply: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
+    reply[field].as_array().into_iter().flatten()
+}
+
+/// What each command that writes says last: the states of parents that changed, the commit, what is doubtful, and what comes
+/// next.
+pub(super) fn outcome(reply: &Value) -> String {
+    let mut lines: Vec<String> = list(reply, "transitions")
+        .map(|it| {
+            format!("{} is {} now, because of {}", word(it, "nodeId"), word(it, "state"), word(it, "by"))
+        })
+        .collect();
+    if let Some(commit) = reply["commit"].as_str() {
+        lines.push(format!("commit {}", commit.get(..10).unwrap_or(commit)));
+    }
+    lines.extend(list(reply, "warnings").map(|warning| format!("warning: {}", diagnostic(warning))));
+    let counts = reply["omitted"].as_object().into_iter().flat_map(Map::iter);
+    lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
+    lines.push(format!("Next: {}", spoken(word(reply, "message").trim_start_matches("Next: "))));
+    lines.iter().map(|line| one_line(line) + "\n").collect()
+}
+
+/// Why nothing was done.
+fn rejection(command: &str, reply: &Value) -> String {
+    let mut text = format!("{command}: rejected, and nothing was written\n");
+    list(reply, "errors").for_each(|error| text.push_str(&format!("  {}\n", one_line(&diagnostic(error)))));
+    text
+}
+
+/// A code, its node, and what it says.
+fn diagnostic(it: &Value) -> String {
+    let (code, message) = (word(it, "code"), spoken(word(it, "message")));
+    // Most messages name it.
+    let node = word(it, "nodeId");
+    let node = if node.is_empty() || message.contains(node) { String::new() } else { format!(" {node}:") };
+    format!("{code}{node} {message} {}", spoken(word(it, "suggestion")))
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn replies_are_told_in_the_words_of_the_commands() {
+        let reply = json!({
+            "status": "OK", "message": "Next: tot_step. It proposes R2.A1; tot_status has more.",
+            "commit": "0123456789abcdef0123456789abcdef01234567",
+            "transitions": [{"nodeId": "R1.A", "from": "FOUND", "state": "EXPLORE", "by": "R2.A1"}],
+            "warnings": [{"code": "TOO_FAST", "nodeId": "R2.A1", "message": "It took \u{1b}[31m1 s."}],
+            "omitted": {"owed": 3},
+        });
+        assert_snapshot!(outcome(&reply), @r"
+            R1.A is EXPLORE now, because of R2.A1
+            commit 0123456789
+            warning: TOO_FAST R2.A1: It took ␛[31m1 s.
+            3 more owed: tot show
+            Next: tot propose --next. It proposes R2.A1; tot show has more.
+            ");
+        let reply = json!({"status": "REJECTED", "errors": [
+            {"code": "STATE_LOCKED", "nodeId": "R1.A", "message": "R1.A can't be FOUND yet.", "suggestion": "Use tot_next."},
+        ]});
+        assert_snapshot!(rejection("tot commit", &reply), @r"
+            tot commit: rejected, and nothing was written
+              STATE_LOCKED R1.A can't be FOUND yet. Use tot next.
+            ");
+    }
+
+    #[test]
+    fn every_tool_has_a_command_in_its_place() {
+        let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
+        for tool in tools::all(&service) {
+            let name = tool.about().name;
+            assert!(spoken(name).starts_with("tot "), "{name}");
+        }
+    }
+}

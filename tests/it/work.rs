@@ -1,0 +1,351 @@
+//! An investigation by a person without any agent: `tot start`, `next`, `propose`, `commit`, `reclassify`, `amend`, `end`,
+//! through the real command.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::support::{Sandbox, TOT};
+
+/// What a command printed, and its exit status.
+struct Ran {
+    out: String,
+    err: String,
+    status: i32,
+}
+
+/// A person at work, on the clock of the sandbox.
+struct Person {
+    sandbox: Sandbox,
+}
+
+impl Person {
+    fn new() -> Person {
+        Person { sandbox: Sandbox::new() }
+    }
+
+    fn given(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut command = self.sandbox.command(TOT);
+        command.args(arguments).arg("--clock-file").arg(self.sandbox.path("clock"));
+        self.run(command, input)
+    }
+
+    fn run(&self, mut command: std::process::Command, input: &str) -> Ran {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Who is refused before may not read it.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { out: text(output.stdout), err: text(output.stderr), status: output.status.code().unwrap() }
+    }
+
+    /// Runs it; it must be done.
+    fn ok(&self, arguments: &[&str]) -> String {
+        self.ok_with(arguments, "")
+    }
+
+    fn ok_with(&self, arguments: &[&str], input: &str) -> String {
+        let ran = self.given(arguments, input);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}: {}", ran.out);
+        // A minute for what comes next.
+        self.sandbox.sleep(60);
+        ran.out
+    }
+
+    /// Runs it; it must be refused.
+    fn refused(&self, arguments: &[&str], input: &str) -> String {
+        let ran = self.given(arguments, input);
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}");
+        ran.err
+    }
+
+    /// The folder of the only investigation.
+    fn repository(&self) -> PathBuf {
+        let all = std::fs::read_dir(self.sandbox.root()).unwrap().map(|entry| entry.unwrap().path());
+        let folders: Vec<PathBuf> = all.filter(|path| path.join(".git").is_dir()).collect();
+        assert_eq!(folders.len(), 1, "{folders:?}");
+        folders[0].clone()
+    }
+}
+
+const ROOT: &str = "\
+---
+nodeId: R1.A
+state: EXPLORE
+headline: It scatters
+---
+Short waves scatter more.
+
+## References
+- https://example.org/rayleigh - the law
+";
+
+#[test]
+fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
+    let person = Person::new();
+    let at = |text: String| text.replace(&person.sandbox.path("").display().to_string(), "/here/");
+    assert_snapshot!(at(person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"])), @"
+        019b8d62-7a80-7da0-a12b-9fd1f7790eda
+          in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
+          method  single-root, smoke, 2 rounds at least; tot ruleset show single-root says what it asks for
+        commit 901c4d6a5d
+        Next: tot propose the root R1.A (parent: null).
+        ");
+    assert_snapshot!(person.ok(&["next"]), @"
+        R1.A Why is the sky blue?
+            Take the question apart: what is known, which directions are open, and which of them look promising.
+            counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
+        Next: tot propose --next. Nothing is committed yet. What else blocks the end: 1 more. Propose the tasks, then research them.
+          tot propose --next
+        ");
+    assert_snapshot!(person.ok(&["propose", "--next"]), @"
+        proposed R1.A
+        commit 4bcc18be48
+        Next: Research R1.A, each by an agent of its own, then tot commit with state, findings and agentId.
+        ");
+    assert_snapshot!(person.ok(&["next"]), @"
+        R1.A Why is the sky blue?  (proposed)
+            Take the question apart: what is known, which directions are open, and which of them look promising.
+            counts as EXPLORE, FOUND, VERIFY, EXHAUST, DEAD
+        Next: tot commit. This node is proposed and not committed: research each, then commit them together, each in the state that its findings call for.
+          tot commit R1.A
+        ");
+    assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
+        committed R1.A as EXPLORE
+        commit 2b83f92008
+        warning: MISSING_AGENT R1.A was committed without an agentId. Give the id of the agent that did the research.
+        Next: tot propose for round 2: 1 child below R1.A (EXPLORE).
+        ");
+    assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
+        tot commit: rejected, and nothing was written
+          NOT_PROPOSED R1.A is already committed as EXPLORE. If you had claimed it, give `claimed: true`, and yours is kept beside it; to change its state, use tot reclassify. No proposal is pending: propose nodes with tot propose first.
+        ");
+
+    let nodes = "nodes:\n- id: R2.A1\n  parent: R1.A\n  title: Measure it\n  plannedAction: At noon.\n";
+    std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
+    assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
+        proposed R2.A1
+        commit bdf322e47e
+        Next: Research R2.A1, each by an agent of its own, then tot commit with state, findings and agentId.
+        ");
+    let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
+    std::fs::write(person.sandbox.path("found.md"), found).unwrap();
+    person.ok(&["commit", "found.md"]);
+    person.ok(&["propose", "--next"]);
+    let verify = r#"{"nodeId": "R3.A1a", "state": "VERIFY", "findings": "It holds.", "evidence": "Measured with a filter."}"#;
+    let committed: Value = serde_json::from_str(&person.ok_with(&["commit", "--json"], verify)).unwrap();
+    assert_eq!((&committed["status"], &committed["canEnd"]), (&"OK".into(), &true.into()), "{committed:#}");
+    assert_eq!(committed["committed"][0]["nodeId"], "R3.A1a");
+
+    let amendment = "---\nnodeId: R2.A1\nheadline: The law holds at noon\n---\n";
+    assert_snapshot!(person.refused(&["amend", "-"], amendment), @"
+        tot amend: rejected, and nothing was written
+          MISSING_REASON The amendment of R2.A1 has no reason. Say in `reason` what was wrong.
+        ");
+    assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
+        amended R2.A1: headline
+        commit ead3e145a9
+        Next: Nothing is owed: tot end with your conclusion, or go deeper.
+        ");
+    assert_snapshot!(person.ok(&["next"]), @"
+        Next: tot end. Nothing is owed: end with your conclusion.
+          tot end
+        ");
+    assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
+        answer R2.A1 The law holds at noon (not confirmed)
+        ended, tag ended/1
+        commit 7f934519ed
+        Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
+        ");
+    assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
+        tot propose: rejected, and nothing was written
+          INVESTIGATION_ENDED This investigation was ended at 2026-01-05T09:11:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.
+        ");
+    person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
+    assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
+        R3.A1a was EXPLORE and is VERIFY
+        commit 07b22c3468
+        Next: Nothing is owed: tot end with your conclusion, or go deeper.
+        ");
+    person.ok(&["end", "-m", "It *scatters*."]);
+    assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
+        amended the conclusion
+        commit 18f02a09bb
+        Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
+        ");
+
+    let repository = person.repository();
+    let log =
+        person.sandbox.git(&repository, &["log", "--reverse", "--format=%an %s%n  %(trailers:key=Agent-Id)"]);
+    assert_snapshot!(log.replace("\n  \n", "\n"), @"
+        Tester Start: Why is the sky blue?
+        Tester Propose R1.A
+        Tester Commit R1.A EXPLORE
+        Tester Propose R2.A1
+        Tester Commit R2.A1 FOUND
+        Tester Propose R3.A1a
+        Tester Commit R3.A1a VERIFY
+        Tester Amend headline of R2.A1
+        Tester End with 1 solution, 1 not confirmed, and 0 dead ends
+        Tester Reclassify R3.A1a VERIFY→EXPLORE, reopening the investigation
+        Tester Reclassify R3.A1a EXPLORE→VERIFY
+        Tester End with 1 solution, 1 self-checked, and 0 dead ends
+        Tester Amend the conclusion
+        ");
+    person.sandbox.assert_sound(&repository);
+    let mut check = person.sandbox.command(TOT);
+    check.arg("check").arg(&repository);
+    assert_snapshot!(person.run(check, "").out, @"1 investigation: 0 errors, 0 warnings");
+    let mut report = person.sandbox.command(TOT);
+    report.arg("report").arg(&repository).args(["--out", "site"]);
+    assert_eq!(person.run(report, "").status, 0);
+    let page = std::fs::read_to_string(person.sandbox.path("site/index.html")).unwrap();
+    assert!(page.contains("<em>scatters</em>, at noon."), "the conclusion is published");
+}
+
+#[test]
+fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
+    let person = Person::new();
+    let reply: Value =
+        serde_json::from_str(&person.ok_with(&["start", "--ruleset", "review", "--json"], "Why?\n")).unwrap();
+    assert_eq!((&reply["status"], &reply["ruleset"]), (&"OK".into(), &"review".into()));
+    let id = reply["sessionId"].as_str().unwrap();
+    let next: Value = serde_json::from_str(&person.ok(&["next", &id[..8], "--json"])).unwrap();
+    assert_eq!(next["nextCall"]["tool"], "tot_step");
+    let ran = person.given(&["commit", id, "-", "--json"], ROOT);
+    let rejected: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.status, ran.err.as_str()), (1, ""));
+    assert_eq!(
+        (&rejected["status"], &rejected["errors"][0]["code"]),
+        (&"REJECTED".into(), &"NOT_PROPOSED".into())
+    );
+}
+
+#[test]
+fn what_is_no_call_is_told_and_nothing_is_written() {
+    let person = Person::new();
+    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no investigation in investigations");
+    assert_snapshot!(person.refused(&["start", " "], ""), @"
+        tot start: rejected, and nothing was written
+          INVALID_ARGUMENT query is empty. Say what is to be found out, in a sentence or more.
+        ");
+    assert_snapshot!(person.refused(&["start", "Why?", "--ruleset", "none"], ""), @"
+        tot start: rejected, and nothing was written
+          UNKNOWN_RULESET There is no ruleset `none`. The rulesets are single-root, drill, multi-gate, found-verify, exhaust, review; without one, it is single-root.
+        ");
+    assert!(!person.sandbox.root().exists());
+    person.ok(&["start", "Why?", "--mode", "smoke"]);
+    let head = person.sandbox.head(&person.repository());
+    assert_snapshot!(person.refused(&["commit", "there-is.none"], ""), @"tot commit: cannot read there-is.none: No such file or directory (os error 2)");
+    assert_snapshot!(person.refused(&["commit", "zzzz", "-"], ROOT), @"tot commit: investigation `zzzz` not found in investigations");
+    assert_snapshot!(person.refused(&["commit", "-"], "Only a text."), @"tot commit: it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both");
+    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes");
+    assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
+        tot commit: rejected, and nothing was written
+          INVALID_ARGUMENT `results[0].stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `references`, `links`, `attachments`, got an unknown field Did you mean `state`?
+          INVALID_ARGUMENT `results[0].state`: expected a string, got nothing Add `state`, such as "<state>".
+        "#);
+    assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, and then say what you found");
+    assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
+        tot end: rejected, and nothing was written
+          NO_NODES Nothing is committed yet. Propose a root with tot propose, research it, and commit it.
+          MIN_ROUNDS Round 2 must be reached; nothing is committed yet.
+        ");
+    assert_eq!(person.given(&["reclassify", "R1.A"], "").status, 2);
+    assert_eq!(person.given(&["next", "--max-tasks", "21"], "").status, 2);
+    assert_eq!(person.given(&["next", "--dimension", "os"], "").status, 2);
+    assert_eq!(person.sandbox.head(&person.repository()), head);
+    person.sandbox.git(&person.repository(), &["update-ref", "-d", "HEAD"]);
+    assert_eq!(person.given(&["next"], "").status, 1);
+}
+
+// `script` of util-linux gives a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let person = Person::new();
+    let sandbox = &person.sandbox;
+    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    let editor = sandbox.path("editor.sh");
+    let at_terminal = |arguments: &str, edit: &str| {
+        std::fs::write(&editor, format!("#!/bin/sh\ncat \"$1\" >seen\n{edit}\n")).unwrap();
+        std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let line = format!("{TOT} {arguments} --clock-file {}", sandbox.path("clock").display());
+        let mut command = sandbox.command("script");
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]).env("GIT_EDITOR", &editor).env("TERM", "xterm");
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        (output.status.code().unwrap(), text)
+    };
+    let head = || sandbox.head(&person.repository());
+    let before = head();
+    assert_eq!(
+        at_terminal("commit", "true"),
+        (1, "tot commit: nothing was said, so nothing was written\n".into())
+    );
+    assert_snapshot!(std::fs::read_to_string(sandbox.path("seen")).unwrap(), @"
+        ---
+        nodeId: R1.A
+        state:
+        headline:
+        evidence:
+        verificationMethod:
+        alternativesConsidered:
+        ---
+
+
+
+        # ------------------------ >8 ------------------------
+        # What you found on R1.A: fields between the lines ---, and below them the findings, in Markdown
+        # with sources as a list under ## References. What stands below this line is left out; a text
+        # without a change gives it up. Quote a field that has a colon in it.
+        #
+        # Why is the sky blue?
+        # Take the question apart: what is known, which directions are open, and which of them look promising.
+        #
+        # States:
+        #   EXPLORE      Dig deeper
+        #   FOUND        An answer, until something contradicts it
+        #   VERIFY       Confirms the FOUND above it
+        #   EXHAUST      Nothing left to try on this path
+        #   DEAD         Ruled out
+        ");
+    let fill = "sed -i -e 's/^state:/state: NONE/' -e '8a It scatters.' \"$1\"";
+    let (status, refused) = at_terminal("commit R1.A", fill);
+    assert_eq!(status, 1);
+    assert_snapshot!(refused, @"
+        Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
+        tot commit: rejected, and nothing was written
+          UNKNOWN_STATE R1.A: `NONE` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
+        ");
+    assert_eq!(head(), before);
+    let kept = person.repository().join(".git/TOT_COMMIT.md");
+    let text = std::fs::read_to_string(&kept).unwrap();
+    assert!(text.contains("\nstate: NONE\n") && text.ends_with("It scatters.\n"), "{text}");
+    // Another try leaves it where it is.
+    let (status, given_up) = at_terminal("commit R1.A", &format!("{fill}\nexit 1"));
+    assert_eq!((status, given_up.contains("/.git/TOT_COMMIT-2.md")), (1, true), "{given_up}");
+    // It is taken as it was kept, once it is mended.
+    std::fs::write(&kept, text.replace("NONE", "EXPLORE")).unwrap();
+    person.ok(&["commit", kept.to_str().unwrap()]);
+
+    let (status, _) = at_terminal("propose", "true");
+    assert_eq!(status, 1);
+    let (status, proposed) = at_terminal("propose", "sed -i 's/title: .*/title: Measure it/' \"$1\"");
+    assert_eq!(status, 0);
+    assert!(proposed.starts_with("proposed R2.A1\n"), "{proposed}");
+    let amend = "sed -i -e 's/^headline:/headline: It scatters/' -e 's/^reason:/reason: It had none/' \"$1\"";
+    let (status, amended) = at_terminal("amend R1.A", amend);
+    assert_eq!(status, 0);
+    assert!(amended.starts_with("amended R1.A: headline\n"), "{amended}");
+    assert!(!person.repository().join(".git/TOT_AMEND.md").exists(), "what is stored is not kept twice");
+    let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
+    assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");
+}
