@@ -1,10 +1,13 @@
 //! How MCP clients are told of this server: where each looks, and how an entry goes into a file that is already there.
+//! And what teaches an agent the method: a skill, and a paragraph for `AGENTS.md`.
 //!
 //! Pure: texts in, texts out. What else a file holds stays as it is, comments and order included; an entry of the same
 //! name is never replaced unless that is asked for.
 //!
 //! The files and their shapes are those of the clients' documentation: `.mcp.json` of Claude Code, `.vscode/mcp.json`,
-//! `.cursor/mcp.json`, `config.toml` of Codex, `claude_desktop_config.json`.
+//! `.cursor/mcp.json`, `config.toml` of Codex, `claude_desktop_config.json`, `opencode.json`, `mcp_config.json` of
+//! Windsurf, `.gemini/settings.json`, `.github/mcp.json` of Copilot's CLI. Skills are read from `.agents/skills` by all of
+//! them but Claude Code, which has `.claude/skills`, and Claude Desktop, which has none in a folder.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
@@ -24,13 +27,24 @@ pub enum Client {
     Codex,
     /// Claude Desktop, for this user.
     ClaudeDesktop,
+    /// OpenCode, for everyone who works on the project.
+    OpenCode,
+    /// Windsurf, for this user in all projects: it reads nothing of a project.
+    Windsurf,
+    /// Gemini CLI, for everyone who works on the project.
+    GeminiCli,
+    /// GitHub Copilot's CLI, for everyone who works on the project.
+    CopilotCli,
 }
 
 /// Where a client's file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigFile {
-    /// In the folder of the project, with this path; it is shared with those who work on it.
-    Project(&'static str),
+    /// In the folder of the project, with the first of these paths that is there, or else the first; it is shared with
+    /// those who work on it.
+    Project(&'static [&'static str]),
+    /// In the home folder of this user, with this path.
+    Home(&'static str),
     /// In the folder that Codex keeps its settings in.
     CodexHome(&'static str),
     /// In the folder where applications keep the settings of this user.
@@ -38,6 +52,19 @@ pub enum ConfigFile {
 }
 
 impl Client {
+    /// All of them.
+    pub const ALL: [Client; 9] = [
+        Client::ClaudeCode,
+        Client::VsCode,
+        Client::Cursor,
+        Client::Codex,
+        Client::ClaudeDesktop,
+        Client::OpenCode,
+        Client::Windsurf,
+        Client::GeminiCli,
+        Client::CopilotCli,
+    ];
+
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,26 +73,79 @@ impl Client {
             Client::Cursor => "Cursor",
             Client::Codex => "Codex",
             Client::ClaudeDesktop => "Claude Desktop",
+            Client::OpenCode => "OpenCode",
+            Client::Windsurf => "Windsurf",
+            Client::GeminiCli => "Gemini CLI",
+            Client::CopilotCli => "GitHub Copilot CLI",
         }
     }
 
     /// The file that it reads.
     pub fn place(self) -> ConfigFile {
         match self {
-            Client::ClaudeCode => ConfigFile::Project(".mcp.json"),
-            Client::VsCode => ConfigFile::Project(".vscode/mcp.json"),
-            Client::Cursor => ConfigFile::Project(".cursor/mcp.json"),
+            Client::ClaudeCode => ConfigFile::Project(&[".mcp.json"]),
+            Client::VsCode => ConfigFile::Project(&[".vscode/mcp.json"]),
+            Client::Cursor => ConfigFile::Project(&[".cursor/mcp.json"]),
             Client::Codex => ConfigFile::CodexHome("config.toml"),
             Client::ClaudeDesktop => ConfigFile::Settings("Claude/claude_desktop_config.json"),
+            Client::OpenCode => ConfigFile::Project(&["opencode.json", "opencode.jsonc"]),
+            Client::Windsurf => ConfigFile::Home(".codeium/windsurf/mcp_config.json"),
+            Client::GeminiCli => ConfigFile::Project(&[".gemini/settings.json"]),
+            Client::CopilotCli => ConfigFile::Project(&[".github/mcp.json"]),
         }
     }
 
-    /// The key of the file below which the servers stand.
-    fn key(self) -> &'static str {
+    /// The program by which one sees that it is installed, if it has one for a terminal.
+    pub fn program(self) -> Option<&'static str> {
         match self {
-            Client::VsCode => "servers",
-            Client::Codex => "mcp_servers",
-            Client::ClaudeCode | Client::Cursor | Client::ClaudeDesktop => "mcpServers",
+            Client::ClaudeCode => Some("claude"),
+            Client::VsCode => Some("code"),
+            Client::Cursor => Some("cursor"),
+            Client::Codex => Some("codex"),
+            Client::ClaudeDesktop => None,
+            Client::OpenCode => Some("opencode"),
+            Client::Windsurf => Some("windsurf"),
+            Client::GeminiCli => Some("gemini"),
+            Client::CopilotCli => Some("copilot"),
+        }
+    }
+
+    /// The folder that it makes when it first runs, which tells the same.
+    pub fn folder(self) -> ConfigFile {
+        match self {
+            Client::ClaudeCode => ConfigFile::Home(".claude"),
+            Client::VsCode => ConfigFile::Home(".vscode"),
+            Client::Cursor => ConfigFile::Home(".cursor"),
+            Client::Codex => ConfigFile::CodexHome(""),
+            Client::ClaudeDesktop => ConfigFile::Settings("Claude"),
+            Client::OpenCode => ConfigFile::Home(".config/opencode"),
+            Client::Windsurf => ConfigFile::Home(".codeium/windsurf"),
+            Client::GeminiCli => ConfigFile::Home(".gemini"),
+            Client::CopilotCli => ConfigFile::Home(".copilot"),
+        }
+    }
+
+    /// Where in a project it looks for the skill; `None` where it takes none from a folder.
+    pub fn skill(self) -> Option<&'static str> {
+        match self {
+            Client::ClaudeCode => Some(".claude/skills/investigate/SKILL.md"),
+            Client::ClaudeDesktop => None,
+            _ => Some(".agents/skills/investigate/SKILL.md"),
+        }
+    }
+
+    /// Whether it starts servers in the folder of the project, so that `investigations` is one of the project's.
+    pub fn starts_in_project(self) -> bool {
+        !matches!(self, Client::ClaudeDesktop | Client::Windsurf)
+    }
+
+    /// The keys of the file below which the servers stand.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Client::VsCode => &["servers"],
+            Client::Codex => &["mcp_servers"],
+            Client::OpenCode => &["mcp", "servers"],
+            _ => &["mcpServers"],
         }
     }
 }
@@ -157,8 +237,13 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     let root = CstRootNode::parse(text, &options).map_err(|error| SetupError::Json(error.to_string()))?;
     let file =
         root.object_value().ok_or_else(|| SetupError::Json("it holds something else than `{…}`".into()))?;
-    let key = client.key();
-    let servers = file.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
+    let mut servers = file;
+    for key in client.keys() {
+        if holds_servers(client, &servers) {
+            break;
+        }
+        servers = servers.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
+    }
     let (input, value) = json_entry(client, entry);
     match servers.get(&entry.name) {
         None => {
@@ -178,6 +263,19 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
     Ok(Edit::Write(format!("{mark}{root}")))
 }
 
+/// Whether the servers of OpenCode stand right here, by their names, as they did up to its version 1. Version 2 reads such
+/// files, too, and a file is of one form.
+fn holds_servers(client: Client, place: &CstObject) -> bool {
+    client == Client::OpenCode
+        && place.properties().iter().any(|member| {
+            member.object_value().is_some_and(|server| {
+                ["local", "remote"].iter().any(|kind| {
+                    server.get("type").and_then(|kind| kind.to_serde_value()) == Some(Value::from(*kind))
+                })
+            })
+        })
+}
+
 /// Adds a member on lines of its own.
 fn add(servers: &CstObject, name: &str, value: CstInputValue) {
     servers.append(name, value);
@@ -186,13 +284,27 @@ fn add(servers: &CstObject, name: &str, value: CstInputValue) {
 
 /// The entry as JSON: to write, and to compare with.
 fn json_entry(client: Client, entry: &ServerEntry) -> (CstInputValue, Value) {
+    let command = Value::from(entry.command.as_str());
     let mut members = Vec::new();
-    if client == Client::VsCode {
-        members.push(("type", Value::from("stdio")));
+    match client {
+        Client::VsCode => members.push(("type", Value::from("stdio"))),
+        Client::OpenCode | Client::CopilotCli => members.push(("type", Value::from("local"))),
+        _ => {}
     }
-    members.push(("command", Value::from(entry.command.as_str())));
-    if !entry.arguments.is_empty() {
-        members.push(("args", Value::from(entry.arguments.clone())));
+    if client == Client::OpenCode {
+        // The program and its arguments are one list.
+        let words =
+            std::iter::once(command).chain(entry.arguments.iter().map(|word| Value::from(word.as_str())));
+        members.push(("command", words.collect()));
+    } else {
+        members.push(("command", command));
+        // Copilot's CLI has them in every example.
+        if !entry.arguments.is_empty() || client == Client::CopilotCli {
+            members.push(("args", Value::from(entry.arguments.clone())));
+        }
+    }
+    if client == Client::CopilotCli {
+        members.push(("tools", Value::from(vec!["*"])));
     }
     let input = members.iter().map(|(name, value)| ((*name).to_owned(), json_input(value))).collect();
     let value = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -208,7 +320,7 @@ fn json_input(value: &Value) -> CstInputValue {
 }
 
 fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
-    let key = client.key();
+    let key = client.keys()[0];
     let mut file: DocumentMut = present.parse()?;
     let servers = file
         .entry(key)
@@ -249,12 +361,57 @@ fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
         && there.len() == keys
 }
 
+/// The skill that teaches an agent the method: the same text for all clients, and for the plugin of Claude Code.
+pub const SKILL: &str = include_str!("../.packaging/claude-code/skills/investigate/SKILL.md");
+
+const BEGIN: &str = "<!-- tree-of-thoughts: by `tot setup agents-md` -->";
+const END: &str = "<!-- /tree-of-thoughts -->";
+
+/// The text of an `AGENTS.md` that has, behind all that `present` held, the paragraph on investigations. `server` is the
+/// name of the server in the clients, `root` the folder of the investigations.
+///
+/// What stands between the marks of an earlier paragraph is [`Edit::Taken`] where it says something else, since somebody may
+/// have changed it.
+pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
+    let present = present.unwrap_or_default();
+    let paragraph = paragraph(server, root);
+    let there = present.find(BEGIN).and_then(|begin| {
+        let length = present[begin..].find(END)? + END.len();
+        Some(begin..begin + length)
+    });
+    match there {
+        Some(there) if present[there.clone()] == paragraph => Edit::None,
+        Some(there) if !replace => Edit::Taken(present[there].to_owned()),
+        Some(there) => {
+            let mut text = present.to_owned();
+            text.replace_range(there, &paragraph);
+            Edit::Write(text)
+        }
+        None if present.trim().is_empty() => Edit::Write(format!("{paragraph}\n")),
+        None => Edit::Write(format!("{}\n\n{paragraph}\n", present.trim_end())),
+    }
+}
+
+fn paragraph(server: &str, root: &str) -> String {
+    format!(
+        "{BEGIN}
+## Investigations
+
+For a question that one look at the code or one search does not settle (a root cause, a choice between designs, research
+with several possible answers), run an investigation with the MCP server `{server}`. Look first whether there is one:
+`tot_list`. Begin with `tot_start`, with the question and all that you were given; then do what `tot_next` asks for,
+until `tot_end`. What a reply says of the method wins over this text. Each finding names what was really run, read or
+measured.
+
+The investigations are in `{root}`, each a git repository of its own. Do not edit their files by hand: `tot check` would
+tell. `tot list` shows them to people, `tot report` makes pages of them.
+{END}"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CLIENTS: [Client; 5] =
-        [Client::ClaudeCode, Client::VsCode, Client::Cursor, Client::Codex, Client::ClaudeDesktop];
 
     fn entry(arguments: &[&str]) -> ServerEntry {
         ServerEntry {
@@ -301,6 +458,70 @@ mod tests {
     }
 
     #[test]
+    fn each_client_has_the_form_of_its_documentation() {
+        let entry = entry(&["--root", "notes"]);
+        insta::assert_snapshot!(alone(Client::OpenCode, &entry), @r#"
+        {
+          "mcp": {
+            "servers": {
+              "tot": {
+                "type": "local",
+                "command": ["tot-mcp", "--root", "notes"]
+              }
+            }
+          }
+        }
+        "#);
+        insta::assert_snapshot!(alone(Client::CopilotCli, &entry), @r#"
+        {
+          "mcpServers": {
+            "tot": {
+              "type": "local",
+              "command": "tot-mcp",
+              "args": ["--root", "notes"],
+              "tools": ["*"]
+            }
+          }
+        }
+        "#);
+        let plain = alone(Client::ClaudeCode, &entry);
+        for client in [Client::Cursor, Client::ClaudeDesktop, Client::Windsurf, Client::GeminiCli] {
+            assert_eq!(alone(client, &entry), plain, "{client:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_first_opencode_stays_one() {
+        let present = r#"{"mcp": {"other": {"type": "local", "command": ["x"], "enabled": true}}}"#;
+        let text = written(Client::OpenCode, present, &entry(&[]), false);
+        let file: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(file["mcp"]["tot"]["command"], serde_json::json!(["tot-mcp"]), "{text}");
+        assert_eq!(put(Client::OpenCode, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
+    }
+
+    #[test]
+    fn a_paragraph_comes_once_and_behind_what_is_there() {
+        let Edit::Write(text) = put_paragraph(Some("# Ours\n\n\n"), "tot", "investigations", false) else {
+            panic!()
+        };
+        assert!(text.starts_with("# Ours\n\n<!-- tree-of-thoughts"), "{text}");
+        assert_eq!(put_paragraph(Some(&text), "tot", "investigations", false), Edit::None);
+        let changed = text.replace("Look first", "Never look") + "after\n";
+        assert!(
+            matches!(put_paragraph(Some(&changed), "tot", "investigations", false), Edit::Taken(there) if there.contains("Never"))
+        );
+        assert_eq!(
+            put_paragraph(Some(&changed), "tot", "investigations", true),
+            Edit::Write(text.clone() + "after\n")
+        );
+        // A mark without its end is somebody's text.
+        let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
+        assert!(
+            matches!(put_paragraph(Some(cut), "tot", "investigations", true), Edit::Write(text) if text.starts_with(cut))
+        );
+    }
+
+    #[test]
     fn what_else_is_in_a_json_file_stays_as_it_is() {
         let present = "{\n    // ours\n    \"inputs\": [1,2],\n    \"servers\": {\n        \"other\": {\"command\": \"x\"}, // kept\n    },\n}\n";
         insta::assert_snapshot!(written(Client::VsCode, present, &entry(&[]), false), @r#"
@@ -339,7 +560,7 @@ mod tests {
 
     #[test]
     fn the_same_entry_changes_nothing() {
-        for client in CLIENTS {
+        for client in Client::ALL {
             let entry = entry(&["--min-rounds", "5"]);
             assert_eq!(put(client, Some(&alone(client, &entry)), &entry, false).unwrap(), Edit::None);
         }
@@ -347,7 +568,7 @@ mod tests {
 
     #[test]
     fn another_entry_of_that_name_is_replaced_only_when_asked() {
-        for client in CLIENTS {
+        for client in Client::ALL {
             let present = alone(client, &entry(&["--root", "old"]));
             let change = put(client, Some(&present), &entry(&[]), false).unwrap();
             assert!(matches!(&change, Edit::Taken(text) if text.contains("old")), "{client:?} {change:?}");
@@ -359,7 +580,7 @@ mod tests {
 
     #[test]
     fn a_windows_path_survives() {
-        for client in CLIENTS {
+        for client in Client::ALL {
             let entry = ServerEntry {
                 command: r#"C:\Program Files\"tot"\tot-mcp.exe"#.to_owned(),
                 ..entry(&["--root", "a\tb\u{1}"])

@@ -1,4 +1,5 @@
-//! `tot setup`: this server in the configuration of an MCP client, printed or written.
+//! `tot setup`: this server in the configuration of an MCP client, printed or written; the skill and the paragraph of
+//! `AGENTS.md` that teach an agent to use it.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -6,17 +7,21 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Outcome, say};
-use crate::setup::{Client, ConfigFile, Edit, ServerEntry, alone, put};
+use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
 
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
-    /// The client
+    /// The client. Without one: those that are installed, and on a terminal a question for each
     #[arg(value_enum)]
-    client: Known,
+    client: Option<Known>,
     /// Write the file, in the current folder where it belongs to a project; all else in it stays
     #[arg(long)]
     write: bool,
+    /// Also write the skill that teaches an agent the method, into the folder of the project where this client looks for
+    /// skills
+    #[arg(long, requires = "write")]
+    skill: bool,
     /// Replace another entry of that name without asking
     #[arg(long, requires = "write")]
     replace: bool,
@@ -33,8 +38,11 @@ pub(super) struct SetupArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  tot setup claude-code            what goes into .mcp.json of the project
-  tot setup claude-code --write    the same, written
+  tot setup                          finds the clients that are installed, and asks
+  tot setup claude-code              what goes into .mcp.json of the project
+  tot setup claude-code --write      the same, written
+  tot setup gemini --write --skill   with the skill that teaches the method
+  tot setup agents-md --write        a paragraph in AGENTS.md, which most agents read
   tot setup codex --write --root ~/investigations -- --min-rounds 5";
 
 /// The clients, as they are called on the command line.
@@ -50,17 +58,37 @@ enum Known {
     Codex,
     /// Claude Desktop: its settings of this user
     ClaudeDesktop,
+    /// OpenCode: opencode.json in the project
+    Opencode,
+    /// Windsurf: mcp_config.json in ~/.codeium/windsurf
+    Windsurf,
+    /// Gemini CLI: .gemini/settings.json in the project
+    Gemini,
+    /// GitHub Copilot CLI: .github/mcp.json in the project
+    Copilot,
+    /// Every agent that reads AGENTS.md: a paragraph on when to investigate, beside an entry for the client itself
+    AgentsMd,
 }
 
 impl Known {
-    fn client(self) -> Client {
+    /// `None` is `AGENTS.md`.
+    fn client(self) -> Option<Client> {
         match self {
-            Known::ClaudeCode => Client::ClaudeCode,
-            Known::Vscode => Client::VsCode,
-            Known::Cursor => Client::Cursor,
-            Known::Codex => Client::Codex,
-            Known::ClaudeDesktop => Client::ClaudeDesktop,
+            Known::ClaudeCode => Some(Client::ClaudeCode),
+            Known::Vscode => Some(Client::VsCode),
+            Known::Cursor => Some(Client::Cursor),
+            Known::Codex => Some(Client::Codex),
+            Known::ClaudeDesktop => Some(Client::ClaudeDesktop),
+            Known::Opencode => Some(Client::OpenCode),
+            Known::Windsurf => Some(Client::Windsurf),
+            Known::Gemini => Some(Client::GeminiCli),
+            Known::Copilot => Some(Client::CopilotCli),
+            Known::AgentsMd => None,
         }
+    }
+
+    fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
@@ -74,21 +102,140 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn run(arguments: &SetupArguments) -> Outcome {
-    let client = arguments.client.client();
-    let (file, shared) = match client.place() {
-        ConfigFile::Project(path) => (PathBuf::from(path), true),
-        ConfigFile::CodexHome(path) => (codex_home()?.join(path), false),
-        ConfigFile::Settings(path) => (settings()?.join(path), false),
-    };
-    let entry = entry(arguments, client, shared)?;
-    let what = client.name();
-    if !arguments.write {
-        return say(&format!(
-            "For {what}, put this into {}, beside what is there; the same command with --write does so.\n\n{}",
-            file.display(),
-            alone(client, &entry)
-        ));
+    match arguments.client.map(Known::client) {
+        None => all(arguments),
+        Some(None) => agents_md(arguments),
+        Some(Some(client)) if arguments.write => {
+            if arguments.skill && client.skill().is_none() {
+                return Err(
+                    format!("{} takes no skill from a folder: leave out --skill", client.name()).into()
+                );
+            }
+            write_entry(arguments, client)?;
+            match client.skill().filter(|_| arguments.skill) {
+                Some(place) => write_skill(client, place, arguments.replace),
+                None => Ok(()),
+            }
+        }
+        Some(Some(client)) => say(&format!(
+            "For {}, put this into {}, beside what is there; the same command with --write does so.\n\n{}",
+            client.name(),
+            file(client)?.display(),
+            alone(client, &entry(arguments, client)?)
+        )),
     }
+}
+
+/// Each client that is installed: on a terminal a question, elsewhere the command for it.
+fn all(arguments: &SetupArguments) -> Outcome {
+    let clients = Known::value_variants().iter().filter_map(|known| Some((*known, known.client()?)));
+    let mut found = Vec::new();
+    for (known, client) in clients {
+        if is_installed(client)? {
+            found.push((known, client));
+        }
+    }
+    if found.is_empty() {
+        let known: Vec<String> = Known::value_variants().iter().map(|known| known.word()).collect();
+        return Err(format!(
+            "no client that is known was found here. Say which: `tot setup CLIENT`, which is one of {}",
+            known.join(", ")
+        )
+        .into());
+    }
+    if !can_ask() {
+        let mut text = "Found here; each command writes the server into the client's file:\n\n".to_owned();
+        for (known, client) in found {
+            text += &format!(
+                "  tot setup {} --write\n      {}: {}\n",
+                known.word(),
+                client.name(),
+                file(client)?.display()
+            );
+        }
+        text += "  tot setup agents-md --write\n      a paragraph in AGENTS.md on when to investigate\n";
+        return say(&text);
+    }
+    for (_, client) in found {
+        if ask(&format!("{}: write the server into {}?", client.name(), file(client)?.display()), true)? {
+            write_entry(arguments, client)?;
+            if let Some(skill) = client.skill()
+                && !Path::new(skill).exists()
+                && ask(&format!("Teach it the method, by a skill in {skill}?"), true)?
+            {
+                write_skill(client, skill, false)?;
+            }
+        }
+    }
+    if ask("Put a paragraph on when to investigate into AGENTS.md of this folder?", false)? {
+        write_paragraph(arguments, Path::new("AGENTS.md"))?;
+    }
+    Ok(())
+}
+
+/// Whether a client has left its program or its folder on this machine.
+fn is_installed(client: Client) -> Result<bool, &'static str> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let on_path = |program: &str| {
+        std::env::split_paths(&path).any(|folder| {
+            // npm puts a `.cmd` there on Windows.
+            [std::env::consts::EXE_SUFFIX, if cfg!(windows) { ".cmd" } else { "" }]
+                .iter()
+                .any(|suffix| folder.join(format!("{program}{suffix}")).is_file())
+        })
+    };
+    Ok(client.program().is_some_and(on_path) || resolve(client.folder())?.is_dir())
+}
+
+fn agents_md(arguments: &SetupArguments) -> Outcome {
+    let file = Path::new("AGENTS.md");
+    if arguments.write {
+        return write_paragraph(arguments, file);
+    }
+    let Edit::Write(text) = put_paragraph(None, &arguments.name, &root_text(arguments)?, false) else {
+        return Ok(());
+    };
+    say(&format!("Put this into AGENTS.md; the same command with --write does so.\n\n{text}"))
+}
+
+fn root_text(arguments: &SetupArguments) -> Result<String, String> {
+    arguments.root.as_deref().map_or_else(|| Ok("investigations/".to_owned()), text)
+}
+
+fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
+    let root = root_text(arguments)?;
+    let present = read(file)?;
+    let put = |replace| put_paragraph(present.as_deref(), &arguments.name, &root, replace);
+    let mut change = put(arguments.replace);
+    if let Edit::Taken(there) = &change {
+        if !may_replace(&format!("{} has another text there already:\n\n{there}\n", file.display()))? {
+            return say("Nothing was changed.\n");
+        }
+        change = put(true);
+    }
+    let Edit::Write(text) = change else {
+        return say(&format!("{} has it already; nothing was changed.\n", file.display()));
+    };
+    write(file, &text)?;
+    say(&format!("{} says now when to investigate, and how.\n", file.display()))
+}
+
+fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
+    let file = Path::new(place);
+    match read(file)? {
+        Some(there) if there == SKILL => {
+            return say(&format!("{place} has the skill already; nothing was changed.\n"));
+        }
+        Some(_) if !replace && !may_replace(&format!("{place} has another text already.\n"))? => {
+            return say("Nothing was changed.\n");
+        }
+        _ => write(file, SKILL)?,
+    }
+    say(&format!("{} finds the skill `investigate` in {place} now.\n", client.name()))
+}
+
+fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
+    let (file, entry) = (file(client)?, entry(arguments, client)?);
     let present = read(&file)?;
     let fault = |error| {
         format!(
@@ -99,7 +246,8 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     };
     let mut change = put(client, present.as_deref(), &entry, arguments.replace).map_err(fault)?;
     if let Edit::Taken(there) = &change {
-        if !may_replace(&file, &entry.name, there)? {
+        let name = &entry.name;
+        if !may_replace(&format!("{} has another server `{name}` already:\n\n{there}\n", file.display()))? {
             return say("Nothing was changed.\n");
         }
         change = put(client, present.as_deref(), &entry, true).map_err(fault)?;
@@ -108,7 +256,24 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
         return say(&format!("{} has it already; nothing was changed.\n", file.display()));
     };
     write(&file, &text)?;
-    say(&format!("{what} has the server `{}` now, by {}. {}\n", entry.name, file.display(), hint(client)))
+    let (what, name) = (client.name(), &entry.name);
+    say(&format!("{what} has the server `{name}` now, by {}. {}\n", file.display(), hint(client)))
+}
+
+/// The file that a client reads.
+fn file(client: Client) -> Result<PathBuf, &'static str> {
+    resolve(client.place())
+}
+
+fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
+    Ok(match place {
+        ConfigFile::Project(paths) => {
+            PathBuf::from(paths.iter().find(|path| Path::new(path).exists()).unwrap_or(&paths[0]))
+        }
+        ConfigFile::Home(path) => home()?.join(path),
+        ConfigFile::CodexHome(path) => codex_home()?.join(path),
+        ConfigFile::Settings(path) => settings()?.join(path),
+    })
 }
 
 /// What is left to do in the client.
@@ -119,22 +284,24 @@ fn hint(client: Client) -> &'static str {
         Client::Cursor => "Switch it on in Cursor's settings, under MCP.",
         Client::Codex => "It starts it with the next session.",
         Client::ClaudeDesktop => "Restart it.",
+        Client::OpenCode | Client::GeminiCli => "It starts it with the next session in this folder.",
+        Client::Windsurf => "Refresh the servers in its MCP panel, or restart it.",
+        Client::CopilotCli => {
+            "It starts it in this folder once you have said there that you trust the folder."
+        }
     }
 }
 
 /// The server as the client shall start it.
-fn entry(
-    arguments: &SetupArguments,
-    client: Client,
-    shared: bool,
-) -> Result<ServerEntry, Box<dyn std::error::Error>> {
+fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<dyn std::error::Error>> {
+    let shared = matches!(client.place(), ConfigFile::Project(_));
     let (command, mut words) = program(shared)?;
     let root = match &arguments.root {
         // A file that is shared says what is true in every clone; settings of a user, what is true in every folder.
         Some(root) if shared => Some(root.clone()),
         Some(root) => Some(std::path::absolute(root)?),
         // It starts servers in no folder of the user's.
-        None if client == Client::ClaudeDesktop => Some(home()?.join("investigations")),
+        None if !client.starts_in_project() => Some(home()?.join("investigations")),
         None => None,
     };
     if let Some(root) = root {
@@ -204,20 +371,35 @@ fn read(file: &Path) -> Result<Option<String>, String> {
     }
 }
 
+/// Whether there is somebody at a terminal.
+fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks; without an answer it is `default`, and no where the input ends.
+fn ask(question: &str, default: bool) -> std::io::Result<bool> {
+    eprint!("{question} [{}] ", if default { "Y/n" } else { "y/N" });
+    std::io::stderr().flush()?;
+    let mut answer = String::new();
+    if std::io::stdin().read_line(&mut answer)? == 0 {
+        eprintln!();
+        return Ok(false);
+    }
+    Ok(match answer.trim().to_ascii_lowercase().as_str() {
+        "" => default,
+        answer => matches!(answer, "y" | "yes"),
+    })
+}
+
 /// Asks on a terminal; elsewhere no one can be asked, and the answer is an error that says how to go on.
-fn may_replace(file: &Path, name: &str, there: &str) -> Result<bool, Box<dyn std::error::Error>> {
-    let question = format!("{} has another server `{name}` already:\n\n{there}\n", file.display());
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
+    if !can_ask() {
         return Err(format!(
-            "{question}\nNothing was changed. Replace it with --replace, or take another name with --name"
+            "{what}\nNothing was changed. Replace it with --replace, or take another name with --name"
         )
         .into());
     }
-    eprint!("{question}\nReplace it? [y/N] ");
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    Ok(ask(&format!("{what}\nReplace it?"), false)?)
 }
 
 /// Writes the file aside and renames it into place, so that it is never half there. A link stays a link, and a file

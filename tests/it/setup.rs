@@ -23,11 +23,23 @@ fn json_of(sandbox: &Sandbox, file: &str) -> Value {
 #[test]
 fn without_write_nothing_is_written() {
     let sandbox = Sandbox::new();
-    for client in ["claude-code", "vscode", "cursor", "codex", "claude-desktop"] {
+    for client in [
+        "claude-code",
+        "vscode",
+        "cursor",
+        "codex",
+        "claude-desktop",
+        "opencode",
+        "windsurf",
+        "gemini",
+        "copilot",
+        "agents-md",
+    ] {
         let text = printed(setup(&sandbox, &[client]));
-        assert!(text.contains("tot-mcp"), "{text}");
+        assert!(text.contains(if client == "agents-md" { "tot_start" } else { "tot-mcp" }), "{text}");
         assert!(text.contains("--write"), "{text}");
     }
+    assert!(!sandbox.path("AGENTS.md").exists());
     assert_eq!(std::fs::read_dir(sandbox.path("home")).unwrap().count(), 0);
     assert!(!sandbox.path(".mcp.json").exists());
 }
@@ -61,6 +73,10 @@ fn each_client_finds_it_where_it_looks() {
         ("cursor", ".cursor/mcp.json"),
         ("codex", "home/.codex/config.toml"),
         ("claude-desktop", desktop),
+        ("opencode", "opencode.json"),
+        ("windsurf", "home/.codeium/windsurf/mcp_config.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("copilot", ".github/mcp.json"),
     ] {
         if cfg!(windows) && client == "claude-desktop" {
             continue;
@@ -77,6 +93,70 @@ fn each_client_finds_it_where_it_looks() {
         let root = &json_of(&sandbox, desktop)["mcpServers"]["tot"]["args"][1];
         assert_eq!(root, sandbox.path("home/investigations").to_str().unwrap());
     }
+}
+
+#[test]
+fn a_client_that_reads_the_other_file_of_opencode_finds_it_there() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("opencode.jsonc"), "{\n  // ours\n  \"model\": \"x\"\n}\n").unwrap();
+    printed(setup(&sandbox, &["opencode", "--write"]));
+    let text = std::fs::read_to_string(sandbox.path("opencode.jsonc")).unwrap();
+    assert!(text.contains("// ours") && text.contains("tot-mcp"), "{text}");
+    assert!(!sandbox.path("opencode.json").exists());
+}
+
+/// One text for all, in the folder where each looks.
+#[test]
+fn the_skill_goes_where_the_client_looks() {
+    let sandbox = Sandbox::new();
+    let skill = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/.packaging/claude-code/skills/investigate/SKILL.md"
+    ))
+    .unwrap();
+    for (client, folder) in [("claude-code", ".claude"), ("gemini", ".agents"), ("copilot", ".agents")] {
+        printed(setup(&sandbox, &[client, "--write", "--skill"]));
+        let file = sandbox.path(&format!("{folder}/skills/investigate/SKILL.md"));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), skill, "{client}");
+    }
+    std::fs::write(sandbox.path(".agents/skills/investigate/SKILL.md"), "mine").unwrap();
+    let refused = setup(&sandbox, &["codex", "--write", "--skill"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(sandbox.path(".agents/skills/investigate/SKILL.md")).unwrap(), "mine");
+    assert_eq!(setup(&sandbox, &["claude-desktop", "--write", "--skill"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_paragraph_joins_what_agents_md_says() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("AGENTS.md"), "# Ours\n").unwrap();
+    printed(setup(&sandbox, &["agents-md", "--write", "--root", "notes"]));
+    let text = std::fs::read_to_string(sandbox.path("AGENTS.md")).unwrap();
+    assert!(text.starts_with("# Ours\n\n") && text.contains("`notes`"), "{text}");
+    assert!(printed(setup(&sandbox, &["agents-md", "--write", "--root", "notes"])).contains("already"));
+    let refused = setup(&sandbox, &["agents-md", "--write"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("--replace"));
+    printed(setup(&sandbox, &["agents-md", "--write", "--replace"]));
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path("AGENTS.md")).unwrap(),
+        text.replace("`notes`", "`investigations/`")
+    );
+}
+
+/// Where no one can be asked, nothing is written.
+#[test]
+fn without_a_client_it_says_which_are_there() {
+    let sandbox = Sandbox::new();
+    let none = setup(&sandbox, &[]);
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8(none.stderr).unwrap().contains("claude-code, vscode, cursor"));
+    std::fs::create_dir_all(sandbox.path("home/.gemini")).unwrap();
+    std::fs::create_dir_all(sandbox.path("home/.codex")).unwrap();
+    let text = printed(setup(&sandbox, &[]));
+    assert!(text.contains("tot setup gemini --write") && text.contains("tot setup codex --write"), "{text}");
+    assert!(!text.contains("cursor"), "{text}");
+    assert!(!sandbox.path(".gemini").exists());
 }
 
 #[test]
