@@ -87,12 +87,14 @@
 //! - `similar`: `report::difference`.
 //! - `url`: `project::forge`, `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.
+//! - `anstyle`: `cli`, `markdown::terminal`.
+//! - `unicode-width`: `text`.
 //! - `anstream`, `clap`, `crossterm`, `signal-hook`: `cli`.
 //! - `mimalloc`: `bin`.
 //!
 //! # Invariants
 //!
-//! - `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
+//! - `cli::screen`, `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
 //!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,

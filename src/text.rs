@@ -5,6 +5,8 @@
 use std::cmp::Ordering;
 use std::error::Error;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// The text with at most `most` characters. A longer one ends with `…`, which is one of them, after a whole word if
 /// that keeps half of the room.
 pub fn shorten(text: &str, most: usize) -> String {
@@ -20,6 +22,47 @@ pub fn shorten(text: &str, most: usize) -> String {
     let kept = &text[..after_word.filter(|at| *at * 2 >= end).unwrap_or(end)];
     let ends = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '.');
     format!("{}…", kept.trim_end_matches(ends))
+}
+
+/// How many columns of a terminal the text takes; wide characters take two.
+pub fn columns(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text in at most so many columns. A longer one ends with `…`.
+pub fn fit(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let Some(room) = most.checked_sub(1) else { return String::new() };
+    let mut used = 0;
+    let kept = text.chars().take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    });
+    let kept: String = kept.collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// The text in lines of at most so many columns, but for longer words; white space is folded.
+pub fn wrap(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = columns(word);
+        match lines.last_mut().filter(|_| used + 1 + length <= most) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+                used += 1 + length;
+            }
+            None => {
+                lines.push(word.to_owned());
+                used = length;
+            }
+        }
+    }
+    lines
 }
 
 /// What is the same of two names that a file system without letter case takes for one.
@@ -205,6 +248,27 @@ mod tests {
             assert_eq!(shorten(text, most), shown, "{text:?}");
             assert!(shown.chars().count() <= most, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_text_fits_into_columns() {
+        for (text, most, shown) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("一二三", 5, "一二…"),
+            ("a b c", 3, "a…"),
+            ("any", 0, ""),
+        ] {
+            assert_eq!(fit(text, most), shown, "{text:?}");
+            assert!(columns(shown) <= most, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words() {
+        assert_eq!(wrap("one two  three\nfour", 7), ["one two", "three", "four"]);
+        assert_eq!(wrap("averylongword 一二 三", 5), ["averylongword", "一二", "三"]);
+        assert_eq!(wrap(" ", 5), [""; 0]);
     }
 
     #[test]

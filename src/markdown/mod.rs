@@ -27,7 +27,7 @@
 //! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
 //!    bare URLs.
 //! 2. `reference` reads mentions from them; `html` filters and writes them, with code as `highlight` has it, `sanitize` filters the
-//!    result again (ammonia, with an explicit list); `excerpt` keeps the text.
+//!    result again (ammonia, with an explicit list); `excerpt` keeps the text; `terminal` is for people at one.
 
 mod excerpt;
 mod highlight;
@@ -35,6 +35,7 @@ mod html;
 mod parse;
 mod reference;
 mod sanitize;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -43,3 +44,4 @@ pub use excerpt::{excerpt, plain_text};
 pub use html::{HtmlOptions, code_to_html, to_html};
 pub use parse::{Parsed, Source};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
+pub use terminal::to_terminal;

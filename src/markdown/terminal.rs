@@ -1,0 +1,404 @@
+//! Markdown for a terminal: wrapped, with styles as escape sequences that whoever prints it may strip.
+//!
+//! Hostile text is as harmless here as in HTML: each character goes through [`visible`], so that no escape sequence but our
+//! own is in the text; the address of a link is always shown, since its text may lie; and nesting costs no more than half of
+//! the columns.
+
+use anstyle::{AnsiColor, Style};
+use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
+
+use super::parse::Source;
+use crate::text::{columns, visible};
+
+const CODE: Style = AnsiColor::Cyan.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+/// A text as lines of at most so many columns, but for code and long words. Each ends in a line end.
+pub fn to_terminal(markdown: &str, width: usize) -> String {
+    let source = Source::new(markdown);
+    let parsed = source.parse();
+    let mut writer = Writer { width: width.max(20), ..Writer::default() };
+    for (event, _) in &parsed.events {
+        writer.take(event);
+    }
+    writer.end_block();
+    writer.out
+}
+
+/// Characters of one style, and whether white space stands before them.
+struct Piece {
+    text: String,
+    style: Style,
+    spaced: bool,
+}
+
+/// What stands before each line of a block, and before its first one.
+struct Prefix {
+    first: Option<String>,
+    rest: String,
+}
+
+#[derive(Default)]
+struct Writer {
+    out: String,
+    width: usize,
+    prefixes: Vec<Prefix>,
+    /// How many blocks within these have no room for a prefix.
+    too_deep: usize,
+    styles: Vec<Style>,
+    /// The words of the block so far.
+    words: Vec<Piece>,
+    spaced: bool,
+    /// Whether a blank line is owed before the next one.
+    gap: bool,
+    code: Option<String>,
+    /// Addresses of the links and pictures that are open, each with where its words begin.
+    links: Vec<(String, usize)>,
+    /// The number of the next item of each open list, if it has numbers.
+    lists: Vec<Option<u64>>,
+    table: Vec<Vec<String>>,
+    cell: Option<String>,
+}
+
+impl Writer {
+    fn take(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => match &mut self.code {
+                Some(code) => code.push_str(text),
+                None => self.say(text, Style::new()),
+            },
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.say(text, CODE),
+            Event::SoftBreak => self.spaced = true,
+            Event::HardBreak => self.flush(),
+            Event::Rule => {
+                self.end_block();
+                self.line(&format!("{QUIET}{}{QUIET:#}", "─".repeat(self.room().min(40))));
+                self.gap = true;
+            }
+            Event::FootnoteReference(label) => self.say(&format!("[{label}]"), QUIET),
+            Event::TaskListMarker(done) => self.say(if *done { "[x] " } else { "[ ] " }, Style::new()),
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } => {
+                self.end_block();
+                self.styles.push(Style::new().bold());
+            }
+            Tag::Paragraph | Tag::HtmlBlock | Tag::Table(_) => self.end_block(),
+            Tag::BlockQuote(_) => {
+                self.end_block();
+                self.indent(None, "│ ");
+            }
+            Tag::CodeBlock(kind) => {
+                self.end_block();
+                self.code = Some(String::new());
+                if let CodeBlockKind::Fenced(language) = kind
+                    && !language.trim().is_empty()
+                {
+                    self.say(language, QUIET);
+                    self.flush();
+                }
+            }
+            Tag::List(first) => {
+                let is_inner = !self.lists.is_empty();
+                self.flush();
+                self.gap &= !is_inner;
+                self.lists.push(*first);
+            }
+            Tag::Item => {
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        let mark = format!("{number}. ");
+                        *number = number.saturating_add(1);
+                        mark
+                    }
+                    _ => "• ".to_owned(),
+                };
+                let rest = " ".repeat(columns(&mark));
+                self.indent(Some(mark), &rest);
+            }
+            Tag::FootnoteDefinition(label) => {
+                self.end_block();
+                let label: String = label.chars().map(visible).collect();
+                self.indent(Some(format!("[{label}] ")), "    ");
+            }
+            Tag::Emphasis => self.styles.push(Style::new().italic()),
+            Tag::Strong => self.styles.push(Style::new().bold()),
+            Tag::Strikethrough => self.styles.push(Style::new().strikethrough()),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push((dest_url.to_string(), self.words.len()));
+                self.styles.push(Style::new().underline());
+            }
+            Tag::TableHead | Tag::TableRow => self.table.push(Vec::new()),
+            Tag::TableCell => self.cell = Some(String::new()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: &TagEnd) {
+        match tag {
+            TagEnd::Heading(_) => {
+                self.styles.pop();
+                self.end_block();
+            }
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.end_block(),
+            TagEnd::BlockQuote(_) | TagEnd::FootnoteDefinition => {
+                self.end_block();
+                self.outdent();
+            }
+            TagEnd::CodeBlock => {
+                for line in self.code.take().unwrap_or_default().lines() {
+                    let line: String = line.replace('\t', "    ").chars().map(visible).collect();
+                    self.line(&format!("    {CODE}{line}{CODE:#}"));
+                }
+                self.gap = true;
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                self.gap |= self.lists.is_empty();
+            }
+            TagEnd::Item => {
+                self.flush();
+                self.outdent();
+            }
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
+            TagEnd::Link | TagEnd::Image => {
+                self.styles.pop();
+                if let Some((address, from)) = self.links.pop() {
+                    let shown: String =
+                        self.words.iter().skip(from).map(|piece| piece.text.as_str()).collect();
+                    if shown != address {
+                        self.spaced |= !shown.is_empty();
+                        self.say(&format!("<{address}>"), QUIET);
+                    }
+                }
+            }
+            TagEnd::TableCell => {
+                if let (Some(cell), Some(row)) = (self.cell.take(), self.table.last_mut()) {
+                    row.push(cell);
+                }
+            }
+            TagEnd::Table => self.end_table(),
+            _ => {}
+        }
+    }
+
+    /// Adds words in the style that is in force, and this one.
+    fn say(&mut self, text: &str, also: Style) {
+        if let Some(cell) = &mut self.cell {
+            cell.extend(text.chars().map(visible).map(|c| if c.is_whitespace() { ' ' } else { c }));
+            return;
+        }
+        let effects = self.styles.iter().fold(also.get_effects(), |all, style| all | style.get_effects());
+        let style = also.effects(effects);
+        for c in text.chars() {
+            if c.is_whitespace() {
+                self.spaced = true;
+                continue;
+            }
+            let spaced = std::mem::take(&mut self.spaced);
+            match self.words.last_mut() {
+                Some(last) if !spaced && last.style == style => last.text.push(visible(c)),
+                _ => self.words.push(Piece { text: visible(c).into(), style, spaced }),
+            }
+        }
+    }
+
+    /// Puts the words on lines.
+    fn flush(&mut self) {
+        self.spaced = false;
+        let words = std::mem::take(&mut self.words);
+        let starts = |at: usize| words.get(at).is_none_or(|piece: &Piece| piece.spaced);
+        let (mut line, mut used, mut at) = (String::new(), 0, 0);
+        while at < words.len() {
+            // What has no space between goes together.
+            let end = (at + 1..).find(|next| starts(*next)).unwrap_or(words.len());
+            let word = &words[at..end];
+            let length: usize = word.iter().map(|piece| columns(&piece.text)).sum();
+            if used > 0 && used + 1 + length > self.room() {
+                self.line(&line);
+                line.clear();
+                used = 0;
+            }
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            for Piece { text, style, .. } in word {
+                line.push_str(&format!("{style}{text}{style:#}"));
+            }
+            used += length;
+            at = end;
+        }
+        if used > 0 {
+            self.line(&line);
+        }
+    }
+
+    fn end_block(&mut self) {
+        let had_words = !self.words.is_empty();
+        self.flush();
+        self.gap |= had_words;
+    }
+
+    /// Columns for text.
+    fn room(&self) -> usize {
+        let taken: usize = self.prefixes.iter().map(|prefix| columns(&prefix.rest)).sum();
+        self.width.saturating_sub(taken).max(10)
+    }
+
+    fn line(&mut self, text: &str) {
+        self.end_gap();
+        for prefix in &mut self.prefixes {
+            match prefix.first.take() {
+                Some(first) => self.out.push_str(&first),
+                None => self.out.push_str(&prefix.rest),
+            }
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// The blank line that is owed.
+    fn end_gap(&mut self) {
+        if std::mem::take(&mut self.gap) && !self.out.is_empty() {
+            let blank: String = self.prefixes.iter().map(|prefix| prefix.rest.as_str()).collect();
+            self.out.push_str(blank.trim_end());
+            self.out.push('\n');
+        }
+    }
+
+    fn indent(&mut self, first: Option<String>, rest: &str) {
+        if self.too_deep > 0 || self.room() < self.width / 2 {
+            self.too_deep += 1;
+            return;
+        }
+        // It stands before what is indented, and not in it.
+        self.end_gap();
+        self.prefixes.push(Prefix { first, rest: rest.to_owned() });
+    }
+
+    fn outdent(&mut self) {
+        match self.too_deep.checked_sub(1) {
+            Some(less) => self.too_deep = less,
+            None => drop(self.prefixes.pop()),
+        }
+    }
+
+    /// A table in columns where it fits, and else a line for each cell.
+    fn end_table(&mut self) {
+        let rows = std::mem::take(&mut self.table);
+        let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| columns(cell.trim())).max();
+        let widths: Vec<usize> = (0..count).map(|at| width(at).unwrap_or(0)).collect();
+        let fits = widths.iter().map(|width| width + 2).sum::<usize>() <= self.room() + 2;
+        let head = rows.first().cloned().unwrap_or_default();
+        for (number, row) in rows.iter().enumerate() {
+            let style = if number == 0 { Style::new().bold() } else { Style::new() };
+            if fits {
+                let cells = row.iter().zip(&widths).map(|(cell, width)| {
+                    format!("{}{}", cell.trim(), " ".repeat(width - columns(cell.trim())))
+                });
+                let line = cells.collect::<Vec<_>>().join("  ");
+                self.line(&format!("{style}{}{style:#}", line.trim_end()));
+            } else if number > 0 {
+                for (cell, name) in row.iter().zip(&head) {
+                    self.say(name.trim(), Style::new().bold());
+                    self.say(&format!(": {}", cell.trim()), Style::new());
+                    self.flush();
+                }
+                self.gap = true;
+            }
+        }
+        self.gap = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    /// Without styles; no other escape sequence may be there.
+    fn plain(markdown: &str, width: usize) -> String {
+        let shown = to_terminal(markdown, width);
+        let mut parts = shown.split("\u{1b}[");
+        let first = parts.next().unwrap().to_owned();
+        parts.fold(first, |all, part| {
+            let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+            all + rest.strip_prefix('m').unwrap()
+        })
+    }
+
+    #[test]
+    fn every_kind_of_block_is_shown() {
+        let text = "# What was *found*\n\nThe **writer** holds the lock\nfor `5 s`, see [the docs](https://sqlite.org/lock).\n\n\
+            - one\n- two\n  1. inner, which is long enough to be put on two lines\n  2. more\n\n> quoted\n> text\n\n\
+            ```sql\nPRAGMA busy_timeout\t= 5000;\n```\n\n| engine | s |\n|---|---|\n| gix | 12 |\n\n---\n<https://a.b/c>";
+        assert_snapshot!(plain(text, 40), @r"
+        What was found
+
+        The writer holds the lock for 5 s, see
+        the docs <https://sqlite.org/lock>.
+
+        • one
+        • two
+          1. inner, which is long enough to be
+             put on two lines
+          2. more
+
+        │ quoted text
+
+        sql
+            PRAGMA busy_timeout    = 5000;
+
+        engine  s
+        gix     12
+
+        ────────────────────────────────────────
+
+        https://a.b/c
+        ");
+    }
+
+    #[test]
+    fn styles_begin_and_end_with_each_word() {
+        let shown = to_terminal("a **bold word** and `code`", 40).replace('\u{1b}', "␛");
+        assert_snapshot!(shown, @"a ␛[1mbold␛[0m ␛[1mword␛[0m and ␛[36mcode␛[0m");
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_would_obey_comes_through() {
+        let text = "a\u{1b}[31mred\u{7}\u{9b}2J `\u{1b}]0;title\u{7}` \u{202e}evil\n\n```\u{1b}[2J\n\u{1b}c\r\n```\n\n\
+            | \u{1b}[1A |\n|---|\n| \u{8} |\n\n[x](http://a/\u{1b}[0m)\n\n[^\u{1b}]: note";
+        let ours = plain(text, 60);
+        assert!(!ours.chars().any(|c| c.is_control() && c != '\n'), "{ours:?}");
+        assert!(ours.contains("␛[31mred") && !ours.contains('\u{202e}'), "{ours}");
+    }
+
+    #[test]
+    fn hostile_nesting_takes_no_room_and_no_time() {
+        let started = std::time::Instant::now();
+        let deep = format!("{}text", "> ".repeat(5_000));
+        let widest = plain(&deep, 40).lines().map(columns).max().unwrap();
+        assert!(widest <= 40, "{widest}");
+        plain(&"- ".repeat(5_000), 40);
+        plain(&"*a ".repeat(20_000), 40);
+        plain(&format!("|{}\n|{}\n", "a|".repeat(5_000), "-|".repeat(5_000)), 40);
+        assert!(started.elapsed().as_secs() < 20);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_shown_without_control_characters(text in "[ -~\\n\\t\u{1b}\u{7}\u{9b}é界|>*`#\\[\\]()-]{0,200}") {
+            let plain = plain(&text, 30);
+            proptest::prop_assert!(!plain.chars().any(|c| c.is_control() && c != '\n'), "{:?}", plain);
+        }
+    }
+}
