@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Place};
+use super::print::say_json;
 use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, Pin};
@@ -163,15 +164,9 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
-    let text = if arguments.common.json {
-        let document = Document { investigations: &reports, errors, warnings };
-        serde_json::to_string_pretty(&document).map(|text| text + "\n")
-    } else {
-        Ok(lines(&reports, errors, warnings))
-    };
-    let said = match text {
-        Ok(text) => say(&text),
-        Err(error) => Err(error.into()),
+    let said = match arguments.common.json {
+        true => say_json(&Document { investigations: &reports, errors, warnings }),
+        false => say(&lines(&reports, errors, warnings)),
     };
     match said {
         Err(error) => super::finish("tot check", Err(error)),

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
+use super::print::say_json;
 use super::sync::shown;
 use super::{Progress, finish, say};
 use crate::remote::GitProgram;
@@ -75,7 +76,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
     if arguments.common.json {
         let investigations = cloned.iter().map(entry).collect();
-        say(&(serde_json::to_string_pretty(&Document { investigations, failed })? + "\n"))?;
+        say_json(&Document { investigations, failed })?;
         return Ok(failed);
     }
     for Cloned { branch, outcome } in &cloned {

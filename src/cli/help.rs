@@ -11,7 +11,10 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Look",
         &[
-            (&["diff"], "what came between two states"),
+            (&["list"], "the investigations, with their answers"),
+            (&["show"], "the question, the answers, the tree; or a node"),
+            (&["log", "diff"], "the history, and what came between two states"),
+            (&["search"], "in every text of every investigation"),
             (&["review"], "what is new since you last looked, riskiest first"),
             (&["check"], "what is wrong with files, rules, history, citations"),
         ],

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Place};
+use super::print::say_json;
 use super::{Progress, chain, finish, say};
 use crate::import::{self, ImportError};
 use crate::remote::GitProgram;
@@ -133,8 +134,7 @@ pub(super) fn run(arguments: &ImportArguments) -> ExitCode {
     let failed = files.iter().filter(|entry| entry.error.is_some()).count();
     let said = if arguments.common.json {
         let document = Document { dry_run: arguments.dry_run, files, failed };
-        let text = serde_json::to_string_pretty(&document);
-        text.map_err(Into::into).and_then(|text| say(&(text + "\n")))
+        say_json(&document)
     } else {
         files.iter().try_for_each(|entry| print(entry, arguments.dry_run))
     };

@@ -18,6 +18,8 @@ mod help;
 mod hub;
 mod import;
 mod interrupt;
+mod list;
+mod log;
 mod merge;
 mod next;
 mod place;
@@ -29,9 +31,12 @@ mod remote;
 mod report;
 mod review;
 mod ruleset;
+mod screen;
+mod search;
 mod serve;
 mod serving;
 mod setup;
+mod show;
 mod start;
 mod sync;
 mod verify;
@@ -99,7 +104,7 @@ enum Command {
     Commit(commit::CommitArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
-    /// Says what came between two commits, in Markdown
+    /// Says what came between two commits: nodes, states, and texts word by word
     Diff(diff::DiffArguments),
     /// Ends an investigation with your conclusion
     End(end::EndArguments),
@@ -107,6 +112,10 @@ enum Command {
     Export(export::ExportArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
+    /// Lists the investigations, newest first, with their answers
+    List(list::ListArguments),
+    /// Shows the history: of all of it, of a node, of a branch
+    Log(log::LogArguments),
     /// Joins by node what git could not merge by lines
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
@@ -131,8 +140,12 @@ enum Command {
     Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
+    /// Looks for words in every text of every investigation
+    Search(search::SearchArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
+    /// Shows an investigation: the question, the answers, the tree; or a node
+    Show(show::ShowArguments),
     /// Begins an investigation of a question
     Start(start::StartArguments),
     /// Gets what others did and gives what was done here
@@ -247,6 +260,8 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::End(arguments)) => end::run(&arguments),
         Ok(Command::Export(arguments)) => export::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
+        Ok(Command::List(arguments)) => list::run(&arguments),
+        Ok(Command::Log(arguments)) => log::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Next(arguments)) => next::run(&arguments),
@@ -259,7 +274,9 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
         Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
+        Ok(Command::Search(arguments)) => search::run(&arguments),
         Ok(Command::Setup(arguments)) => finish("tot setup", setup::run(&arguments)),
+        Ok(Command::Show(arguments)) => show::run(&arguments),
         Ok(Command::Start(arguments)) => start::run(&arguments),
         Ok(Command::Sync(arguments)) => sync::run(&arguments),
         Ok(Command::Verify(arguments)) => verify::run(&arguments),

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{Outcome, is_person};
 use crate::remote::GitProgram;
+use crate::text::is_hidden;
 
 /// Has all that is printed from here on in colour, or not, or as the terminal and `NO_COLOR` and `CLICOLOR_FORCE` say.
 pub(super) fn set_colour(asked: Asked) {
@@ -26,9 +27,21 @@ pub(super) fn say(text: &str) -> Outcome {
     Ok(stdout.flush()?)
 }
 
-/// Prints a document of `--json`.
+/// Prints a document of `--json`. What a terminal would take for a command, or would hide, is an escape: it stands in strings
+/// only, and is the same to programs.
 pub(super) fn say_json(document: &impl Serialize) -> Outcome {
-    say(&(serde_json::to_string_pretty(document)? + "\n"))
+    let document = serde_json::to_string_pretty(document)?;
+    let mut text = String::with_capacity(document.len() + 1);
+    for c in document.chars() {
+        match is_hidden(c) {
+            true => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")))
+            }
+            false => text.push(c),
+        }
+    }
+    text.push('\n');
+    say(&text)
 }
 
 /// Prints to stdout, at a terminal through the user's pager, as git does.
@@ -46,4 +59,14 @@ pub(super) fn page(text: &str) -> Outcome {
         Ok(()) => Ok(()),
         Err(_) => say(text),
     }
+}
+
+/// How many columns there are: those of the terminal, or as many as `COLUMNS` says; in a pipe it is not known.
+pub(super) fn columns() -> Option<usize> {
+    let said =
+        std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+    said.or_else(|| {
+        let size = crossterm::terminal::size().ok().filter(|_| io::stdout().is_terminal())?;
+        Some(usize::from(size.0)).filter(|columns| *columns > 0)
+    })
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::approve::sign;
 use super::comment::{Words, write};
 use super::place::{Common, Place};
-use super::print::say_json;
+use super::print::{page, say_json};
 use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
@@ -183,7 +183,7 @@ impl Look<'_> {
             match key {
                 'n' | ' ' | '\n' => at += 1,
                 'p' => at = at.saturating_sub(1),
-                'o' => git.page(self.path, &format!("{}\n", self.whole(item)))?,
+                'o' => page(&format!("{}\n", self.whole(item)))?,
                 'c' | 'j' => {
                     let kind = if key == 'c' { CommentKind::Comment } else { CommentKind::Objection };
                     let words = Words { kind, node, reply_to: None, message: None };

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
+use super::print::say_json;
 use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
@@ -138,12 +139,8 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     let failed = unsynced + indexes.iter().filter(|index| index.error.is_some()).count();
     if arguments.common.json {
         let investigations = outcomes.iter().map(entry).collect();
-        say(&(serde_json::to_string_pretty(&Document {
-            dry_run,
-            investigations,
-            indexes: indexes.iter().map(index_entry).collect(),
-            failed,
-        })? + "\n"))?;
+        let indexes = indexes.iter().map(index_entry).collect();
+        say_json(&Document { dry_run, investigations, indexes, failed })?;
         return Ok(failed);
     }
     if outcomes.is_empty() {

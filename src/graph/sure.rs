@@ -59,7 +59,7 @@ impl Sure {
     }
 
     /// The best first: how well it is confirmed, and whether it is contested.
-    pub(super) fn rank(&self) -> (usize, bool) {
+    pub fn rank(&self) -> (usize, bool) {
         let place = match self.class {
             "confirmed" if self.label == Grade::Independent.label() => 0,
             "confirmed" => 1,

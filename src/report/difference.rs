@@ -18,7 +18,7 @@ const LEAST_ALIKE: usize = 35;
 
 /// What changed between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Difference {
+pub struct Difference {
     /// The changed passages, with some lines around them.
     pub passages: Vec<Passage>,
     /// Added lines.
@@ -29,34 +29,37 @@ pub(super) struct Difference {
 
 /// Lines that stand together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Passage {
+pub struct Passage {
     /// Its first line in the text after, from 1.
     pub first_line: usize,
     /// The unchanged lines before it that are left out.
     pub skipped: usize,
+    /// What was removed before what was added.
     pub lines: Vec<Line>,
 }
 
 /// One line of either text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Line {
+pub struct Line {
     /// `same`, `added`, `removed`: for the style sheet.
     pub class: &'static str,
     /// ` `, `+`, `-`.
     pub sign: &'static str,
+    /// All of it, in its order.
     pub parts: Vec<Part>,
 }
 
 /// Words of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Part {
+pub struct Part {
+    /// As it stands in the text.
     pub text: String,
     /// Whether they are what changed in the line; never where the whole line did.
     pub changed: bool,
 }
 
 /// What changed from one text to the other; without passages when nothing did.
-pub(super) fn difference(before: &str, after: &str) -> Difference {
+pub fn difference(before: &str, after: &str) -> Difference {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let operations = match (old.len(), new.len()) {
         _ if before == after => Vec::new(),

@@ -239,7 +239,7 @@ impl History {
 }
 
 /// What happened, in one word, and the class for it.
-pub(super) fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
+pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
     match happening {
         Happening::Started => ("Started", "started"),
         Happening::Proposed(_) => ("Proposed", "proposed"),

@@ -1,6 +1,7 @@
 //! The commands that look, and what all commands have in common.
 
 mod frame;
+mod screens;
 
 use std::path::Path;
 

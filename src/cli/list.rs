@@ -1,0 +1,269 @@
+//! `tot list`: which investigations there are, with their answers.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::place::Common;
+use super::print::{columns, page, say_json};
+use super::screen::{BAD, BOLD, DOUBT, GOOD, Judged, NodeLine, QUIET, Screen, styled};
+use super::{Outcome, finish, is_person};
+use crate::decide::standing;
+use crate::parallel;
+use crate::remote::GitProgram;
+use crate::signoff;
+use crate::store::{ListEntry, ListFilter, ListState, Store};
+use crate::text::{columns as width, counted, one_line};
+
+/// Lists the investigations, newest first: each with its best answer, or what is owed.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ListArguments {
+    /// Words that all must be in the id, the title, the question or the name of the ruleset
+    #[arg(value_name = "TEXT")]
+    words: Vec<String>,
+    /// Only those that have not ended: the same as --state open
+    #[arg(long)]
+    open: bool,
+    /// Only those in one of these states; several with commas, or given several times
+    #[arg(long, value_name = "STATE", value_delimiter = ',')]
+    state: Vec<State>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+With --json: {investigations: [{id, path, title, ruleset, states, nodes, rounds, startedAt, answers, answer?, owed?,
+openObjections, signOff?, ahead?, behind?, fault?}]}
+
+Examples:
+  tot list                                  all of them
+  tot list sqlite --open                    those about SQLite that go on
+  tot list --state contested,self-checked   what wants another pair of eyes
+  tot list --json | jq -r '.investigations[] | select(.ahead > 0) | .id'";
+
+/// What an investigation can be; one can be several of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// It has not ended, or has gone on since
+    Open,
+    /// It has ended
+    Ended,
+    /// Its best answer is confirmed by another than who found it
+    Confirmed,
+    /// Its best answer is checked only by who found it
+    SelfChecked,
+    /// Nobody has confirmed its best answer
+    Unconfirmed,
+    /// It has no answer
+    Unanswered,
+    /// An answer is contested
+    Contested,
+    /// A valid sign-off approves it as it is
+    Approved,
+    /// It can't be read
+    Unreadable,
+}
+
+#[derive(Serialize)]
+struct Document {
+    investigations: Vec<Entry>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruleset: Option<String>,
+    /// All that it is.
+    states: Vec<State>,
+    nodes: usize,
+    rounds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<String>,
+    /// How many answers nobody has refuted.
+    answers: usize,
+    /// The surest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<NodeLine>,
+    /// What keeps it from its end, the first thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owed: Option<String>,
+    open_objections: usize,
+    /// The newest sign-off, and what it is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sign_off: Option<String>,
+    /// Commits that the remote lacks, and that it has and that are not here, as of the last sync.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ahead: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+pub(super) fn run(arguments: &ListArguments) -> ExitCode {
+    finish("tot list", try_run(arguments))
+}
+
+fn try_run(arguments: &ListArguments) -> Outcome {
+    let place = arguments.common.place();
+    let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
+    let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
+    let listed = place.store.list(&filter)?.entries;
+    let git = GitProgram::find(is_person()).ok();
+    let found =
+        parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, git.as_ref(), entry));
+    let mut wanted = arguments.state.clone();
+    wanted.extend(arguments.open.then_some(State::Open));
+    let fits = |entry: &Entry| wanted.is_empty() || entry.states.iter().any(|state| wanted.contains(state));
+    let document = Document { investigations: found.into_iter().filter(fits).collect() };
+    if arguments.common.json {
+        return say_json(&document);
+    }
+    if document.investigations.is_empty() {
+        let root = place.store.root().display();
+        let none = match place.store.folders().len() {
+            0 => format!("There is no investigation in {root}.\n"),
+            several => format!("None fits, of {} in {root}.\n", counted(several, "folder")),
+        };
+        return page(&none);
+    }
+    page(&shown(&document.investigations, Screen { columns: columns() }))
+}
+
+/// What there is to say of one.
+fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry {
+    let facts = listed.facts.as_ref();
+    let entry = Entry {
+        id: listed.id.map(|id| id.to_string()),
+        path: listed.path.display().to_string(),
+        title: facts.map(|facts| facts.title.clone()),
+        ruleset: facts.map(|facts| facts.ruleset.clone()),
+        nodes: facts.map_or(0, |facts| facts.nodes),
+        rounds: facts.map_or(0, |facts| facts.round),
+        started_at: facts.map(|facts| facts.started_at.to_string()),
+        fault: listed.fault.clone(),
+        ..Entry::default()
+    };
+    let snapshot = match store.load(&listed.path) {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            let fault = entry.fault.or_else(|| Some(super::chain(&error)));
+            return Entry { fault, states: vec![State::Unreadable], ..entry };
+        }
+    };
+    let judged = Judged::new(&snapshot);
+    let answers = judged.answers();
+    let mut states = vec![match judged.investigation.end_in_force() {
+        Some(_) => State::Ended,
+        None => State::Open,
+    }];
+    states.push(match answers.first() {
+        None => State::Unanswered,
+        Some((_, sure)) if sure.is_confirmed() => State::Confirmed,
+        Some((_, sure)) if sure.is_checked() => State::SelfChecked,
+        Some(_) => State::Unconfirmed,
+    });
+    states.extend(answers.iter().any(|(_, sure)| sure.contested).then_some(State::Contested));
+    // Checking takes a git process for each, so that only those are checked that somebody has signed off.
+    let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
+    let checked = sign_offs.map(|found| match git {
+        Some(git) => signoff::checked(store, &snapshot, git, None).unwrap_or(found),
+        None => found,
+    });
+    states.extend(checked.iter().any(|found| found.are_an_approval()).then_some(State::Approved));
+    let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
+    let blockers =
+        judged.rules.map(|rules| standing::blockers(judged.investigation, &rules)).unwrap_or_default();
+    let fault = snapshot.ruleset.as_ref().err().map(ToString::to_string);
+    Entry {
+        states,
+        answers: answers.len(),
+        answer: answers.first().map(|(node, _)| judged.line(node)),
+        owed: blockers.into_iter().next().map(|blocker| blocker.message),
+        open_objections: judged.open.len(),
+        sign_off: checked
+            .and_then(|found| found.all.first().map(|it| format!("{}, {}", it.decision, it.state))),
+        ahead: apart.map(|(ahead, _)| ahead),
+        behind: apart.map(|(_, behind)| behind),
+        fault: entry.fault.or(fault),
+        ..entry
+    }
+}
+
+/// Each investigation in some lines.
+fn shown(entries: &[Entry], screen: Screen) -> String {
+    let ids: Vec<&str> = entries.iter().filter_map(|entry| entry.id.as_deref()).collect();
+    let length = unique(&ids);
+    let one = |entry: &Entry| {
+        let id = entry.id.as_deref().map_or("?", |id| id.get(..length).unwrap_or(id));
+        let title = screen.rest(entry.title.as_deref().unwrap_or(&entry.path), length + 2);
+        let mut text = format!("{}  {}\n", styled(QUIET, &format!("{id:<length$}")), styled(BOLD, &title));
+        let indent = " ".repeat(length.min(8) + 2);
+        let mut line = |line: String| text.push_str(&format!("{indent}{line}\n"));
+        if let Some(answer) = &entry.answer {
+            let more = match entry.answers {
+                0 | 1 => String::new(),
+                several => format!(" (+{})", several - 1),
+            };
+            let taken = indent.len() + width(&more);
+            line(format!("{}{}", answer.text(screen, taken), styled(QUIET, &more)));
+        }
+        if let Some(owed) = &entry.owed {
+            line(styled(QUIET, &screen.rest(&format!("owed: {owed}"), indent.len())));
+        }
+        if let Some(fault) = &entry.fault {
+            line(styled(BAD, &screen.rest(fault, indent.len())));
+        }
+        line(marks(entry));
+        text
+    };
+    entries.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// What it is, in words with dots between.
+fn marks(entry: &Entry) -> String {
+    let mut marks: Vec<String> = Vec::new();
+    for state in &entry.states {
+        let (style, word) = match state {
+            State::Open => (QUIET, "open"),
+            State::Ended => (QUIET, "ended"),
+            State::Confirmed => (GOOD, "confirmed"),
+            State::SelfChecked => (DOUBT, "self-checked"),
+            State::Unconfirmed => (DOUBT, "not confirmed"),
+            State::Unanswered => (QUIET, "no answer"),
+            State::Contested => (DOUBT, "contested"),
+            State::Approved => (GOOD, "approved"),
+            State::Unreadable => (BAD, "can't be read"),
+        };
+        marks.push(styled(style, word));
+    }
+    if entry.open_objections > 0 {
+        marks.push(styled(DOUBT, &counted(entry.open_objections, "open objection")));
+    }
+    if let Some(sign_off) = entry.sign_off.as_ref().filter(|_| !entry.states.contains(&State::Approved)) {
+        marks.push(one_line(sign_off));
+    }
+    for (number, word) in [(entry.ahead, "ahead"), (entry.behind, "behind")] {
+        marks.extend(number.filter(|number| *number > 0).map(|number| format!("{number} {word}")));
+    }
+    marks.extend((entry.nodes > 0).then(|| styled(QUIET, &counted(entry.nodes, "node"))));
+    marks.join(" · ")
+}
+
+/// How many characters of these ids tell them apart; at least eight.
+fn unique(ids: &[&str]) -> usize {
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    let same =
+        |pair: &[&str]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count();
+    sorted.windows(2).map(|pair| same(pair) + 1).max().unwrap_or(0).max(8)
+}

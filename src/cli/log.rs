@@ -1,0 +1,247 @@
+//! `tot log`: the history of an investigation, of a node, or of a branch.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::Common;
+use super::print::{columns, page, say_json};
+use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
+use super::{Outcome, finish};
+use crate::domain::{Happening, NodeId};
+use crate::report::verb_of;
+use crate::store::{HistoryEntry, SIGN_OFFS};
+use crate::text::one_line;
+
+/// Shows the commits of an investigation, newest first: of all of it, of one node, or of a branch.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct LogArguments {
+    /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), then
+    /// a node (R2.A1), or a branch: an id without its round (A1), for that node and all that extends it
+    #[arg(value_name = "[ID] [NODE|BRANCH]", num_args = 0..=2)]
+    what: Vec<String>,
+    /// The newest so many
+    #[arg(short = 'n', long, value_name = "N")]
+    number: Option<usize>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+With --json: {id, commits: [{commit, at, author, agentId?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
+
+Examples:
+  tot log                 all of it, in the folder of an investigation
+  tot log 0196 R2.A1      one node, from its proposal to its end
+  tot log 0196 A1 -n 20   the newest of the branch of R2.A1
+  git log -p              the same with every line that changed, in its folder";
+
+#[derive(Serialize)]
+struct Document {
+    id: String,
+    commits: Vec<Commit>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Commit {
+    commit: String,
+    at: String,
+    author: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    subject: String,
+    tags: Vec<String>,
+    merge: bool,
+    changes: Vec<Change>,
+    warnings: Vec<String>,
+    /// What can't be read of it, or is left out.
+    gaps: Vec<String>,
+    #[serde(skip)]
+    minute: String,
+}
+
+/// What a commit did to a node, or to the whole.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Change {
+    /// `proposed`, `committed`, …
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+}
+
+/// What the history is asked of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Of {
+    All,
+    Node(NodeId),
+    /// The id without its round.
+    Branch(String),
+}
+
+pub(super) fn run(arguments: &LogArguments) -> ExitCode {
+    finish("tot log", try_run(arguments))
+}
+
+fn try_run(arguments: &LogArguments) -> Outcome {
+    let (id, of) = asked(&arguments.what);
+    let place = arguments.common.place();
+    let snapshot = place.store.load(&place.one(id)?)?;
+    let history = place.store.history(&snapshot)?;
+    let is_known = |fits: &dyn Fn(&NodeId) -> bool| {
+        let there = snapshot.investigation.nodes().any(|node| fits(&node.id));
+        there || history.iter().flat_map(|entry| &entry.happenings).filter_map(Happening::node_id).any(fits)
+    };
+    match &of {
+        Of::Node(node) if !is_known(&|id| id == node) => {
+            return Err(format!("there was never a node {node}").into());
+        }
+        Of::Branch(branch) if !is_known(&|id| is_in(id, branch)) => {
+            return Err(format!("there was never a branch {}", one_line(branch)).into());
+        }
+        _ => {}
+    }
+    let commits =
+        history.iter().filter(|entry| fits(entry, &of)).take(arguments.number.unwrap_or(usize::MAX));
+    let document = Document {
+        id: snapshot.investigation.meta().id.to_string(),
+        commits: commits.map(|entry| commit(entry, &of)).collect(),
+    };
+    match arguments.common.json {
+        true => say_json(&document),
+        false => page(&shown(&document.commits, Screen { columns: columns() })),
+    }
+}
+
+/// What was given: an id, a node or a branch, or both.
+fn asked(what: &[String]) -> (Option<&str>, Of) {
+    let of = |text: &str| match text.parse() {
+        Ok(node) => Of::Node(node),
+        Err(_) => Of::Branch(text.to_owned()),
+    };
+    match what {
+        [] => (None, Of::All),
+        // Ids of investigations have small letters, and those of nodes begin with a capital one.
+        [one] if one.starts_with(|c: char| c.is_ascii_uppercase()) => (None, of(one)),
+        [one] => (Some(one), Of::All),
+        [id, one, ..] => (Some(id), of(one)),
+    }
+}
+
+/// Whether the node begins that branch or is below it: `A12` is not below `A1`.
+fn is_in(node: &NodeId, branch: &str) -> bool {
+    let Some(rest) = node.suffix().strip_prefix(branch) else { return false };
+    let ends_in_digit = branch.ends_with(|c: char| c.is_ascii_digit());
+    rest.chars().next().is_none_or(|next| next.is_ascii_digit() != ends_in_digit)
+}
+
+fn fits(entry: &HistoryEntry, of: &Of) -> bool {
+    entry.happenings.iter().any(|happening| is_about(happening, of)) || *of == Of::All
+}
+
+fn is_about(happening: &Happening, of: &Of) -> bool {
+    match (of, happening.node_id()) {
+        (Of::All, _) => true,
+        (_, None) => false,
+        (Of::Node(node), Some(id)) => node == id,
+        (Of::Branch(branch), Some(id)) => is_in(id, branch),
+    }
+}
+
+fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
+    let trailers = entry.trailers();
+    let all = |key: &str| -> Vec<String> {
+        trailers.iter().filter(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned()).collect()
+    };
+    let change = |happening: &Happening| Change {
+        what: verb_of(happening).1,
+        node_id: happening.node_id().map(ToString::to_string),
+    };
+    Commit {
+        commit: entry.commit.to_string(),
+        at: entry.at.to_string(),
+        author: entry.author_name.clone(),
+        agent_id: all("Agent-Id").into_iter().next(),
+        subject: entry.subject().to_owned(),
+        // By its name alone, a tag that anybody can have made would say that something is approved.
+        tags: entry
+            .tags
+            .iter()
+            .filter(|tag| !SIGN_OFFS.iter().any(|it| tag.starts_with(it)))
+            .cloned()
+            .collect(),
+        merge: entry.parents.len() > 1,
+        changes: entry.happenings.iter().filter(|it| is_about(it, of)).map(change).collect(),
+        warnings: all("Warning"),
+        gaps: entry.gaps.iter().cloned().chain(entry.faults.iter().map(ToString::to_string)).collect(),
+        minute: entry.at.to_minute(),
+    }
+}
+
+/// A line for each commit, and one for each thing to be told of it.
+fn shown(commits: &[Commit], screen: Screen) -> String {
+    let one = |commit: &Commit| {
+        let id = &commit.commit[..10];
+        let who = one_line(commit.agent_id.as_deref().unwrap_or(&commit.author));
+        let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
+        let used = id.len() + commit.minute.len() + tags.chars().count() + 4;
+        let subject = match commit.subject.trim() {
+            "" => "(no subject)",
+            subject => subject,
+        };
+        // The name stands behind the subject, where there is room for both.
+        let line = screen.rest(&format!("{subject}  {who}"), used);
+        let line = match line.strip_suffix(&who) {
+            Some(subject) if !who.is_empty() => format!("{subject}{}", styled(QUIET, &who)),
+            _ => line,
+        };
+        let mut text = format!(
+            "{}  {}  {}{line}\n",
+            styled(NAME, id),
+            styled(QUIET, &commit.minute),
+            styled(DOUBT, &tags)
+        );
+        for (style, lines) in [(DOUBT, &commit.warnings), (BAD, &commit.gaps)] {
+            for line in lines {
+                text.push_str(&format!("            {}\n", styled(style, &screen.rest(line, 12))));
+            }
+        }
+        text
+    };
+    commits.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_a_node_and_what_is_below_it() {
+        for (node, branch, is) in [
+            ("R2.A1", "A1", true),
+            ("R3.A1a", "A1", true),
+            ("R2.A12", "A1", false),
+            ("R4.A1a1", "A1a", true),
+            ("R1.A", "A1", false),
+            ("R1.AB", "A", false),
+        ] {
+            assert_eq!(is_in(&node.parse().unwrap(), branch), is, "{node} {branch}");
+        }
+    }
+
+    #[test]
+    fn an_id_a_node_and_a_branch_are_told_apart() {
+        let of = |what: &[&str]| {
+            let what: Vec<String> = what.iter().map(ToString::to_string).collect();
+            let (id, of) = asked(&what);
+            (id.map(str::to_owned), of)
+        };
+        assert_eq!(of(&[]), (None, Of::All));
+        assert_eq!(of(&["0196"]), (Some("0196".into()), Of::All));
+        assert_eq!(of(&["A1"]), (None, Of::Branch("A1".into())));
+        assert_eq!(of(&["0196", "R2.A1"]), (Some("0196".into()), Of::Node("R2.A1".parse().unwrap())));
+    }
+}

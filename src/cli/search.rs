@@ -1,0 +1,287 @@
+//! `tot search`: in every text of every investigation of the root.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::Common;
+use super::print::{columns, page, say_json};
+use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, styled};
+use super::{chain, finish};
+use crate::domain::Comment;
+use crate::parallel;
+use crate::store::{Snapshot, Store};
+use crate::text::{counted, one_line};
+use crate::view::NodeView;
+
+/// How many characters of a text stand around what was found.
+const BEFORE: usize = 16;
+const AROUND: usize = 160;
+
+/// Looks for words in every text of every investigation of the root: questions, conclusions, all that is stored of nodes, and
+/// comments. Exit status 1 where one of them can't be read.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct SearchArguments {
+    /// Words that all must be in one text, in any order and whatever their case
+    #[arg(value_name = "TEXT", required = true)]
+    words: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+With --json: {matches: [{id, title, nodeId?, state?, field, excerpt}], unreadable: [{path, reason}]}
+
+Examples:
+  tot search busy_timeout
+  tot search checkpoint starvation
+  tot search WAL --json | jq -r '.matches[].nodeId'";
+
+#[derive(Serialize)]
+struct Document {
+    matches: Vec<Match>,
+    unreadable: Vec<Unreadable>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Match {
+    id: String,
+    /// Of the investigation.
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// What kind of text it is, as the node's page calls it.
+    field: &'static str,
+    excerpt: String,
+    /// The words in the excerpt, by bytes.
+    #[serde(skip)]
+    marked: Vec<(usize, usize)>,
+    #[serde(skip)]
+    node: Option<NodeLine>,
+}
+
+#[derive(Serialize)]
+struct Unreadable {
+    path: String,
+    reason: String,
+}
+
+pub(super) fn run(arguments: &SearchArguments) -> ExitCode {
+    match try_run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => finish("tot search", Err(error)),
+    }
+}
+
+/// Gives whether all could be read.
+fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Error>> {
+    let words: Vec<String> =
+        arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
+    if words.is_empty() {
+        return Err("give a word to look for".into());
+    }
+    let place = arguments.common.place();
+    let (mut folders, _) = place.folders(&[])?;
+    folders.sort_by(|one, other| other.cmp(one));
+    let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));
+    let mut document = Document { matches: Vec::new(), unreadable: Vec::new() };
+    for found in looked {
+        match found {
+            Ok(matches) => document.matches.extend(matches),
+            Err(unreadable) => document.unreadable.push(unreadable),
+        }
+    }
+    let is_whole = document.unreadable.is_empty();
+    if arguments.common.json {
+        say_json(&document)?;
+        return Ok(is_whole);
+    }
+    page(&shown(&document.matches, folders.len(), Screen { columns: columns() }))?;
+    for it in &document.unreadable {
+        eprintln!("tot search: {}: {}", it.path, one_line(&it.reason));
+    }
+    Ok(is_whole)
+}
+
+fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<Match>, Unreadable> {
+    match store.load(path) {
+        Ok(snapshot) => Ok(matches(&snapshot, words)),
+        Err(error) => Err(Unreadable { path: path.display().to_string(), reason: chain(&error) }),
+    }
+}
+
+/// What is found in one investigation: first in what was asked and concluded, then in its nodes, in their order.
+fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
+    let judged = Judged::new(snapshot);
+    let investigation = judged.investigation;
+    let meta = investigation.meta();
+    let mut found = Vec::new();
+    let mut look = |node: Option<&NodeLine>, field: &'static str, text: &str| {
+        let Some((excerpt, marked)) = excerpt(text, words) else { return };
+        found.push(Match {
+            id: meta.id.to_string(),
+            title: meta.title.clone(),
+            node_id: node.map(|node| node.node_id.clone()),
+            state: node.and_then(|node| node.state.clone()),
+            field,
+            excerpt,
+            marked,
+            node: node.cloned(),
+        });
+    };
+    let said = |comment: &Comment| format!("{}: {}", comment.author.label(), comment.text);
+    look(None, "Title", &meta.title);
+    look(None, "Question", &meta.query);
+    look(None, "Context", meta.context.as_deref().unwrap_or_default());
+    let end = investigation.conclusion().and_then(|end| end.conclusion.as_deref());
+    look(None, "Conclusion", end.unwrap_or_default());
+    let is_of_the_whole = |comment: &&std::sync::Arc<Comment>| {
+        comment.node.as_ref().is_none_or(|node| investigation.node(node).is_none())
+    };
+    investigation
+        .comments()
+        .filter(is_of_the_whole)
+        .for_each(|comment| look(None, "Comment", &said(comment)));
+    for node in investigation.preorder() {
+        let line = judged.line(node);
+        NodeView::fields(node).for_each(|field| look(Some(&line), field.name, &field.value));
+        investigation.comments_on(&node.id).for_each(|comment| look(Some(&line), "Comment", &said(comment)));
+    }
+    found
+}
+
+/// What stands around the first of the words, if all of them are in the text, and where in that they are.
+fn excerpt(text: &str, words: &[String]) -> Option<(String, Vec<(usize, usize)>)> {
+    let lower = text.to_lowercase();
+    if !words.iter().all(|word| lower.contains(word.as_str())) {
+        return None;
+    }
+    let line = one_line(text);
+    let characters: Vec<char> = line.chars().collect();
+    let first = words.iter().filter_map(|word| find(&characters, word, 0)).min().unwrap_or(0);
+    let mut from = first.saturating_sub(BEFORE);
+    // From the beginning of a word on.
+    while from > 0 && from < first && !characters[from - 1].is_whitespace() {
+        from += 1;
+    }
+    let to = (from + AROUND).min(characters.len());
+    let part = &characters[from..to];
+    let mut excerpt = if from > 0 { "…".to_owned() } else { String::new() };
+    let start = excerpt.len();
+    excerpt.extend(part);
+    if to < characters.len() {
+        excerpt.push('…');
+    }
+    let byte = |at: usize| start + part[..at].iter().map(|c| c.len_utf8()).sum::<usize>();
+    let mut marked = Vec::new();
+    for word in words {
+        let length = word.chars().count();
+        let mut next = 0;
+        while let Some(at) = find(part, word, next) {
+            next = (at + length).min(part.len());
+            marked.push((byte(at), byte(next)));
+        }
+    }
+    marked.sort_unstable();
+    // Two words may overlap.
+    marked.dedup_by(|later, earlier| {
+        let overlap = later.0 < earlier.1;
+        earlier.1 = if overlap { earlier.1.max(later.1) } else { earlier.1 };
+        overlap
+    });
+    Some((excerpt, marked))
+}
+
+/// Where the word, in lower case, is in the text, by characters.
+fn find(text: &[char], word: &str, from: usize) -> Option<usize> {
+    let starts = |at: usize| {
+        let mut rest = text[at..].iter().flat_map(|c| c.to_lowercase());
+        word.chars().all(|c| rest.next() == Some(c))
+    };
+    (from..text.len()).find(|at| starts(*at))
+}
+
+fn shown(matches: &[Match], folders: usize, screen: Screen) -> String {
+    let mut text = String::new();
+    let mut before: (Option<&str>, Option<&str>) = (None, None);
+    for it in matches {
+        if before.0 != Some(&it.id) {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let title = screen.rest(&it.title, it.id.len() + 2);
+            text.push_str(&format!("{gap}{}  {}\n", styled(QUIET, &it.id), styled(BOLD, &title)));
+            before = (Some(&it.id), None);
+        }
+        if let Some(node) = &it.node
+            && before.1 != it.node_id.as_deref()
+        {
+            text.push_str(&format!("  {}\n", node.text(screen, 2)));
+            before.1 = it.node_id.as_deref();
+        }
+        let indent = if it.node.is_some() { 4 } else { 2 };
+        let line = screen.rest(&it.excerpt, indent + it.field.len() + 2);
+        let excerpt = highlighted(&line, &it.marked);
+        text.push_str(&format!("{}{}: {excerpt}\n", " ".repeat(indent), styled(QUIET, it.field)));
+    }
+    let nodes =
+        matches.iter().map(|it| (&it.id, &it.node_id)).collect::<std::collections::BTreeSet<_>>().len();
+    if matches.is_empty() {
+        return format!("Nothing fits in {}.\n", counted(folders, "investigation"));
+    }
+    text + &format!("\n{} in {}.\n", counted(matches.len(), "text"), counted(nodes, "place"))
+}
+
+/// The line with these parts of it marked, as far as it was not cut.
+fn highlighted(line: &str, marked: &[(usize, usize)]) -> String {
+    let (mut text, mut at) = (String::new(), 0);
+    for (from, to) in marked {
+        let (Some(before), Some(word)) = (line.get(at..*from), line.get(*from..*to)) else { break };
+        text.push_str(before);
+        text.push_str(&styled(DOUBT.bold(), word));
+        at = *to;
+    }
+    text + line.get(at..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, words: &[&str]) -> Option<String> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let (excerpt, marked) = excerpt(text, &words)?;
+        let mut shown = excerpt.clone();
+        for (from, to) in marked.iter().rev() {
+            shown.replace_range(*from..*to, &format!("[{}]", &excerpt[*from..*to]));
+        }
+        Some(shown)
+    }
+
+    #[test]
+    fn every_word_is_looked_for_and_marked() {
+        assert_eq!(
+            found("The Writer\nholds the lock", &["lock", "writer"]).unwrap(),
+            "The [Writer] holds the [lock]"
+        );
+        assert_eq!(found("The writer", &["writer", "lock"]), None);
+        assert_eq!(found("ababab", &["aba", "bab"]).unwrap(), "[abab]ab");
+        assert_eq!(found("ÄÖ straße İx", &["öx"]), None);
+        assert_eq!(found("ÄÖ x", &["äö"]).unwrap(), "[ÄÖ] x");
+        // What has more characters in lower case moves nothing.
+        assert_eq!(found("İİİ lock", &["lock"]).unwrap(), "İİİ [lock]");
+    }
+
+    #[test]
+    fn only_what_is_around_the_first_word_is_shown() {
+        let text = format!("{} needle {}", "word ".repeat(100), "tail ".repeat(100));
+        let shown = found(&text, &["needle"]).unwrap();
+        assert!(shown.starts_with("…word") && shown.contains("[needle]") && shown.ends_with('…'), "{shown}");
+        assert!(shown.chars().count() < AROUND + 10, "{shown}");
+    }
+}

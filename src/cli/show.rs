@@ -1,0 +1,277 @@
+//! `tot show`: an investigation on a screen, or one of its nodes.
+
+mod node;
+mod tree;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::Common;
+use super::print::{columns, page, say_json};
+use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, section, styled, sure_style};
+use super::{Outcome, finish};
+use crate::decide::standing;
+use crate::domain::{IdError, Node, NodeId, Timestamp};
+use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::store::Snapshot;
+use crate::text::{counted, one_line};
+
+/// Shows an investigation: the question, the answer, what it rests on, what is owed, and the tree; or one of its nodes, with all
+/// that is stored of it.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ShowArguments {
+    /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), and
+    /// the node
+    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    what: Vec<String>,
+    /// Show every node of the tree, not only what matters: answers, the way to them, what checks them, and what is open
+    #[arg(long)]
+    all: bool,
+    /// Show so many rounds of the tree
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, conclusion?, answers: [{nodeId, state, title, sure?,
+contested, confirmedBy, refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
+node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, attachments}, where node has the fields of
+investigation.json
+
+Examples:
+  tot show                  in the folder of an investigation, or where there is only one
+  tot show 0196 --all       every node of its tree
+  tot show 0196 R2.A1       one node
+  tot show --json | jq -r '.answers[].title'";
+
+/// An investigation, as JSON and for the screen.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    id: String,
+    title: &'a str,
+    query: &'a str,
+    ruleset: &'a str,
+    mode: &'a str,
+    started_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<String>,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conclusion: Option<&'a str>,
+    /// The surest first.
+    answers: Vec<Answer>,
+    open_objections: Vec<String>,
+    blockers: Vec<Blocker>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_action: Option<String>,
+    faults: Vec<String>,
+    nodes: Vec<Entry>,
+}
+
+/// An answer, and what others make of it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    #[serde(flatten)]
+    line: NodeLine,
+    confirmed_by: Vec<Confirmation>,
+    refuted_by: Vec<String>,
+}
+
+/// A node that confirms another, and what that is worth.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Confirmation {
+    node_id: String,
+    grade: Grade,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Blocker {
+    code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    message: String,
+}
+
+/// A node of the tree.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    #[serde(flatten)]
+    line: NodeLine,
+    parent: Option<String>,
+}
+
+/// How many answers the screen lists.
+const ANSWERS: usize = 20;
+/// How many blockers and objections.
+const LISTED: usize = 10;
+
+pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
+    finish("tot show", try_run(arguments))
+}
+
+fn try_run(arguments: &ShowArguments) -> Outcome {
+    let (id, node) = split(&arguments.what)?;
+    let place = arguments.common.place();
+    let snapshot = place.store.load(&place.one(id)?)?;
+    let judged = Judged::new(&snapshot);
+    let screen = Screen { columns: columns() };
+    if let Some(node) = node {
+        let found = judged.investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
+        return match arguments.common.json {
+            true => say_json(&node::document(&judged, found)),
+            false => page(&node::shown(&judged, found, screen)),
+        };
+    }
+    let document = document(&judged, &snapshot);
+    if arguments.common.json {
+        return say_json(&document);
+    }
+    let extent = tree::Extent { all: arguments.all, depth: arguments.depth };
+    page(&(shown(&document, &judged, screen) + &section("Tree", &tree::shown(&judged, extent, screen))))
+}
+
+/// The id of an investigation and that of a node, of what was given of the two.
+fn split(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), IdError> {
+    Ok(match what {
+        [] => (None, None),
+        [one] => match one.parse() {
+            Ok(node) => (None, Some(node)),
+            Err(_) => (Some(one), None),
+        },
+        [id, node, ..] => (Some(id), Some(node.parse()?)),
+    })
+}
+
+fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
+    let investigation = judged.investigation;
+    let meta = investigation.meta();
+    let outlook = judged.rules.map(|rules| standing::outlook(investigation, &rules));
+    let (blockers, next) = outlook.map_or((Vec::new(), None), |it| (it.blockers, Some(it.next_action)));
+    let ruleset_fault = snapshot.ruleset.as_ref().err();
+    Document {
+        id: meta.id.to_string(),
+        title: &meta.title,
+        query: &meta.query,
+        ruleset: &meta.ruleset,
+        mode: &meta.mode,
+        started_at: meta.started_at.to_string(),
+        ended_at: investigation.end_in_force().map(|end| end.ended_at.to_string()),
+        head: snapshot.head.to_string(),
+        conclusion: investigation.conclusion().and_then(|end| end.conclusion.as_deref()),
+        answers: judged
+            .answers()
+            .into_iter()
+            .map(|(node, _)| Answer {
+                line: judged.line(node),
+                confirmed_by: confirmed_by(judged, node),
+                refuted_by: refuted_by(judged, node),
+            })
+            .collect(),
+        open_objections: judged.open.iter().map(|objection| objection.message()).collect(),
+        blockers: blockers
+            .into_iter()
+            .map(|it| Blocker { code: it.code.to_string(), node_id: it.node, message: it.message })
+            .collect(),
+        next_action: next.filter(|_| investigation.end_in_force().is_none()),
+        faults: ruleset_fault.into_iter().chain(&snapshot.faults).map(ToString::to_string).collect(),
+        nodes: investigation
+            .preorder()
+            .into_iter()
+            .map(|node| Entry {
+                line: judged.line(node),
+                parent: node.parent.as_ref().map(ToString::to_string),
+            })
+            .collect(),
+    }
+}
+
+fn confirmed_by(judged: &Judged<'_>, node: &Node) -> Vec<Confirmation> {
+    let by = judged.rules.map(|rules| rules.confirming(judged.investigation, node)).unwrap_or_default();
+    let confirmation = |it: Confirming| Confirmation { node_id: it.node.to_string(), grade: it.grade };
+    by.into_iter().map(confirmation).collect()
+}
+
+fn refuted_by(judged: &Judged<'_>, node: &Node) -> Vec<String> {
+    let by = judged.rules.map(|rules| rules.refuted_by(judged.investigation, node)).unwrap_or_default();
+    by.iter().map(ToString::to_string).collect()
+}
+
+/// All but the tree.
+fn shown(document: &Document<'_>, judged: &Judged<'_>, screen: Screen) -> String {
+    let investigation = judged.investigation;
+    let minute = |at: Timestamp| at.to_minute();
+    let mut facts = vec![
+        one_line(&format!("{}, mode {}", document.ruleset, document.mode)),
+        format!("begun {}", minute(investigation.meta().started_at)),
+    ];
+    facts.extend(investigation.end_in_force().map(|end| format!("ended {}", minute(end.ended_at))));
+    facts.push(format!(
+        "{} in {}",
+        counted(investigation.len(), "node"),
+        counted(investigation.current_round() as usize, "round")
+    ));
+    let mut text = format!(
+        "{}\n{}\n{}\n",
+        styled(BOLD, &screen.rest(document.title, 0)),
+        styled(QUIET, &document.id),
+        styled(QUIET, &screen.rest(&facts.join(" · "), 0)),
+    );
+    for fault in &document.faults {
+        text.push_str(&format!("{}\n", styled(super::screen::BAD, &screen.rest(fault, 0))));
+    }
+    text.push_str(&section("Question", &screen.prose(document.query, 2)));
+    if let Some(conclusion) = document.conclusion {
+        let heading =
+            if document.ended_at.is_some() { "Conclusion" } else { "Conclusion, since when it went on" };
+        text.push_str(&section(heading, &screen.prose(conclusion, 2)));
+    }
+    let answer = |answer: &Answer| {
+        let mut text = format!("  {}\n", answer.line.text(screen, 2));
+        let sure = answer.line.mark.map_or("", |mark| mark.label);
+        // What is worth less than the best says so.
+        let by = answer.confirmed_by.iter().map(|by| match by.grade.label() == sure {
+            true => by.node_id.clone(),
+            false => format!("{} ({})", by.node_id, by.grade.label()),
+        });
+        let by: Vec<String> = by.collect();
+        let line = if by.is_empty() { sure.to_owned() } else { format!("{sure}: {}", by.join(", ")) };
+        let style = answer.line.mark.map_or(QUIET, sure_style);
+        text.push_str(&format!("    {}\n", styled(style, &screen.rest(&line, 4))));
+        text
+    };
+    let mut answers: String = document.answers.iter().take(ANSWERS).map(answer).collect();
+    if let Some(more @ 1..) = document.answers.len().checked_sub(ANSWERS) {
+        answers.push_str(&format!("  and {more} more\n"));
+    }
+    let none = if judged.rules.is_some() {
+        "  None yet.\n"
+    } else {
+        "  Unknown, since the ruleset can't be read.\n"
+    };
+    text.push_str(&section("Answers", if answers.is_empty() { none } else { &answers }));
+    let list = |lines: Vec<&str>| {
+        let shown =
+            lines.iter().take(LISTED).map(|line| format!("  {}\n", styled(DOUBT, &screen.rest(line, 2))));
+        let mut text: String = shown.collect();
+        if let Some(more @ 1..) = lines.len().checked_sub(LISTED) {
+            text.push_str(&format!("  and {more} more\n"));
+        }
+        text
+    };
+    let objections = list(document.open_objections.iter().map(String::as_str).collect());
+    text.push_str(&section("Open objections", &objections));
+    text + &section(
+        "Owed before the end",
+        &list(document.blockers.iter().map(|it| it.message.as_str()).collect()),
+    )
+}

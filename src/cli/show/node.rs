@@ -1,0 +1,114 @@
+//! One node, with all that is stored of it and what others make of it.
+
+use serde::Serialize;
+
+use super::{Confirmation, confirmed_by, refuted_by};
+use crate::cli::screen::{
+    BAD, BOLD, DOUBT, GOOD, Judged, QUIET, Screen, plain_lines, section, styled, sure_style,
+};
+use crate::domain::{Comment, Node};
+use crate::text::{counted, one_line};
+use crate::view::{COMMANDS, HEADLINE, NodeView};
+
+/// A node, as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document<'a> {
+    /// The investigation.
+    id: String,
+    node: NodeView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sure: Option<&'static str>,
+    contested: bool,
+    confirmed_by: Vec<Confirmation>,
+    refuted_by: Vec<String>,
+    comments: Vec<&'a Comment>,
+    attachments: Vec<&'a str>,
+}
+
+pub(super) fn document<'a>(judged: &Judged<'a>, node: &'a Node) -> Document<'a> {
+    let investigation = judged.investigation;
+    let line = judged.line(node);
+    Document {
+        id: investigation.meta().id.to_string(),
+        node: NodeView::new(investigation, judged.rules, node),
+        sure: line.sure,
+        contested: line.contested,
+        confirmed_by: confirmed_by(judged, node),
+        refuted_by: refuted_by(judged, node),
+        comments: investigation.comments_on(&node.id).map(AsRef::as_ref).collect(),
+        attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
+    }
+}
+
+/// The node on the screen.
+pub(super) fn shown(judged: &Judged<'_>, node: &Node, screen: Screen) -> String {
+    let investigation = judged.investigation;
+    let line = judged.line(node);
+    let mut text = format!("{}\n", line.text(screen, 0));
+    if let Some(mark) = line.mark {
+        let contested = if line.contested { ", contested" } else { "" };
+        text.push_str(&format!("{}\n", styled(sure_style(mark), &format!("{}{contested}", mark.label))));
+    }
+    let (texts, facts): (Vec<_>, Vec<_>) = NodeView::fields(node)
+        .filter(|field| !field.value.trim().is_empty())
+        .partition(|field| field.is_text);
+    for field in texts {
+        text.push_str(&match field.name {
+            // It is the title, which stands above.
+            HEADLINE => String::new(),
+            COMMANDS => section(field.name, &plain_lines(&field.value, 2)),
+            name => section(name, &screen.prose(&field.value, 2)),
+        });
+    }
+    let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
+    let parent = parent.map(|parent| format!("  {}\n", judged.line(parent).text(screen, 2)));
+    text.push_str(&section("Extends", &parent.unwrap_or_default()));
+    let (confirming, refuting) = (confirmed_by(judged, node), refuted_by(judged, node));
+    let below = |child: &Node| {
+        let id = child.id.as_str();
+        let confirms = confirming.iter().find(|it| it.node_id == id).map(|it| {
+            let style = if it.grade.is_confirmed() { GOOD } else { DOUBT };
+            styled(style, &format!("confirms it: {}", it.grade.label()))
+        });
+        let refutes = refuting.iter().any(|it| it == id).then(|| styled(BAD, "refutes it"));
+        let notes = [confirms, refutes].into_iter().flatten().map(|note| format!("    {note}\n"));
+        format!("  {}\n{}", judged.line(child).text(screen, 2), notes.collect::<String>())
+    };
+    let children: String = investigation.children(&node.id).map(|child| below(child)).collect();
+    text.push_str(&section("Extended by", &children));
+    let said = |comment: &Comment| {
+        let who = format!("{}, {}", one_line(comment.author.label()), comment.at.to_minute());
+        let head = format!("{} {}", styled(BOLD, comment.kind.label()), styled(QUIET, &who));
+        format!("  {head}\n{}", screen.prose(&comment.text, 4))
+    };
+    let comments: String = investigation.comments_on(&node.id).map(|comment| said(comment)).collect();
+    text.push_str(&section("Comments", &comments));
+    let attached = investigation.attachments_of(&node.id).iter();
+    let attached = attached.map(|(name, bytes)| {
+        format!(
+            "  {} ({})\n",
+            one_line(name.as_str()),
+            counted(usize::try_from(*bytes).unwrap_or(usize::MAX), "byte")
+        )
+    });
+    text.push_str(&section("Attachments", &attached.collect::<String>()));
+    // What it is called, and what it extends, stands above.
+    let facts = facts.iter().filter(|field| field.name != "Parent" && field.value != node.name());
+    let facts: String = facts.map(|field| fact(field.name, &field.value, screen)).collect();
+    text + &section("Facts", &facts)
+}
+
+/// The columns of the name of a fact, and of what stands before its value.
+const NAME: usize = 20;
+const BEFORE: usize = NAME + 4;
+
+/// The name of a fact, and its value beside it.
+fn fact(name: &str, value: &str, screen: Screen) -> String {
+    let lines = value.lines().flat_map(|line| screen.wrapped(line, BEFORE));
+    let line = |(at, line): (usize, String)| match at {
+        0 => format!("  {}  {line}\n", styled(QUIET, &format!("{name:<NAME$}"))),
+        _ => format!("{}{line}\n", " ".repeat(BEFORE)),
+    };
+    lines.enumerate().map(line).collect()
+}

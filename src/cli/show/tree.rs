@@ -1,0 +1,157 @@
+//! The tree of an investigation in lines, folded to what matters.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::cli::screen::{Judged, QUIET, Screen, styled};
+use crate::domain::{Node, NodeId};
+use crate::graph::Sure;
+use crate::ruleset::Role;
+use crate::text::columns;
+
+/// How much of the tree is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    /// Every node, not only what matters.
+    pub all: bool,
+    /// So many rounds.
+    pub depth: Option<u32>,
+}
+
+/// A line of the tree: a node, or how many are not shown.
+enum Line<'a> {
+    Node(&'a Node),
+    More(Vec<&'a Node>),
+}
+
+/// The tree. What is folded is counted by state.
+pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> String {
+    let investigation = judged.investigation;
+    let order = investigation.preorder();
+    let matters = if extent.all { None } else { Some(what_matters(judged)) };
+    let is_shown = |node: &Node| {
+        matters.as_ref().is_none_or(|ids| ids.contains(&node.id))
+            && extent.depth.is_none_or(|depth| node.round() <= depth)
+    };
+    // How many nodes there are from each on down, itself too: children come after their parents.
+    let mut sizes: BTreeMap<&NodeId, usize> = BTreeMap::new();
+    for node in order.iter().rev() {
+        let size = *sizes.entry(&node.id).and_modify(|size| *size += 1).or_insert(1);
+        if let Some(parent) = &node.parent {
+            *sizes.entry(parent).or_default() += size;
+        }
+    }
+    let below = |node: Option<&NodeId>| -> Vec<Line<'_>> {
+        let children: Vec<&Node> = match node {
+            Some(id) => investigation.children(id).map(AsRef::as_ref).collect(),
+            None => investigation.roots().map(AsRef::as_ref).collect(),
+        };
+        let (seen, hidden): (Vec<&Node>, Vec<&Node>) =
+            children.into_iter().partition(|child| is_shown(child));
+        let mut lines: Vec<Line<'_>> = seen.into_iter().map(Line::Node).collect();
+        match hidden.as_slice() {
+            [] => {}
+            // A line that says that one is missing may as well be that one.
+            [only]
+                if sizes.get(&only.id) == Some(&1)
+                    && extent.depth.is_none_or(|depth| only.round() <= depth) =>
+            {
+                lines.push(Line::Node(only));
+            }
+            _ => lines.push(Line::More(hidden)),
+        }
+        lines
+    };
+    let mut text = String::new();
+    let mut stack: Vec<(String, std::vec::IntoIter<Line<'_>>)> =
+        vec![(String::new(), below(None).into_iter())];
+    loop {
+        let is_root = stack.len() == 1;
+        let Some((prefix, lines)) = stack.last_mut() else { return text };
+        let Some(line) = lines.next() else {
+            stack.pop();
+            continue;
+        };
+        let is_last = lines.as_slice().is_empty();
+        let (branch, rest) = match (is_root, is_last) {
+            (true, _) => ("", ""),
+            (_, true) => ("└─ ", "   "),
+            (_, false) => ("├─ ", "│  "),
+        };
+        let inner = format!("{prefix}{rest}");
+        let drawn = within(&format!("{prefix}{branch}"), screen);
+        match line {
+            Line::Node(node) => {
+                let taken = columns(&drawn) + 2;
+                text.push_str(&format!(
+                    "  {}{}\n",
+                    styled(QUIET, &drawn),
+                    judged.line(node).text(screen, taken)
+                ));
+                stack.push((inner, below(Some(&node.id)).into_iter()));
+            }
+            Line::More(nodes) => {
+                let number: usize = nodes.iter().filter_map(|node| sizes.get(&node.id)).sum();
+                let more =
+                    screen.rest(&format!("{number} more: {}", by_state(&nodes, judged)), columns(&drawn) + 2);
+                text.push_str(&format!("  {}\n", styled(QUIET, &format!("{drawn}{more}"))));
+            }
+        }
+    }
+}
+
+/// The lines before a node, without the outer ones where they would leave no room for it.
+fn within(prefix: &str, screen: Screen) -> String {
+    let most = screen.columns.map_or(usize::MAX, |all| all / 2);
+    let length = prefix.chars().count();
+    if length <= most {
+        return prefix.to_owned();
+    }
+    let kept: String = prefix.chars().skip(length - most + 1).collect();
+    format!("…{kept}")
+}
+
+/// How many of these and what is below them are in which state, the most first.
+fn by_state(nodes: &[&Node], judged: &Judged<'_>) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut stack: Vec<&Node> = nodes.to_vec();
+    while let Some(node) = stack.pop() {
+        let state = node.state().map_or_else(|| "proposed".to_owned(), ToString::to_string);
+        *counts.entry(state).or_default() += 1;
+        stack.extend(judged.investigation.children(&node.id).map(AsRef::as_ref));
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts.iter().map(|(state, count)| format!("{count} {state}")).collect::<Vec<_>>().join(", ")
+}
+
+/// How many nodes of a kind are shown at first.
+const SHOWN: usize = 20;
+
+/// What the tree shows at first: the surest answers, theories, what waits to be confirmed, what is refuted, contested or proposed,
+/// some of each; what confirms and refutes these; and the way to all of them.
+fn what_matters(judged: &Judged<'_>) -> HashSet<NodeId> {
+    let investigation = judged.investigation;
+    let mut chosen: Vec<&Node> = judged.answers().into_iter().map(|(node, _)| node).take(SHOWN).collect();
+    let is_kind: [&dyn Fn(&Node) -> bool; 5] = [
+        &|node| judged.role(node) == Some(Role::Theory),
+        &|node| judged.role(node) == Some(Role::AwaitingConfirmation),
+        &|node| judged.sure(node) == Some(Sure::REFUTED),
+        &|node| judged.line(node).contested,
+        &|node| node.is_pending(),
+    ];
+    for is_it in is_kind {
+        chosen.extend(investigation.nodes().map(AsRef::as_ref).filter(|node| is_it(node)).take(SHOWN));
+    }
+    let objected = judged.open.iter().filter_map(|objection| objection.comment.node.as_ref());
+    chosen.extend(objected.filter_map(|id| investigation.node(id)).map(AsRef::as_ref).take(SHOWN));
+    let mut ids: HashSet<NodeId> = HashSet::new();
+    let mut add = |id: &NodeId| ids.extend(investigation.path(id).iter().map(|node| node.id.clone()));
+    for node in chosen {
+        add(&node.id);
+        if let Some(rules) = judged.rules {
+            let confirming = rules.confirming(investigation, node).into_iter().map(|it| it.node);
+            confirming.chain(rules.refuted_by(investigation, node)).for_each(|id| add(&id));
+        }
+    }
+    ids
+}

@@ -1,0 +1,201 @@
+//! What `list`, `show`, `log`, `diff` and `search` print, on the investigation that comes along and on those of an attacker.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::{import_the_demo, tot, tot_in};
+use crate::specimens::hostile;
+use crate::support::Sandbox;
+
+/// What a command prints on a screen of so many columns, without colours.
+fn on(sandbox: &Sandbox, columns: &str, arguments: &[&str]) -> String {
+    let ran = tot_in(sandbox, &sandbox.path(""), arguments, &[("COLUMNS", columns)]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}");
+    ran.out
+}
+
+fn json(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    let ran = tot(sandbox, &[arguments, &["--json"]].concat());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}");
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+#[test]
+fn a_narrow_screen_and_a_wide_one() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    let narrow = |arguments: &[&str]| on(&sandbox, "80", arguments);
+    assert_snapshot!("list", narrow(&["list"]));
+    assert_snapshot!("show", narrow(&["show"]));
+    assert_snapshot!("show_wide", on(&sandbox, "140", &["show", "--depth", "3", "--all"]));
+    assert_snapshot!("show_node", narrow(&["show", "R4.A1b1"]));
+    assert_snapshot!("log", narrow(&["log", "A1b", "-n", "4"]));
+    assert_snapshot!("diff", narrow(&["diff", "HEAD~22..HEAD~18"]));
+    assert_snapshot!("search", narrow(&["search", "busy", "handler"]));
+    for columns in ["80", "140"] {
+        for arguments in [&["list"][..], &["show", "--all"], &["log"], &["search", "the"]] {
+            let widest =
+                on(&sandbox, columns, arguments).lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= columns.parse().unwrap(), "{arguments:?}: {widest} of {columns}");
+        }
+    }
+}
+
+#[test]
+fn documents_for_programs() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let shortened = |mut document: Value| {
+        shorten(&mut document);
+        format!("{document:#}")
+    };
+    let list = json(&sandbox, &["list"]);
+    assert_eq!(list["investigations"][0]["id"], id.as_str());
+    assert_snapshot!("list_json", shortened(list));
+    assert_snapshot!("show_json", shortened(json(&sandbox, &["show"])));
+    assert_snapshot!("show_node_json", shortened(json(&sandbox, &["show", "R3.A1b"])));
+    assert_snapshot!("log_json", shortened(json(&sandbox, &["log", "R3.A1b"])));
+    assert_snapshot!("diff_json", shortened(json(&sandbox, &["diff", "HEAD~22..HEAD~18"])));
+    assert_snapshot!("search_json", shortened(json(&sandbox, &["search", "busy", "handler"])));
+}
+
+/// Keeps the names of the fields and the kind of their values: the first two of each list, and the beginning of each text.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = text.chars().take(60).collect(),
+        Value::Array(values) => {
+            values.truncate(2);
+            values.iter_mut().for_each(shorten);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+#[test]
+fn colours_are_as_asked() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    let has_colour = |arguments: &[&str], environment: &[(&str, &str)]| {
+        tot_in(&sandbox, &sandbox.path(""), arguments, environment).out.contains('\u{1b}')
+    };
+    assert!(!has_colour(&["show"], &[]));
+    assert!(has_colour(&["show", "--color", "always"], &[]));
+    assert!(has_colour(&["--color", "always", "show"], &[("NO_COLOR", "1")]));
+    assert!(has_colour(&["show"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colour(&["show"], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!has_colour(&["show", "--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colour(&["show", "--json", "--color", "always"], &[]));
+    // The same text, but for the colours.
+    let plain = tot(&sandbox, &["show"]).out;
+    let coloured = tot(&sandbox, &["show", "--color", "always"]).out;
+    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
+}
+
+#[test]
+fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let found = |arguments: &[&str]| json(&sandbox, arguments)["investigations"].as_array().unwrap().len();
+    for (arguments, number) in [
+        (&["list", "sqlite", "locked"][..], 1),
+        (&["list", "postgres"], 0),
+        (&["list", "--open"], 0),
+        (&["list", "--state", "ended"], 1),
+        (&["list", "--state", "contested,confirmed"], 1),
+        (&["list", "--state", "unanswered", "--state", "approved"], 0),
+    ] {
+        assert_eq!(found(arguments), number, "{arguments:?}");
+    }
+    let objection = tot(&sandbox, &["object", "R4.A1a1", "-m", "The cache was warm."]);
+    assert_eq!(objection.status, 0, "{objection:#?}");
+    assert_eq!(found(&["list", "--state", "contested"]), 1);
+    let shown = on(&sandbox, "80", &["show"]);
+    assert!(shown.contains("Open objections\n  Tester objects to R4.A1a1: “The cache was warm.”"), "{shown}");
+    assert!(on(&sandbox, "80", &["show", &id[..8], "R4.A1a1"]).contains("contested"), "{shown}");
+    let empty = tot(&sandbox, &["list", "--root", "elsewhere"]);
+    assert_eq!((empty.status, empty.out.as_str()), (0, "There is no investigation in elsewhere.\n"));
+}
+
+#[test]
+fn what_can_not_be_read_is_named() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let broken = sandbox.root().join("01a19b7c-0000-7000-8000-000000000001");
+    std::fs::create_dir_all(broken.join(".git")).unwrap();
+    let list = tot(&sandbox, &["list", "--state", "unreadable"]);
+    assert_eq!(list.status, 0, "{list:#?}");
+    assert!(list.out.contains("can't be read") && !list.out.contains(&id[..13]), "{list:#?}");
+    let search = tot(&sandbox, &["search", "busy"]);
+    assert_eq!(search.status, 1, "{search:#?}");
+    assert!(search.out.contains("R1.A") && search.err.contains("01a19b7c-0000"), "{search:#?}");
+    let id = broken.file_name().unwrap().to_str().unwrap();
+    for arguments in [&["show", id][..], &["log", id], &["diff", id, "HEAD~1.."]] {
+        let ran = tot(&sandbox, arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:#?}");
+        assert!(ran.err.starts_with(&format!("tot {}: ", arguments[0])), "{ran:#?}");
+    }
+    let demo = tot(&sandbox, &["list", "--state", "ended"]).out;
+    assert!(demo.contains("SQLite"), "{demo}");
+}
+
+#[test]
+fn odd_names_are_refused_with_a_reason() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    for (arguments, reason) in [
+        (&["show", "R9.Z"][..], "there is no node R9.Z"),
+        (&["show", "zzzz"], "not found"),
+        (&["show", &id, "A1"], "A1"),
+        (&["log", "R9.Z"], "there was never a node R9.Z"),
+        (&["log", "Z"], "there was never a branch Z"),
+        (&["diff", "HEAD"], "two dots"),
+        (&["diff", "HEAD~1..nothing"], "nothing"),
+        (&["search", " "], "give a word"),
+    ] {
+        let ran = tot(&sandbox, arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:#?}");
+        assert!(ran.err.contains(reason), "{arguments:?}: {ran:#?}");
+    }
+    let refused = tot(&sandbox, &["list", "--state", "nice"]);
+    assert_eq!(refused.status, 2, "{refused:#?}");
+}
+
+#[test]
+fn no_text_of_an_attacker_commands_a_terminal() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.root();
+    let all = hostile::write(&root);
+    let check = |arguments: &[&str]| {
+        let ran =
+            tot_in(&sandbox, &root, arguments, &[("COLUMNS", "80"), ("TOT_ROOT", root.to_str().unwrap())]);
+        let hidden = |c: char| (c.is_control() && c != '\n') || tree_of_thoughts::text::is_hidden(c);
+        for text in [&ran.out, &ran.err] {
+            assert!(
+                !text.contains(hidden),
+                "{arguments:?}: {:?}",
+                text.lines().find(|line| line.contains(hidden))
+            );
+        }
+        ran
+    };
+    assert_eq!(check(&["list"]).status, 0);
+    check(&["search", "a"]);
+    let listed = check(&["list", "--json"]);
+    let document: Value = serde_json::from_str(&listed.out).unwrap();
+    let entries = document["investigations"].as_array().unwrap();
+    assert_eq!(entries.len(), all.len());
+    for (number, entry) in entries.iter().enumerate() {
+        // Those that hide something, and some of the others: the lists above have been through all.
+        let hides =
+            entry["title"].as_str().is_some_and(|title| title.contains(tree_of_thoughts::text::is_hidden));
+        if !hides && !number.is_multiple_of(20) {
+            continue;
+        }
+        let id = entry["id"].as_str().unwrap();
+        assert_eq!(check(&["show", id, "--all"]).status, 0, "{id}");
+        assert_eq!(check(&["show", id, "R1.A"]).status, 0, "{id}");
+        check(&["log", id]);
+        check(&["diff", id, "HEAD~1..HEAD"]);
+    }
+}
