@@ -9,7 +9,8 @@
 //! 4. `tests/it/mcp/budget.rs`: that its reply is small, however large the investigation.
 //! 5. `tests/it/fuzz.rs`: its input, fed with anything.
 //! 6. `tests/clients/investigation.py`: a call, since each official client calls every tool.
-//! 7. `README.md`: its row among the tools.
+//! 7. `src/setup.rs`: what the skill for clients says of it, if an agent has to know of it from the start.
+//! 8. `README.md`: its row among the tools.
 
 mod amend;
 mod comment;
