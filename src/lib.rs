@@ -89,6 +89,9 @@
 //! - `jsonc-parser`, `toml_edit`: `setup`.
 //! - `anstyle`: `cli`, `markdown::terminal`.
 //! - `unicode-width`: `text`.
+//! - `clap_complete`: `cli::completions`.
+//! - `clap_mangen`, `roff`: `cli::man`.
+//! - `open`: `cli::open`.
 //! - `anstream`, `clap`, `crossterm`, `signal-hook`: `cli`.
 //! - `mimalloc`: `bin`.
 //!
@@ -100,7 +103,7 @@
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
 //! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
-//!   the pager that git names) and `demo` (our own).
+//!   the pager that git names) and `demo` (our own); a browser by the library `open`.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.

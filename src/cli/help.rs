@@ -45,11 +45,13 @@ const GROUPS: &[(&str, &[Row])] = &[
             (&["import", "export"], "one investigation as one file, and back"),
         ],
     ),
-    ("Publish", &[(&["report"], "the static site")]),
+    ("Publish", &[(&["report", "open"], "the static site, and it in your browser")]),
     (
         "Set up",
         &[
             (&["setup", "mcp"], "give an agent's client the server, and run it"),
+            (&["doctor", "help"], "what is amiss here; a topic or a command explained"),
+            (&["completions", "man"], "for your shell, and manual pages"),
             (&["ruleset"], "the methods: list, show and check them"),
             (&["demo"], "play a whole investigation and render its report"),
         ],

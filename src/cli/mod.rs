@@ -9,7 +9,9 @@ mod claim;
 mod clone;
 mod comment;
 mod commit;
+mod completions;
 mod diff;
+mod doctor;
 mod draft;
 mod editor;
 mod end;
@@ -20,8 +22,10 @@ mod import;
 mod interrupt;
 mod list;
 mod log;
+mod man;
 mod merge;
 mod next;
+mod open;
 mod place;
 mod print;
 mod propose;
@@ -39,6 +43,7 @@ mod setup;
 mod show;
 mod start;
 mod sync;
+mod topics;
 mod verify;
 mod work;
 
@@ -71,7 +76,7 @@ use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
 #[derive(Parser)]
-#[command(name = "tot", version)]
+#[command(name = "tot", version, disable_help_subcommand = true)]
 struct Tot {
     /// The folder of the investigations, as after the command
     // Not global: only the commands that take it pass it on to here, and what has no use for it refuses it.
@@ -102,20 +107,28 @@ enum Command {
     Comment(comment::CommentArguments),
     /// Stores what research of pending nodes found
     Commit(commit::CommitArguments),
+    /// Prints the script by which a shell completes commands and options
+    Completions(completions::CompletionsArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
     /// Says what came between two commits: nodes, states, and texts word by word
     Diff(diff::DiffArguments),
+    /// Looks at git, your name, clients and the root, and says what to do
+    Doctor(doctor::DoctorArguments),
     /// Ends an investigation with your conclusion
     End(end::EndArguments),
     /// Gives an investigation as one file: JSON, Markdown, CSV, DOT, SVG, Mermaid, a git bundle, one HTML page
     Export(export::ExportArguments),
+    /// Explains a topic, or a command
+    Help(topics::HelpArguments),
     /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
     /// Lists the investigations, newest first, with their answers
     List(list::ListArguments),
     /// Shows the history: of all of it, of a node, of a branch
     Log(log::LogArguments),
+    /// Writes manual pages
+    Man(man::ManArguments),
     /// Joins by node what git could not merge by lines
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
@@ -124,6 +137,8 @@ enum Command {
     Next(next::NextArguments),
     /// Says that a node is wrong: the answers that rest on it are contested until that is resolved
     Object(comment::ObjectArguments),
+    /// Makes the site of an investigation and opens it in your browser
+    Open(open::OpenArguments),
     /// Registers nodes to research, or takes proposals back
     Propose(propose::ProposeArguments),
     /// Gives a committed node another state
@@ -255,17 +270,22 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Clone(arguments)) => clone::run(&arguments),
         Ok(Command::Comment(arguments)) => comment::comment(&arguments),
         Ok(Command::Commit(arguments)) => commit::run(&arguments),
+        Ok(Command::Completions(arguments)) => completions::run(&arguments),
         Ok(Command::Demo(arguments)) => finish("tot", run_demo(&arguments)),
         Ok(Command::Diff(arguments)) => diff::run(&arguments),
+        Ok(Command::Doctor(arguments)) => doctor::run(&arguments),
         Ok(Command::End(arguments)) => end::run(&arguments),
         Ok(Command::Export(arguments)) => export::run(&arguments),
+        Ok(Command::Help(arguments)) => topics::run(&arguments),
         Ok(Command::Import(arguments)) => import::run(&arguments),
         Ok(Command::List(arguments)) => list::run(&arguments),
         Ok(Command::Log(arguments)) => log::run(&arguments),
+        Ok(Command::Man(arguments)) => man::run(&arguments),
         Ok(Command::Merge(arguments)) => merge::run(&arguments),
         Ok(Command::Mcp(arguments)) => finish("tot mcp", run_mcp(arguments)),
         Ok(Command::Next(arguments)) => next::run(&arguments),
         Ok(Command::Object(arguments)) => comment::object(&arguments),
+        Ok(Command::Open(arguments)) => open::run(&arguments),
         Ok(Command::Propose(arguments)) => propose::run(&arguments),
         Ok(Command::Reclassify(arguments)) => reclassify::run(&arguments),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
@@ -432,7 +452,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     let played = demo::play(&dir, |step| progress.show(step))?;
     progress.show("rendering the site");
     let site = dir.join("site");
-    report::render_one(&played.repository, &SiteOptions::default(), &site, &progress)?;
+    report::render_one(&played.repository, None, &SiteOptions::default(), &site, &progress)?;
     progress.clear();
     let repository = played.repository.display();
     say(&format!(

@@ -239,6 +239,7 @@ fn limit_memory() {}
 /// Renders one investigation into a folder.
 pub(super) fn render_one(
     repository: &Path,
+    project: Option<Project>,
     options: &SiteOptions,
     out: &Path,
     progress: &Progress,
@@ -250,7 +251,7 @@ pub(super) fn render_one(
         range: None,
         withhold: Vec::new(),
         signers: None,
-        project: None,
+        project,
         forge: None,
     };
     publish(&source, options, out, progress).map(drop)

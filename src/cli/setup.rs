@@ -9,6 +9,9 @@ use clap::{Args, ValueEnum};
 use super::{Outcome, say};
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
 
+/// What the server is called in a client, where nobody says otherwise.
+const NAME: &str = "tot";
+
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct SetupArguments {
@@ -26,7 +29,7 @@ pub(super) struct SetupArguments {
     #[arg(long, requires = "write")]
     replace: bool,
     /// The server's name in the client
-    #[arg(long, value_name = "NAME", default_value = "tot", value_parser = name)]
+    #[arg(long, value_name = "NAME", default_value = NAME, value_parser = name)]
     name: String,
     /// The folder of the investigations, if not `investigations` in the folder where the client starts the server
     #[arg(long, value_name = "DIR", global = true)]
@@ -274,6 +277,32 @@ fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
         ConfigFile::CodexHome(path) => codex_home()?.join(path),
         ConfigFile::Settings(path) => settings()?.join(path),
     })
+}
+
+/// A client, and whether it starts the server.
+pub(super) struct SetUp {
+    pub name: &'static str,
+    pub file: PathBuf,
+    /// Why that can't be said, otherwise.
+    pub standing: Result<bool, String>,
+}
+
+/// The clients, as they are set up for this folder and this user.
+pub(super) fn clients() -> Vec<SetUp> {
+    let of = |known: &Known| {
+        let client = known.client()?;
+        let file = file(client).ok()?;
+        Some(SetUp { name: client.name(), standing: is_set_up(client, &file), file })
+    };
+    Known::value_variants().iter().filter_map(of).collect()
+}
+
+/// Whether the client's file has a server of our name.
+fn is_set_up(client: Client, file: &Path) -> Result<bool, String> {
+    let present = read(file)?;
+    let entry = ServerEntry { name: NAME.to_owned(), command: String::new(), arguments: Vec::new() };
+    let put = put(client, present.as_deref(), &entry, false).map_err(|error| error.to_string())?;
+    Ok(!matches!(put, Edit::Write(_)))
 }
 
 /// What is left to do in the client.

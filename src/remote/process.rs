@@ -164,6 +164,16 @@ impl GitProgram {
         }
     }
 
+    /// What it says of its version.
+    ///
+    /// # Errors
+    ///
+    /// A git that can't be started.
+    pub fn version(&self) -> Result<String> {
+        let ran = self.run(Path::new("."), &["version"], Call { what: "git version", ..Call::default() })?;
+        Ok(clean(ran.text().trim().trim_start_matches("git version ")))
+    }
+
     /// The same, with another limit for one exchange with a remote.
     pub fn with_limit(self, exchange: Duration) -> GitProgram {
         GitProgram { exchange, ..self }

@@ -21,5 +21,6 @@ mod specimens;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;
+mod terminal;
 mod tidy;
 mod work;

@@ -91,7 +91,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(at(person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"])), @"
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
-          method  single-root, smoke, 2 rounds at least; tot ruleset show single-root says what it asks for
+          method  single-root, smoke, 2 rounds at least (tot ruleset show single-root)
         commit 901c4d6a5d
         Next: tot propose the root R1.A (parent: null).
         ");

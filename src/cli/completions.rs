@@ -1,0 +1,33 @@
+//! `tot completions`: what a shell completes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::print::say;
+use super::{Outcome, command, finish};
+
+/// Prints the script by which a shell completes commands and options.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot completions bash >~/.local/share/bash-completion/completions/tot
+  tot completions zsh >~/.zfunc/_tot            with ~/.zfunc in fpath
+  tot completions fish >~/.config/fish/completions/tot.fish";
+
+pub(super) fn run(arguments: &CompletionsArguments) -> ExitCode {
+    finish("tot completions", write(arguments.shell))
+}
+
+fn write(shell: Shell) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "tot", &mut script);
+    say(&String::from_utf8(script)?)
+}

@@ -1,0 +1,224 @@
+//! `tot doctor`: whether what `tot` needs is there, and what to do where it is not.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::{Common, Place};
+use super::print::{say, say_json};
+use super::{Outcome, chain, finish, is_person, setup};
+use crate::remote::GitProgram;
+use crate::text::{counted, one_line};
+
+/// Looks at git, your name, your signing key, the server, the configurations of clients and the root, and says what to do.
+/// Writes nothing. Exit status 1 where something is wrong.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct DoctorArguments {
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot doctor
+  tot doctor --json | jq '.checks[] | select(.status == \"wrong\")'";
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Status {
+    /// As it should be.
+    Ok,
+    /// Not there, and needed by some alone.
+    Note,
+    /// To be mended.
+    Wrong,
+}
+
+/// What was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    status: Status,
+    message: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    checks: &'a [Check],
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Check {
+        Check { name, status: Status::Ok, message: message.into(), advice: None }
+    }
+
+    fn note(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Check {
+        Check { name, status: Status::Note, message: message.into(), advice: Some(advice.into()) }
+    }
+
+    fn wrong(name: &'static str, message: impl Into<String>, advice: impl Into<String>) -> Check {
+        Check { name, status: Status::Wrong, message: message.into(), advice: Some(advice.into()) }
+    }
+}
+
+pub(super) fn run(arguments: &DoctorArguments) -> ExitCode {
+    let mut checks = git();
+    checks.push(server());
+    checks.extend(clients());
+    checks.push(root(&arguments.common.place()));
+    let told = match arguments.common.json {
+        true => say_json(&Document { checks: &checks }),
+        false => tell(&checks),
+    };
+    match told {
+        Ok(()) if checks.iter().any(|check| check.status == Status::Wrong) => ExitCode::FAILURE,
+        told => finish("tot doctor", told),
+    }
+}
+
+fn tell(checks: &[Check]) -> Outcome {
+    say(&checks.iter().map(line).collect::<String>())
+}
+
+/// A check as it is printed.
+fn line(check: &Check) -> String {
+    let status = match check.status {
+        Status::Ok => "ok",
+        Status::Note => "note",
+        Status::Wrong => "wrong",
+    };
+    let advice = check.advice.as_deref().map(|advice| format!("{:16}{}\n", "", one_line(advice)));
+    format!("{status:<6}{:<10}{}\n{}", check.name, one_line(&check.message), advice.unwrap_or_default())
+}
+
+fn git() -> Vec<Check> {
+    let git = match GitProgram::find(is_person()) {
+        Ok(git) => git,
+        Err(error) => {
+            return vec![Check::wrong(
+                "git",
+                chain(&error),
+                "Install git, or put it on PATH: https://git-scm.com",
+            )];
+        }
+    };
+    let here = std::path::Path::new(".");
+    let set = |variable: &str, key: &str| {
+        let named = std::env::var(variable).ok().filter(|value| !value.is_empty());
+        named.or_else(|| git.setting(here, key).ok().flatten())
+    };
+    let version = git.version().unwrap_or_default();
+    let name = set("GIT_AUTHOR_NAME", "user.name");
+    let email = set("GIT_AUTHOR_EMAIL", "user.email");
+    let identity = match (name, email) {
+        (Some(name), Some(email)) => {
+            Check::ok("identity", format!("{name} <{email}>, the author of what you do"))
+        }
+        (name, _) => Check::note(
+            "identity",
+            format!("git does not know your {}", if name.is_none() { "name" } else { "address" }),
+            "git config --global user.name 'Ada Lovelace' && git config --global user.email ada@example.org",
+        ),
+    };
+    let format = set("", "gpg.format").unwrap_or_else(|| "openpgp".to_owned());
+    let signing = match set("", "user.signingkey") {
+        Some(_) => Check::ok("signing", format!("a key ({format}) is set, for tot approve")),
+        None => Check::note(
+            "signing",
+            "no key is set; only tot approve needs one",
+            "git config --global gpg.format ssh && git config --global user.signingkey ~/.ssh/id_ed25519.pub",
+        ),
+    };
+    vec![Check::ok("git", version), identity, signing]
+}
+
+fn server() -> Check {
+    let name = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|file| file.is_file()) {
+        Some(file) => Check::ok("server", format!("{} is on PATH", file.display())),
+        None => Check::note(
+            "server",
+            "tot-mcp is not on PATH",
+            "Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.",
+        ),
+    }
+}
+
+/// The clients that have the server, or whose configuration can't be read; a note where none has.
+fn clients() -> Vec<Check> {
+    let mut checks = Vec::new();
+    for client in setup::clients() {
+        let file = client.file.display();
+        match client.standing {
+            Ok(true) => {
+                checks.push(Check::ok("client", format!("{} starts the server, by {file}", client.name)))
+            }
+            Ok(false) => {}
+            Err(error) => checks.push(Check::wrong(
+                "client",
+                format!("{}: {file}: {error}", client.name),
+                "Mend the file.",
+            )),
+        }
+    }
+    if checks.is_empty() {
+        let advice = "For an agent: tot setup finds the clients that are installed, and tells them.";
+        checks.push(Check::note("client", "no client is set up for this folder or user", advice));
+    }
+    checks
+}
+
+fn root(place: &Place) -> Check {
+    let root = place.store.root();
+    let shown = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let shown = shown.display();
+    if let Err(error) = std::fs::read_dir(root) {
+        return match error.kind() {
+            std::io::ErrorKind::NotFound => Check::note(
+                "root",
+                format!("{shown} is not there yet"),
+                "tot start makes it with the first investigation; --root DIR and TOT_ROOT name another.",
+            ),
+            _ => Check::wrong(
+                "root",
+                format!("{shown} can't be read: {error}"),
+                "Name another with --root DIR or TOT_ROOT.",
+            ),
+        };
+    }
+    let folders = place.store.folders();
+    let broken = folders.iter().filter(|folder| place.store.load(folder).is_err()).count();
+    let number = counted(folders.len(), "investigation");
+    match broken {
+        0 => Check::ok("root", format!("{shown}, {number}")),
+        _ => Check::wrong(
+            "root",
+            format!("{shown}, {number}, of which {broken} can't be read"),
+            "tot check says why.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn a_check_is_a_line_and_what_to_do() {
+        let checks = [Check::ok("git", "2.50"), Check::wrong("root", "no \u{1b}[2J root", "Make it.")];
+        assert_snapshot!(checks.iter().map(line).collect::<String>(), @"
+            ok    git       2.50
+            wrong root      no ␛[2J root
+                            Make it.
+            ");
+    }
+}

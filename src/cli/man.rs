@@ -1,0 +1,129 @@
+//! `tot man`: a manual page for every command, and for every topic of `tot help`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use roff::{Inline, Roff, bold, roman};
+
+use super::print::say;
+use super::topics::{TOPICS, title};
+use super::{Outcome, command, finish};
+use crate::text::counted;
+
+/// Writes the manual pages into a folder: tot.1, one for each command, and one for each topic of tot help.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct ManArguments {
+    /// The folder; made if it is not there
+    dir: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot man ~/.local/share/man/man1
+  tot man pages && man -l pages/tot-commit.1";
+
+pub(super) fn run(arguments: &ManArguments) -> ExitCode {
+    finish("tot man", write(&arguments.dir))
+}
+
+fn write(dir: &Path) -> Outcome {
+    let failed = |error: std::io::Error| format!("can't write to {}: {error}", dir.display());
+    fs::create_dir_all(dir).map_err(failed)?;
+    clap_mangen::generate_to(command(), dir).map_err(failed)?;
+    for (name, text) in TOPICS {
+        fs::write(dir.join(format!("tot-{name}.7")), topic(name, text)).map_err(failed)?;
+    }
+    let pages = fs::read_dir(dir).map_err(failed)?.count();
+    say(&format!("{} in {}\n", counted(pages, "file"), dir.display()))
+}
+
+/// A topic as a manual page.
+fn topic(name: &str, text: &str) -> String {
+    let mut page = Roff::new();
+    page.control("TH", [&format!("tot-{name}"), "7", " ", "tot", "Tree of Thoughts"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman(format!("tot-{name} - {}", title(text)))]);
+    // A paragraph of several lines is one text.
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut is_block = false;
+    for line in text.lines().skip(1).chain([""]) {
+        let in_block = line.starts_with("    ") || (is_block && line.is_empty());
+        if line.is_empty() || in_block != is_block || line.starts_with("## ") {
+            end(&mut page, &mut paragraph);
+        }
+        match (is_block, in_block) {
+            (false, true) => drop(page.control("PP", []).control("nf", []).control("RS", ["4"])),
+            (true, false) => drop(page.control("RE", []).control("fi", [])),
+            _ => {}
+        }
+        is_block = in_block;
+        match (line.strip_prefix("## "), in_block) {
+            (Some(heading), _) => drop(page.control("SH", [heading])),
+            (None, true) => drop(page.text([roman(line.get(4..).unwrap_or_default())])),
+            (None, false) if !line.is_empty() => paragraph.push(line),
+            (None, false) => {}
+        }
+    }
+    end(&mut page, &mut paragraph);
+    if is_block {
+        page.control("RE", []).control("fi", []);
+    }
+    page.control("SH", ["SEE ALSO"]);
+    let others: Vec<String> = TOPICS
+        .iter()
+        .filter(|(other, _)| *other != name)
+        .map(|(other, _)| format!("tot-{other}(7)"))
+        .collect();
+    page.text([roman(format!("tot(1), {}", others.join(", ")))]);
+    page.render()
+}
+
+/// Writes the paragraph, in which what stands in backquotes is bold.
+fn end(page: &mut Roff, paragraph: &mut Vec<&str>) {
+    let text = std::mem::take(paragraph).join(" ");
+    if !text.is_empty() {
+        let inline = |(number, part): (usize, &str)| if number % 2 == 1 { bold(part) } else { roman(part) };
+        let inlines: Vec<Inline> = text.split('`').enumerate().map(inline).collect();
+        page.control("PP", []).text(inlines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn a_topic_is_a_page() {
+        let text = "# A title\n\nOf `tot list` and\nmore.\n\n## Heading\n\nSee:\n\n    tot show R1.A\n\n    tot log\n\nThe end.\n";
+        let page = topic("some", text);
+        assert_snapshot!(page.split_once("SEE ALSO").unwrap().0, @r#"
+            .ie \n(.g .ds Aq \(aq
+            .el .ds Aq '
+            .TH tot-some 7 " " tot "Tree of Thoughts"
+            .SH NAME
+            tot\-some \- A title
+            .PP
+            Of \fBtot list\fR and more.
+            .SH Heading
+            .PP
+            See:
+            .PP
+            .nf
+            .RS 4
+            tot show R1.A
+
+            tot log
+
+            .RE
+            .fi
+            .PP
+            The end.
+            .SH "
+            "#);
+    }
+}

@@ -1,0 +1,94 @@
+//! `tot open`: the site of an investigation, made where it is not there or older, in the browser.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::place::Common;
+use super::print::{say, say_json};
+use super::report::render_one;
+use super::{Outcome, Progress, finish};
+use crate::domain::NodeId;
+use crate::project::Project;
+use crate::report::SiteOptions;
+use crate::service::Service;
+use crate::world::World;
+
+/// Makes the site of an investigation, or what has changed in it, and opens it in your browser. It stands where tot_report
+/// puts it: in `site` in the root.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct OpenArguments {
+    /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node whose page it is
+    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    what: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot open
+  tot open 0196 R2.A1
+  BROWSER=firefox tot open
+
+In a pipe, with --json and where there is no display, no browser is opened: the path is printed.";
+
+/// Where it is.
+#[derive(Serialize)]
+struct Document<'a> {
+    page: &'a Path,
+}
+
+pub(super) fn run(arguments: &OpenArguments) -> ExitCode {
+    finish("tot open", open(arguments))
+}
+
+fn open(arguments: &OpenArguments) -> Outcome {
+    let (id, node) = match arguments.what.as_slice() {
+        [] => (None, None),
+        [one] if one.parse::<NodeId>().is_ok() => (None, Some(one)),
+        [one] => (Some(one.as_str()), None),
+        [id, node, ..] => (Some(id.as_str()), Some(node)),
+    };
+    let place = arguments.common.place();
+    let folder = place.one(id)?;
+    let investigation = place.store.load(&folder)?.investigation;
+    let page = match node {
+        None => "index.html".to_owned(),
+        Some(node) => {
+            let node: NodeId = node.parse()?;
+            investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
+            format!("nodes/{node}.html")
+        }
+    };
+    let service = Service::new(place.store.root().to_owned(), World::Machine, None);
+    let site = service.site().join(investigation.meta().id.to_string());
+    let progress = Progress::new();
+    render_one(&folder, Project::here(), &SiteOptions::default(), &site, &progress)?;
+    progress.clear();
+    let page = std::path::absolute(site.join(page))?;
+    if arguments.common.json {
+        return say_json(&Document { page: &page });
+    }
+    say(&format!("{}\n", page.display()))?;
+    let browser = std::env::var("BROWSER").ok();
+    // It may name several, of which the first is the one.
+    let browser =
+        browser.as_deref().and_then(|browsers| browsers.split(':').next()).filter(|it| !it.is_empty());
+    if io::stdout().is_terminal() && (browser.is_some() || has_display()) {
+        let opened =
+            browser.map_or_else(|| open::that_detached(&page), |browser| open::with_detached(&page, browser));
+        opened.map_err(|error| format!("no browser could be started: {error}. BROWSER names one"))?;
+    }
+    Ok(())
+}
+
+/// Whether there is a screen that a browser could show something on.
+fn has_display() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(windows, target_os = "macos")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}

@@ -1,0 +1,143 @@
+//! `tot help`: the topics that no single command explains, and the help of commands. Where both have one name, the topic is
+//! shown, and says that the command has `--help`. A topic is a Markdown file in `help/`;
+//! each is a page of `tot man`, too, and every command that one shows is parsed by a test.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::error::ErrorKind;
+
+use super::print::{columns, page, say};
+use super::{command, finish};
+use crate::markdown::to_terminal;
+use crate::text::one_line;
+
+/// The topics: a name, and a text whose first line is its title.
+pub(super) const TOPICS: &[(&str, &str)] = &[
+    ("method", include_str!("help/method.md")),
+    ("git", include_str!("help/git.md")),
+    ("sharing", include_str!("help/sharing.md")),
+    ("review", include_str!("help/review.md")),
+    ("publishing", include_str!("help/publishing.md")),
+];
+
+/// Explains a topic, or a command as its --help does. Without one, lists the topics.
+#[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct HelpArguments {
+    /// A topic, or a command
+    #[arg(value_name = "TOPIC|COMMAND")]
+    what: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tot help            the topics
+  tot help method     how an investigation goes
+  tot help commit     the same as tot commit --help";
+
+pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
+    match arguments.what.as_slice() {
+        [] => finish("tot help", say(&listing())),
+        words => match topic(words).or_else(|| help_of(words)) {
+            Some(help) => finish("tot help", page(&help)),
+            None => {
+                let named = one_line(&words.join(" "));
+                eprintln!("tot help: there is no topic and no command `{named}`\n\n{}", listing());
+                ExitCode::from(2)
+            }
+        },
+    }
+}
+
+/// The title of a topic's text.
+pub(super) fn title(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_start_matches("# ")
+}
+
+/// The topic of that name, as the terminal shows Markdown; in a pipe as it is.
+fn topic(words: &[String]) -> Option<String> {
+    /// Longer lines are hard to read.
+    const WIDEST: usize = 90;
+    let [name] = words else { return None };
+    let (_, text) = TOPICS.iter().find(|(known, _)| known == name)?;
+    Some(columns().map_or_else(|| (*text).to_owned(), |width| to_terminal(text, width.min(WIDEST))))
+}
+
+fn listing() -> String {
+    let topics: String =
+        TOPICS.iter().map(|(name, text)| format!("  tot help {name:<12}{}\n", title(text))).collect();
+    format!("Topics:\n{topics}\ntot --help lists the commands, and tot help COMMAND explains one.\n")
+}
+
+/// What `--help` shows of the command of these words.
+fn help_of(words: &[String]) -> Option<String> {
+    let words = ["tot"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
+    let shown = command().try_get_matches_from(words).err()?;
+    (shown.kind() == ErrorKind::DisplayHelp).then(|| shown.render().ansi().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a line as a shell splits it, without what is piped, redirected or a comment.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(open), c) if c == open => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None, '#' | '|' | '<' | '>') if words.last().is_some_and(String::is_empty) => break,
+                (None, ' ') => words.push(String::new()),
+                (_, c) => words.last_mut().unwrap().push(c),
+            }
+        }
+        assert_eq!(quote, None, "{line}");
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    /// The lines of blocks, and what stands in backquotes, that begin with `tot`.
+    fn commands(text: &str) -> Vec<&str> {
+        let is_one = |line: &&str| *line == "tot" || line.starts_with("tot ");
+        let (blocks, prose): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("    "));
+        let inline = prose.iter().flat_map(|line| line.split('`').skip(1).step_by(2)).filter(is_one);
+        blocks.iter().map(|line| line.trim()).filter(is_one).chain(inline).collect()
+    }
+
+    #[test]
+    fn every_command_in_a_topic_is_one() {
+        for (name, text) in TOPICS {
+            let commands = commands(text);
+            assert!(commands.len() > 4, "{name} shows none");
+            for line in commands {
+                // What names a command alone need not be a whole call.
+                let words = words(line);
+                let all = command();
+                let is_named =
+                    words[1..].iter().try_fold(&all, |it, word| it.find_subcommand(word)).is_some();
+                if let (Err(error), false) = (command().try_get_matches_from(&words), is_named) {
+                    let is_help = error.kind() == ErrorKind::DisplayHelp;
+                    assert!(is_help, "{name}: {line}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_topic_has_a_title_and_fits_a_terminal() {
+        for (name, text) in TOPICS {
+            assert!(text.starts_with("# "), "{name} has no title");
+            text.lines().for_each(|line| assert!(line.chars().count() <= 80, "{name}: {line}"));
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_command_is_that_of_its_option() {
+        let help = help_of(&["ruleset".to_owned(), "show".to_owned()]).unwrap();
+        assert!(help.contains("tot ruleset show"), "{help}");
+        assert_eq!(help_of(&["none".to_owned()]), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! What helps a person at a terminal, through the real command: `tot open`, `doctor`, `completions`, `man`, `help`; and the
+//! session that the README shows.
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::support::{Sandbox, TOT};
+
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    // A PATH without tot-mcp, wherever the tests run.
+    let path = "/usr/local/bin:/usr/bin:/bin";
+    sandbox.command(TOT).env("PATH", path).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+fn ok(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let output = run(sandbox, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(output.stderr));
+    text(output.stdout)
+}
+
+#[test]
+fn help_explains_topics_and_commands() {
+    let sandbox = Sandbox::new();
+    assert_snapshot!(ok(&sandbox, &["help"]), @"
+        Topics:
+          tot help method      How an investigation goes
+          tot help git         Where investigations are, and what git knows of them
+          tot help sharing     Work on one investigation with others
+          tot help review      Judge what was found
+          tot help publishing  Show it to people
+
+        tot --help lists the commands, and tot help COMMAND explains one.
+        ");
+    assert!(ok(&sandbox, &["help", "method"]).starts_with("# How an investigation goes\n"));
+    assert_eq!(ok(&sandbox, &["help", "ruleset", "show"]), ok(&sandbox, &["ruleset", "show", "--help"]));
+    let unknown = run(&sandbox, &["help", "no\u{1b}[2Jne"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(unknown.stderr).starts_with("tot help: there is no topic and no command `no␛[2Jne`\n"));
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command_and_topic() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["man", "pages"]);
+    let page = |name: &str| std::fs::read_to_string(sandbox.path("pages").join(name)).unwrap();
+    assert!(page("tot-commit.1").contains("nodeId: R2.A1"), "examples are there");
+    assert!(page("tot-ruleset-show.1").contains("tot\\-ruleset\\-show"));
+    let method = page("tot-method.7");
+    assert!(method.contains(".SH Begin\n") && method.contains("tot start"), "{method}");
+    let pages = std::fs::read_dir(sandbox.path("pages")).unwrap().count();
+    assert!(pages > 35, "{pages}");
+    std::fs::write(sandbox.path("file"), "").unwrap();
+    assert_eq!(run(&sandbox, &["man", "file"]).status.code(), Some(1));
+}
+
+#[test]
+fn each_shell_gets_a_script_that_knows_the_commands() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(ok(&sandbox, &["completions", shell]).contains("reclassify"), "{shell}");
+    }
+    assert_eq!(run(&sandbox, &["completions", "none"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_doctor_says_what_is_there_and_what_to_do() {
+    let sandbox = Sandbox::new();
+    let here = |out: String| {
+        let version = out.lines().find_map(|line| line.strip_prefix("ok    git       ")).unwrap().to_owned();
+        out.replace(&version, "VERSION").replace(&sandbox.path("").display().to_string(), "/here/")
+    };
+    assert_snapshot!(here(ok(&sandbox, &["doctor"])), @"
+        ok    git       VERSION
+        ok    identity  Tester <tester@localhost>, the author of what you do
+        note  signing   no key is set; only tot approve needs one
+                        git config --global gpg.format ssh && git config --global user.signingkey ~/.ssh/id_ed25519.pub
+        note  server    tot-mcp is not on PATH
+                        Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
+        note  client    no client is set up for this folder or user
+                        For an agent: tot setup finds the clients that are installed, and tells them.
+        note  root      /here/investigations is not there yet
+                        tot start makes it with the first investigation; --root DIR and TOT_ROOT name another.
+        ");
+    ok(&sandbox, &["start", "Why?"]);
+    ok(&sandbox, &["setup", "claude-code", "--write"]);
+    std::fs::create_dir(sandbox.path(".cursor")).unwrap();
+    std::fs::write(sandbox.path(".cursor/mcp.json"), "{").unwrap();
+    sandbox.git(&sandbox.path("home"), &["config", "--global", "user.signingkey", "KEY"]);
+    ok(&sandbox, &["start", "What else?"]);
+    let folders = std::fs::read_dir(sandbox.root()).unwrap().map(|entry| entry.unwrap().path());
+    let broken = folders.filter(|path| path.is_dir()).max().unwrap();
+    sandbox.git(&broken, &["update-ref", "-d", "HEAD"]);
+    let output = run(&sandbox, &["doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_snapshot!(here(text(output.stdout)), @"
+        ok    git       VERSION
+        ok    identity  Tester <tester@localhost>, the author of what you do
+        ok    signing   a key (openpgp) is set, for tot approve
+        note  server    tot-mcp is not on PATH
+                        Agents can start it by its whole path, which tot setup writes; or put its folder on PATH.
+        ok    client    Claude Code starts the server, by .mcp.json
+        wrong client    Cursor: .cursor/mcp.json: it is not JSON that can be read: Unterminated object on line 1 column 1
+                        Mend the file.
+        wrong root      /here/investigations, 2 investigations, of which 1 can't be read
+                        tot check says why.
+        ");
+    let output = run(&sandbox, &["doctor", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = document["checks"].as_array().unwrap();
+    let of = |name: &str| checks.iter().find(|check| check["name"] == name).unwrap();
+    assert_eq!(of("git")["status"], "ok");
+    assert_eq!(of("root")["status"], "wrong");
+    assert!(of("root")["advice"].is_string());
+    let no_git = sandbox.command(TOT).env("PATH", "").arg("doctor").output().unwrap();
+    assert_eq!(no_git.status.code(), Some(1));
+    assert!(text(no_git.stdout).starts_with("wrong git       the program git can't be started"));
+}
+
+#[test]
+fn open_makes_the_site_and_says_where_it_is() {
+    let sandbox = Sandbox::new();
+    assert_eq!(run(&sandbox, &["open"]).status.code(), Some(1), "there is none");
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let page = ok(&sandbox, &["open"]);
+    let page = Path::new(page.trim());
+    assert!(std::fs::read_to_string(page).unwrap().contains("Why is the sky blue?"));
+    ok(&sandbox, &["propose", "--next"]);
+    let node: Value = serde_json::from_str(&ok(&sandbox, &["open", "R1.A", "--json"])).unwrap();
+    let node = node["page"].as_str().unwrap();
+    assert!(node.ends_with("/nodes/R1.A.html") && Path::new(node).is_file(), "made anew: {node}");
+    let missing = run(&sandbox, &["open", "R2.A1"]);
+    assert_eq!(text(missing.stderr), "tot open: there is no node R2.A1\n");
+}
+
+// `script` of util-linux gives a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn open_starts_the_browser_that_the_environment_names() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::{Duration, Instant};
+
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let browser = sandbox.path("browser.sh");
+    std::fs::write(&browser, format!("#!/bin/sh\necho \"$1\" >{}\n", sandbox.path("opened").display()))
+        .unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = sandbox.command("script");
+    command.args(["-q", "-e", "-c", &format!("{TOT} open"), "/dev/null"]).env("BROWSER", &browser);
+    let output = command.output().unwrap();
+    let said = text(output.stdout).replace('\r', "");
+    assert!(output.status.success(), "{said}");
+    // It is not waited for.
+    let began = Instant::now();
+    let opened = loop {
+        let opened = std::fs::read_to_string(sandbox.path("opened")).unwrap_or_default();
+        if opened.ends_with('\n') || began.elapsed() > Duration::from_secs(20) {
+            break opened;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!opened.is_empty() && said.ends_with(&opened), "{said}: {opened}");
+}
+
+/// What the session of the README types, and what is in the files that it names.
+const SESSION: &[&str] = &[
+    "tot start 'Why did p99 latency double?' --mode smoke",
+    "tot propose --next",
+    "cat R1.A.md",
+    "tot commit R1.A.md",
+    "tot next",
+];
+
+const RESULT: &str = "\
+---
+nodeId: R1.A
+state: EXPLORE
+headline: Plans changed with the upgrade
+---
+Since the upgrade, one query scans the whole table.
+
+## References
+- logs/slow.log:120 - its plan
+";
+
+/// The width of the picture, in characters.
+const COLUMNS: usize = 100;
+
+/// A picture of a terminal, which is dark on any page.
+fn picture(session: &str) -> String {
+    const LINE: usize = 19;
+    const WIDTH: usize = 8;
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let lines: Vec<&str> = session.lines().collect();
+    let (width, height) = (COLUMNS * WIDTH + 40, lines.len() * LINE + 36);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         role=\"img\" aria-label=\"A session of tot in a terminal\">\n\
+         <style>text {{ font: 13px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre }} \
+         .typed {{ font-weight: bold; fill: #ffffff }}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#0b1c2c\"/>\n"
+    );
+    for (number, line) in lines.iter().enumerate() {
+        let y = number * LINE + 30;
+        let class = if line.starts_with("$ ") { " class=\"typed\"" } else { "" };
+        // A renderer that has another font keeps the columns.
+        let length = line.chars().count() * WIDTH;
+        if !line.is_empty() {
+            svg.push_str(&format!(
+                "<text x=\"20\" y=\"{y}\"{class} textLength=\"{length}\" xml:space=\"preserve\">{}</text>\n",
+                escaped(line)
+            ));
+        }
+    }
+    svg + "</svg>\n"
+}
+
+/// The lines, each cut into as many as a terminal shows.
+fn wrapped(text: &str) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let chars: Vec<char> = line.chars().collect();
+        let mut rows: Vec<String> = chars.chunks(COLUMNS).map(|row| row.iter().collect()).collect();
+        rows.extend(chars.is_empty().then(String::new));
+        rows.iter().for_each(|row| wrapped.push_str(&format!("{row}\n")));
+    }
+    wrapped
+}
+
+/// `TOT_WRITE_SESSION=1` writes the picture anew.
+#[cfg(unix)]
+#[test]
+fn the_session_in_the_readme_is_what_the_commands_print() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("R1.A.md"), RESULT).unwrap();
+    // The clock stands still within a command.
+    let tot = format!("tot() {{ '{TOT}' \"$@\" --clock-file {}; }}", sandbox.path("clock").display());
+    let mut session = String::new();
+    for line in SESSION {
+        let mut command = sandbox.command("sh");
+        let output = command.args(["-c", &format!("{tot}; {line}")]).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", text(output.stderr));
+        sandbox.sleep(60);
+        session.push_str(&format!("$ {line}\n{}\n", text(output.stdout)));
+    }
+    let session = session.replace(&sandbox.path("").display().to_string(), "/home/ada/");
+    let picture = picture(wrapped(&session).trim_end());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/session.svg");
+    if std::env::var_os("TOT_WRITE_SESSION").is_some() {
+        std::fs::write(&file, &picture).unwrap();
+    }
+    let there = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(there == picture, "it is another: write it anew with TOT_WRITE_SESSION=1");
+}
