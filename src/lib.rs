@@ -62,6 +62,7 @@
 //! - `serde_path_to_error`: `import`.
 //! - `csv`: `cli::export`.
 //! - `gix`: `store::git`, `project` (somebody's repository, which is only read).
+//! - `idna_adapter`: nowhere. It is there for its version, which url takes over.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
 //!   memory, for templates of strangers), `remote::process` (ending git with all that it started).
