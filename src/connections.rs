@@ -51,6 +51,7 @@ pub const HEAD: usize = 16 * 1024;
 pub const SPARE: usize = 64;
 
 /// Open files that are not for connections.
+#[cfg(unix)]
 const SPARE_FILES: usize = 600;
 
 /// What happened that an operator may want to know.

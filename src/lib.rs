@@ -66,6 +66,7 @@
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
 //! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
 //!   memory, for templates of strangers), `remote::process` (ending git with all that it started).
+//! - `winapi-util`: `store::git` (which lock file it is, on Windows).
 //! - `rmcp`: `mcp`.
 //! - `tokio`: `connections`, `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
 //! - `tokio-util`: `connections`, `mcp`.

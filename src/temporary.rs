@@ -35,9 +35,7 @@ impl TemporaryFolder {
     ///
     /// Whatever the file system says.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let builder = for_the_owner();
         let mut number = 0;
         loop {
             let path = parent.join(format!("{prefix}{}-{number}", process::id()));
@@ -75,6 +73,20 @@ impl TemporaryFolder {
         self.lock = None;
         self.is_kept = true;
     }
+}
+
+/// Makes folders that nobody else can look into.
+#[cfg(unix)]
+fn for_the_owner() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// There are no modes: a folder is as open as the one that it is in.
+#[cfg(not(unix))]
+fn for_the_owner() -> DirBuilder {
+    DirBuilder::new()
 }
 
 impl Drop for TemporaryFolder {

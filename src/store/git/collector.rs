@@ -87,7 +87,14 @@ impl Git {
         let Some(metadata) = optional_metadata(&path)?.filter(Metadata::is_file) else { return Ok(None) };
         let since = metadata.modified().map_err(io_error("look at", &path))?;
         let is_forgotten = since.elapsed().is_ok_and(|age| age > FORGOTTEN) || !is_running(&path);
-        Ok((!is_forgotten).then(|| (file_identity(&metadata), since)))
+        if is_forgotten {
+            return Ok(None);
+        }
+        match file_identity(&path) {
+            Ok(identity) => Ok(Some((identity, since))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error("look at", &path)(error)),
+        }
     }
 }
 

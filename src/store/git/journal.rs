@@ -191,7 +191,7 @@ impl Leftover {
         if !metadata.is_file() {
             return false;
         }
-        if self.index_locks.contains(&file_identity(metadata)) {
+        if file_identity(path).is_ok_and(|identity| self.index_locks.contains(&identity)) {
             return true;
         }
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);

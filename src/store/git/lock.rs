@@ -144,8 +144,7 @@ impl IndexLock {
     }
 
     pub(super) fn identity(&self) -> Result<String> {
-        let metadata = self.file.metadata().map_err(io_error("look at", &self.path))?;
-        Ok(file_identity(&metadata))
+        file_identity(&self.path).map_err(io_error("look at", &self.path))
     }
 
     pub(super) fn put_into_place(mut self) -> Result<()> {

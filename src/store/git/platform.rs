@@ -8,18 +8,18 @@ use std::time::{Duration, SystemTime};
 use super::error::{Result, io_error};
 
 /// Tells one file from another of the same name, while its content changes.
-pub(super) fn file_identity(metadata: &fs::Metadata) -> String {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        format!("{}:{}", metadata.dev(), metadata.ino())
-    }
-    #[cfg(not(unix))]
-    {
-        let created = metadata.created().unwrap_or(SystemTime::UNIX_EPOCH);
-        let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        format!("created:{}", since.as_nanos())
-    }
+#[cfg(unix)]
+pub(super) fn file_identity(path: &Path) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::symlink_metadata(path)?;
+    Ok(format!("{}:{}", metadata.dev(), metadata.ino()))
+}
+
+/// Not by the time of creation: Windows gives a file that of one of the same name that was removed a moment ago.
+#[cfg(windows)]
+pub(super) fn file_identity(path: &Path) -> io::Result<String> {
+    let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
+    Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
 }
 
 /// Adds the executable bit for all who may read, as git does. Other systems than Unix have none.

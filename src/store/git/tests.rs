@@ -123,6 +123,11 @@ impl Git {
     }
 }
 
+/// What is left of a lock whose process was killed: its file, which nobody has open.
+fn killed(mut lock: IndexLock) {
+    lock.is_done = true;
+}
+
 fn change(path: &str, content: &str) -> FileChange {
     FileChange { path: path.to_owned(), content: Some(content.as_bytes().to_vec()) }
 }
@@ -148,7 +153,7 @@ fn command(dir: &Path, arguments: &[&str]) -> Output {
         .args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"])
         .args(arguments)
         .output()
-        .unwrap()
+        .expect("git is on the PATH")
 }
 
 fn run_in(dir: &Path, arguments: &[&str]) -> String {
@@ -492,7 +497,7 @@ fn synced(git: &Git) -> Vec<String> {
     let mut names: Vec<String> = paths
         .iter()
         .map(|path| {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
             match name.strip_prefix(".git/objects/") {
                 Some(object) if object.len() > 2 => "object".to_owned(),
                 Some(_) => "folder of objects".to_owned(),
@@ -618,7 +623,7 @@ fn a_commit_killed_at_any_step_is_recovered() {
             let git_dir = bench.git.path();
             if step == 1 {
                 // Killed before the index lock was noted.
-                std::mem::forget(IndexLock::take(git_dir).unwrap());
+                killed(IndexLock::take(git_dir).unwrap());
             }
             if step >= 2 {
                 let lock = bench.prepare(&draft, &mut journal);
@@ -635,7 +640,7 @@ fn a_commit_killed_at_any_step_is_recovered() {
                 }
                 match step {
                     6.. => lock.put_into_place().unwrap(),
-                    _ => std::mem::forget(lock),
+                    _ => killed(lock),
                 }
             }
             if step == 7 {
@@ -668,7 +673,7 @@ fn the_index_lock_of_a_killed_process_is_known_in_a_copy_of_the_folder() {
     let bench = Bench::new();
     let changes = [change("n", "n\n")];
     let (draft, mut journal) = bench.begin(&changes);
-    std::mem::forget(bench.prepare(&draft, &mut journal));
+    killed(bench.prepare(&draft, &mut journal));
     drop(journal);
     // The same bytes in another file.
     let (lock, copy) = (bench.git.path().join("index.lock"), bench.git.path().join("copy"));
@@ -686,7 +691,7 @@ fn files_that_a_power_cut_left_without_their_bytes_are_put_right() {
         let bench = Bench::new();
         let changes = [change("investigation.yaml", "id: 2\n"), change("nodes/R5/n", "n\n")];
         let (draft, mut journal) = bench.begin(&changes);
-        std::mem::forget(bench.prepare(&draft, &mut journal));
+        killed(bench.prepare(&draft, &mut journal));
         drop(journal);
         for path in ["investigation.yaml", "nodes/R5/n"] {
             fs::write(bench.file(path), torn).unwrap();
@@ -704,7 +709,7 @@ fn recovery_keeps_what_the_user_did_since() {
     let bench = Bench::new();
     let changes = [change("investigation.yaml", "id: 2\n"), change("n", "n\n")];
     let (draft, mut journal) = bench.begin(&changes);
-    std::mem::forget(bench.prepare(&draft, &mut journal));
+    killed(bench.prepare(&draft, &mut journal));
     fs::write(bench.file("investigation.yaml"), "mine\n").unwrap();
     bench.commit(&[change("after", "a\n")]);
     assert_eq!(bench.text("investigation.yaml"), "mine\n");
@@ -739,7 +744,7 @@ fn a_head_lock_of_zero_bytes_blocks_nobody_after_a_power_cut() {
     for has_journal in [true, false] {
         let bench = Bench::new();
         let (draft, mut journal) = bench.begin(&[change("investigation.yaml", "id: 2\n")]);
-        std::mem::forget(bench.prepare(&draft, &mut journal));
+        killed(bench.prepare(&draft, &mut journal));
         if !has_journal {
             journal.finish();
             fs::remove_file(bench.git.path().join("index.lock")).unwrap();
@@ -1468,7 +1473,7 @@ fn what_two_histories_have_in_common_and_how_far_they_are_apart_is_what_git_says
             command.env(format!("GIT_{name}_DATE"), &at).env(format!("GIT_{name}_NAME"), "Tester");
             command.env(format!("GIT_{name}_EMAIL"), "tester@localhost");
         }
-        let output = command.output().unwrap();
+        let output = command.output().expect("git is on the PATH");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The static programs for Linux, beside those that use this system's glibc.
+
+  static.py folder/of/static/binaries folder/of/binaries
+
+They must need no library, and make the same demo. How long `tot-mcp` takes from its start to its answer to `initialize` is
+printed as a ratio, of the medians of starts in turns; it fails where a static one takes four times as long.
+
+By hand, from the root of the project:
+
+  .ci/cross x86_64-unknown-linux-musl && cargo build --release
+  python3 tests/platforms/static.py target/cross/x86_64-unknown-linux-musl/release target/release
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+STARTS = 30
+MOST = 4
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "static.py", "version": "1"},
+    },
+}
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
+
+
+def start(server, root):
+    since = time.perf_counter()
+    with subprocess.Popen(
+        [server, "--root", root], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        process.stdin.write(json.dumps(INITIALIZE) + "\n")
+        process.stdin.flush()
+        reply = json.loads(process.stdout.readline())
+        took = time.perf_counter() - since
+        process.stdin.close()
+    assert reply["result"]["serverInfo"]["name"], reply
+    return took
+
+
+def main():
+    static, usual = (Path(folder).resolve() for folder in sys.argv[1:])
+    headers = run("readelf", "--program-headers", "--dynamic", static / "tot-mcp")
+    if "INTERP" in headers or "NEEDED" in headers:
+        sys.exit(f"FAIL tot-mcp is not static\n{headers}")
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = Path(scratch)
+        run(static / "tot", "demo", scratch / "demo")
+        [repository] = (path.parent for path in scratch.glob("demo/investigations/*/.git"))
+        made = run("git", "-C", repository, "rev-parse", "HEAD").strip()
+        heads = run("git", "bundle", "list-heads", PROJECT / "investigations" / "demo.bundle")
+        if f"{made} HEAD" not in heads:
+            sys.exit(f"FAIL the demo made {made}, and not\n{heads}")
+        taken = {static: [], usual: []}
+        for _ in range(STARTS):
+            for folder, times in taken.items():
+                times.append(start(folder / "tot-mcp", scratch / "investigations"))
+    ratio = statistics.median(taken[static]) / statistics.median(taken[usual])
+    print(f"static: no libraries, the demo's commit is {made}; its start takes {ratio:.2f} times that with glibc")
+    if ratio > MOST:
+        sys.exit("FAIL it starts too slowly")
+
+
+if __name__ == "__main__":
+    main()
