@@ -58,3 +58,27 @@ fn the_skill_names_only_tools_that_there_are() {
         .collect();
     assert!(named.len() >= 5 && named.is_subset(&known), "{named:?} {known:?}");
 }
+
+/// What is packed, what is built and what `cargo binstall` looks for have one list of targets and one form of name.
+#[test]
+fn a_release_has_every_target_that_its_files_name() {
+    let names = text(".packaging/release.py");
+    let targets: BTreeSet<&str> =
+        names.lines().filter_map(|line| line.strip_prefix("    \"")?.split('"').next()).collect();
+    assert_eq!(targets.len(), 5);
+    let workflow = text(".github/workflows/release.yml");
+    let built =
+        workflow.lines().filter_map(|line| line.trim().strip_prefix("- { target: ")?.split(',').next());
+    assert_eq!(built.collect::<BTreeSet<_>>(), targets);
+    let templates = [".packaging/homebrew/tree-of-thoughts.rb", ".packaging/scoop/tree-of-thoughts.json"]
+        .map(text)
+        .concat();
+    for target in targets {
+        for word in ["ARCHIVE", "SHA256"] {
+            assert!(
+                templates.contains(&format!("@{word} {target}@")),
+                "no template has the {word} of {target}"
+            );
+        }
+    }
+}
