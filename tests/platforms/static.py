@@ -4,7 +4,7 @@
   static.py folder/of/static/binaries folder/of/binaries
 
 They must need no library, and make the same demo. How long `tot-mcp` takes from its start to its answer to `initialize` is
-printed as a ratio, of the medians of starts in turns; it fails where a static one takes four times as long.
+printed as a ratio, of the medians of starts in turns.
 
 By hand, from the root of the project:
 
@@ -22,7 +22,6 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 STARTS = 30
-MOST = 4
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -72,8 +71,6 @@ def main():
                 times.append(start(folder / "tot-mcp", scratch / "investigations"))
     ratio = statistics.median(taken[static]) / statistics.median(taken[usual])
     print(f"static: no libraries, the demo's commit is {made}; its start takes {ratio:.2f} times that with glibc")
-    if ratio > MOST:
-        sys.exit("FAIL it starts too slowly")
 
 
 if __name__ == "__main__":
