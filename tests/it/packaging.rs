@@ -64,7 +64,7 @@ fn the_skill_names_only_tools_that_there_are() {
 fn a_release_has_every_target_that_its_files_name() {
     let names = text(".packaging/release.py");
     let targets: BTreeSet<&str> =
-        names.lines().filter_map(|line| line.strip_prefix("    \"")?.split('"').next()).collect();
+        names.lines().filter_map(|line| Some(line.strip_prefix("    \"")?.split_once("\": \"")?.0)).collect();
     assert_eq!(targets.len(), 5);
     let workflow = text(".github/workflows/release.yml");
     let built =
