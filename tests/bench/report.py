@@ -2,7 +2,7 @@
 """What a site costs: ours beside mdBook on the same text, and our graph beside Graphviz's, in one run.
 
   report.py FOLDER_OF_THE_PROGRAMS SPECIMENS [MDBOOK]      # 1,000 and 10,000 nodes, and 1,000 investigations
-  report.py --many FOLDER_OF_THE_PROGRAMS SPECIMENS        # 1,000 investigations alone
+  report.py --many FOLDER_OF_THE_PROGRAMS SPECIMENS [MDBOOK]  # 1,000 investigations alone
   report.py --once FOLDER_OF_THE_PROGRAMS SPECIMENS        # 50 nodes and 8 investigations, to see that it runs
 
 By hand, from the root of the project (mdBook and Graphviz are left out, and said to be, where they are missing):
@@ -18,7 +18,8 @@ for each node. Memory is the most that was resident. Without a graph there is no
 alone: drawn several times in one process, and `dot -Tsvg` on the same graph.
 
 Of 1,000 investigations of 20 nodes: a first run, one over its site after a commit to one of them, and one after no change;
-the ratio is that of the first two. mdBook and Hugo make all pages of a book or site in each run.
+the ratio is that of the first and each. mdBook and Hugo have the same findings as Markdown files: a book of them all, and a
+site with the plainest layout there can be. Both make all pages in each run, also when one text has changed.
 
 For 10,000 nodes mdBook takes minutes, so there the others run once, and end at LIMIT: a figure with `>` is of one that
 was not done by then. On four busy cores all of it takes ten minutes.
@@ -89,7 +90,7 @@ def main():
     mdbook = shutil.which(arguments[2] if len(arguments) == 3 else "mdbook")
     dot = shutil.which("dot")
     if many:
-        return measure_many(1000, programs, specimens)
+        return measure_many(1000, programs, specimens, mdbook)
     sizes, runs = ((50,), 1) if once else ((1000, 10000), RUNS)
     print(f"{'nodes':>6} {'ours s':>8} {'clock s':>8} {'ms/node':>8} {'MB':>6}"
           f" {'mdBook s':>9} {'ms/page':>8} {'MB':>6} {'ratio':>6}"
@@ -100,10 +101,10 @@ def main():
     for name, found in (("mdBook", mdbook), ("Graphviz's dot", dot)):
         if not found:
             print(f"{name} is missing, and left out.")
-    measure_many(8 if once else 1000, programs, specimens)
+    measure_many(8 if once else 1000, programs, specimens, mdbook)
 
 
-def measure_many(number, programs, specimens):
+def measure_many(number, programs, specimens, mdbook):
     """What a site of many investigations costs, and over an earlier one after one of them has changed."""
     with tempfile.TemporaryDirectory() as folder:
         all_of_them, site = os.path.join(folder, "all"), os.path.join(folder, "site")
@@ -116,10 +117,80 @@ def measure_many(number, programs, specimens):
         note = ("-c", "user.name=A", "-c", "user.email=a@localhost", "commit", "--quiet", "--allow-empty", "-m", "A note")
         cost("git", "-C", one, *note)
         second, third = report(), report()
-    print(f"{'investigations':>14} {'run':>10} {'CPU s':>8} {'clock s':>8} {'MB':>6} {'ratio':>6}")
-    for name, run in (("first", first), ("one new", second), ("the same", third)):
-        ratio = f"{first.seconds / run.seconds:.1f}"
-        print(f"{number:>14} {name:>10} {run.seconds:>8.2f} {run.clock:>8.2f} {run.memory:>6.0f} {ratio:>6}")
+        print(f"{'investigations':>14} {'by':>8} {'run':>8} {'CPU s':>8} {'clock s':>8} {'MB':>6} {'ratio':>6}")
+
+        def rows(by, *runs):
+            for name, run in zip(("first", "one new", "the same"), runs):
+                ratio = runs[0].seconds / run.seconds
+                print(f"{number:>14} {by:>8} {name:>8} {run.shown(1, 2):>8} {run.clock:>8.2f} {run.memory:>6.0f}"
+                      f" {ratio:>6.1f}", flush=True)
+
+        rows("tot", first, second, third)
+        shutil.rmtree(site)
+        texts = os.path.join(folder, "texts")
+        cost(specimens, "texts", "20", texts)
+        for name, program, prepare in (("Hugo", shutil.which("hugo"), hugo_site), ("mdBook", mdbook, mdbook_book)):
+            if not program:
+                print(f"{name} is missing, and left out.")
+                continue
+            command, changed = prepare(os.path.join(folder, name), texts, number)
+            begin = cost(program, *command, limit=LIMIT)
+            runs = [begin]
+            # One that was not done in time would not be the second time.
+            if begin.done:
+                with open(changed, "a", encoding="utf-8") as file:
+                    file.write("\nA note.\n")
+                runs.append(cost(program, *command, limit=LIMIT))
+            rows(name, *runs)
+
+
+def chapters(texts):
+    """The names of the files of findings, and what each says."""
+    for name in sorted(os.listdir(texts)):
+        if name != "SUMMARY.md":
+            with open(os.path.join(texts, name), encoding="utf-8") as file:
+                yield name, file.read()
+
+
+def hugo_site(place, texts, number):
+    """The same findings for Hugo, once for each investigation: how to make the site, and one of its texts."""
+    layouts = os.path.join(place, "layouts", "_default")
+    os.makedirs(layouts)
+    with open(os.path.join(place, "hugo.toml"), "w", encoding="utf-8") as file:
+        file.write('baseURL = "https://example.org/"\ntitle = "The same text"\n')
+        file.write('disableKinds = ["taxonomy", "term", "RSS", "sitemap"]\n')
+    links = "{{ range .Pages }}<a href={{ .RelPermalink }}>{{ .Title }}</a>{{ end }}"
+    for name, body in (("single", "{{ .Content }}"), ("list", links)):
+        with open(os.path.join(layouts, f"{name}.html"), "w", encoding="utf-8") as file:
+            file.write(f"<!doctype html><title>{{{{ .Title }}}}</title>{body}")
+    files = list(chapters(texts))
+    for at in range(number):
+        folder = os.path.join(place, "content", str(at))
+        os.makedirs(folder)
+        for name, text in files:
+            title, _, rest = text.removeprefix("# ").partition("\n")
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(f"+++\ntitle = '{title.replace(chr(39), '')}'\n+++\n{rest}")
+    # The name of the file that it reads has changed between versions.
+    return ("--source", place, "--config", os.path.join(place, "hugo.toml"), "--quiet"), os.path.join(folder, name)
+
+
+def mdbook_book(place, texts, number):
+    """The same findings for mdBook, a part of the book for each investigation: how to make it, and one of its texts."""
+    source = os.path.join(place, "src")
+    os.makedirs(source)
+    with open(os.path.join(place, "book.toml"), "w", encoding="utf-8") as file:
+        file.write('[book]\ntitle = "The same text"\n')
+    files = list(chapters(texts))
+    with open(os.path.join(source, "SUMMARY.md"), "w", encoding="utf-8") as summary:
+        summary.write("# Summary\n\n")
+        for at in range(number):
+            os.makedirs(os.path.join(source, str(at)))
+            for name, text in files:
+                summary.write(f"- [{at} {name.removesuffix('.md')}]({at}/{name})\n")
+                with open(os.path.join(source, str(at), name), "w", encoding="utf-8") as file:
+                    file.write(text)
+    return ("build", place), os.path.join(source, str(at), name)
 
 
 def measure(folder, size, runs, programs, specimens, mdbook, dot):
