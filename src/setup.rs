@@ -375,9 +375,10 @@ const END: &str = "<!-- /tree-of-thoughts -->";
 pub fn put_paragraph(present: Option<&str>, server: &str, root: &str, replace: bool) -> Edit {
     let present = present.unwrap_or_default();
     let paragraph = paragraph(server, root);
-    let there = present.find(BEGIN).and_then(|begin| {
-        let length = present[begin..].find(END)? + END.len();
-        Some(begin..begin + length)
+    // From the last mark before an end: one whose end was taken out is somebody's text.
+    let there = present.find(END).and_then(|end| {
+        let begin = present[..end].rfind(BEGIN)?;
+        Some(begin..end + END.len())
     });
     match there {
         Some(there) if present[there.clone()] == paragraph => Edit::None,

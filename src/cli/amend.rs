@@ -122,7 +122,15 @@ fn edit(
     let template = draft::template(&head, &blank, &body)?;
     let before = of_text(&template)?;
     let written = subject.edit("TOT_AMEND.md", &template, HELP)?;
-    let mut call = written.understood(of_text(&written.text))?;
+    // The node is the one that was named, whatever became of its line in the head.
+    let mut call = match node {
+        Some(node) => {
+            let mut call = written.understood(draft::single(&written.text, "findings"))?;
+            call.insert("nodeId".to_owned(), json!(node.to_string()));
+            call
+        }
+        None => written.understood(draft::single(&written.text, "conclusion"))?,
+    };
     call.retain(|name, value| {
         matches!(name.as_str(), "nodeId" | "reason") || before.get(name) != Some(value)
     });

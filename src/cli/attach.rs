@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::{say_json, tell};
 use super::{Outcome, finish, refused, say};
 use crate::decide::attach;
 use crate::domain::{Caller, Event, NodeId};
@@ -90,7 +90,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
         _ => &[],
     };
     for warning in &written.decision.warnings {
-        eprintln!("tot attach: {}", warning.message);
+        tell(&format!("tot attach: {}", warning.message));
     }
     let attachments: Vec<Attachment> = attached
         .iter()

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Place};
-use super::print::say_json;
+use super::print::{say_json, tell};
 use super::{chain, is_repository, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, Pin};
@@ -18,7 +18,7 @@ use crate::text::{counted, one_line, sentence};
 /// The exit status of wrong arguments, as clap's.
 const USAGE: u8 = 2;
 
-/// Investigations to be checked.
+/// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CheckArguments {
@@ -177,7 +177,7 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
 
 /// The status of what can't be done at all, said.
 fn unusable(reason: &str) -> ExitCode {
-    eprintln!("tot check: {reason}");
+    tell(&format!("tot check: {reason}"));
     ExitCode::from(USAGE)
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::{say_json, tell};
 use super::sync::shown;
 use super::{Progress, finish, say};
 use crate::remote::GitProgram;
@@ -65,13 +65,13 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     let place = arguments.common.place();
     let git = GitProgram::find(super::is_person())?;
     let progress = Mutex::new(Progress::new());
-    let tell = |what: &str| {
+    let show = |what: &str| {
         if let Ok(progress) = progress.lock() {
             progress.show(what);
         }
     };
-    let cloned = clone(&place.store, &git, &arguments.url, &arguments.ids, &tell);
-    tell("");
+    let cloned = clone(&place.store, &git, &arguments.url, &arguments.ids, &show);
+    show("");
     let cloned = cloned.map_err(|error| shown(&error))?;
     let failed = cloned.iter().filter(|cloned| cloned.outcome.is_err()).count();
     if arguments.common.json {
@@ -86,7 +86,7 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
                 say(&one_line(&format!("{branch} was in {} before: `tot sync` updates it", path.display())))?;
             }
             Err(error) => {
-                eprintln!("tot clone: {}: {}", one_line(branch), shown(error));
+                tell(&format!("tot clone: {}: {}", one_line(branch), shown(error)));
                 continue;
             }
         }

@@ -58,7 +58,8 @@ pub(super) fn write(
     let template = format!("{text}\n\n{SCISSORS}\n{comment}");
     let file = create(folder, name, &template)?;
     let ran = GitProgram::find(is_person()).and_then(|git| git.edit(folder, &file));
-    let written = above(&fs::read_to_string(&file)?);
+    let unread = |error| format!("cannot read what was written, in {}: {error}", file.display());
+    let written = above(&fs::read_to_string(&file).map_err(unread)?);
     let is_meant = !written.is_empty() && written != text.trim();
     let edited = Edited { text: written, file };
     match ran {
@@ -79,10 +80,14 @@ pub(super) fn write(
     }
 }
 
-/// What stands above the last such line.
+/// What stands above the last such line, whatever the editor ends lines with.
 fn above(text: &str) -> String {
-    let mark = format!("{SCISSORS}\n");
-    text.rsplit_once(&mark).map_or(text, |(above, _)| above).trim().to_owned()
+    let lines: Vec<&str> = text.lines().collect();
+    let above = match lines.iter().rposition(|line| line.trim_end() == SCISSORS) {
+        Some(mark) => lines[..mark].join("\n"),
+        None => text.to_owned(),
+    };
+    above.trim().to_owned()
 }
 
 /// A line of a comment; what hides in it or controls a terminal is made visible.
@@ -119,6 +124,8 @@ mod tests {
         let cited = format!("A mark:\n{SCISSORS}\nText.");
         assert_eq!(above(&format!("{cited}\n\n{SCISSORS}\n# help\n")), cited);
         assert_eq!(above("no mark\n"), "no mark");
+        assert_eq!(above(&format!("Text.\r\n\r\n{SCISSORS}\r\n# help\r\n")), "Text.");
+        assert_eq!(above(&format!("\r\n{SCISSORS}\r\n# help\r\n")), "");
     }
 
     #[test]

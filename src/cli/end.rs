@@ -9,8 +9,8 @@ use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_res
 use crate::decide::results::results;
 use crate::text::{counted, one_line, shorten};
 
-/// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1, and a result that is committed
-/// later opens it again.
+/// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1. `tot reclassify` with an open
+/// state opens it again.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct EndArguments {
@@ -85,7 +85,11 @@ fn end(arguments: &EndArguments) -> Worked {
 fn help(subject: &Subject) -> String {
     let found = results(subject.investigation(), &subject.standing.rules());
     let solutions = found.solutions.iter().map(|it| {
-        let mark = if it.grade.is_confirmed() { "confirmed" } else { "not confirmed by another" };
+        let mark = match it.grade.is_confirmed() {
+            _ if !it.contested_by.is_empty() => "contested",
+            true => "confirmed",
+            false => "not confirmed by another",
+        };
         format!("  {} {} ({mark})\n", it.node.id, one_line(it.node.name()))
     });
     let solutions: String = solutions.collect();
@@ -102,7 +106,10 @@ fn help(subject: &Subject) -> String {
 fn lines(reply: &Value) -> String {
     let answers = |field, what: &str| {
         let line = |it: &Value| {
-            let confirmation = it["confirmation"].as_str().map(|grade| format!(" ({})", confirmed(grade)));
+            let is_contested = it["contestedBy"].as_array().is_some_and(|by| !by.is_empty());
+            let confirmation = it["confirmation"].as_str().map(confirmed);
+            let confirmation = if is_contested { Some("contested") } else { confirmation };
+            let confirmation = confirmation.map(|grade| format!(" ({grade})"));
             let title = shorten(word(it, "title"), 80);
             one_line(&format!("{what} {} {title}{}", word(it, "nodeId"), confirmation.unwrap_or_default()))
                 + "\n"

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Place};
-use super::print::say_json;
+use super::print::{say_json, tell};
 use super::{Progress, chain, finish, say};
 use crate::import::{self, ImportError};
 use crate::remote::GitProgram;
@@ -193,7 +193,7 @@ fn print(entry: &Entry, dry_run: bool) -> super::Outcome {
     let branch = entry.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
     let file = one_line(&format!("{}{branch}", entry.file));
     if let Some(error) = &entry.error {
-        eprintln!("tot import: {file}: {error}");
+        tell(&format!("tot import: {file}: {error}"));
     }
     let Some(imported) = &entry.imported else { return Ok(()) };
     let is = match (imported.present, dry_run) {

@@ -51,7 +51,7 @@ enum State {
     Open,
     /// It has ended
     Ended,
-    /// Its best answer is confirmed by another than who found it
+    /// Its best answer is confirmed by another than who found it, and not contested
     Confirmed,
     /// Its best answer is checked only by who found it
     SelfChecked,
@@ -166,11 +166,13 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
         Some(_) => State::Ended,
         None => State::Open,
     }];
-    states.push(match answers.first() {
-        None => State::Unanswered,
-        Some((_, sure)) if sure.is_confirmed() => State::Confirmed,
-        Some((_, sure)) if sure.is_checked() => State::SelfChecked,
-        Some(_) => State::Unconfirmed,
+    states.extend(match answers.first() {
+        // Without its rules it is not known what is an answer.
+        None => judged.rules.is_some().then_some(State::Unanswered),
+        Some((_, sure)) if sure.contested => None,
+        Some((_, sure)) if sure.is_confirmed() => Some(State::Confirmed),
+        Some((_, sure)) if sure.is_checked() => Some(State::SelfChecked),
+        Some(_) => Some(State::Unconfirmed),
     });
     states.extend(answers.iter().any(|(_, sure)| sure.contested).then_some(State::Contested));
     // Checking takes a git process for each, so that only those are checked that somebody has signed off.

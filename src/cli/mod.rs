@@ -48,7 +48,7 @@ mod verify;
 mod work;
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -89,83 +89,51 @@ struct Tot {
     command: Command,
 }
 
+// What a command is for stands at its arguments, whole; a line here would take its place in --help.
 #[derive(Subcommand)]
 enum Command {
-    /// Corrects what a node says, or the conclusion; what stood there is kept
     Amend(amend::AmendArguments),
-    /// Signs off what an investigation is now, or rejects it: a tag with your signature
     Approve(approve::ApproveArguments),
-    /// Puts files beside a node: a log, a plot, the output of a command; also after the end
     Attach(attach::AttachArguments),
-    /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error
     Check(check::CheckArguments),
-    /// Takes pending proposals on, so that nobody else does the same
     Claim(claim::ClaimArguments),
-    /// Takes investigations from a remote: a repository of one, or of many
     Clone(clone::CloneArguments),
-    /// Says something of a node, or of an investigation as a whole; also after its end
     Comment(comment::CommentArguments),
-    /// Stores what research of pending nodes found
     Commit(commit::CommitArguments),
-    /// Prints the script by which a shell completes commands and options
     Completions(completions::CompletionsArguments),
     /// Plays a whole investigation through the MCP server and renders its report
     Demo(DemoArguments),
-    /// Says what came between two commits: nodes, states, and texts word by word
     Diff(diff::DiffArguments),
-    /// Looks at git, your name, clients and the root, and says what to do
     Doctor(doctor::DoctorArguments),
-    /// Ends an investigation with your conclusion
     End(end::EndArguments),
-    /// Gives an investigation as one file: JSON, Markdown, CSV, DOT, SVG, Mermaid, a git bundle, one HTML page
     Export(export::ExportArguments),
-    /// Explains a topic, or a command
     Help(topics::HelpArguments),
-    /// Takes investigations out of files: bundles, investigation.json, those of the ancestor
     Import(import::ImportArguments),
-    /// Lists the investigations, newest first, with their answers
     List(list::ListArguments),
-    /// Shows the history: of all of it, of a node, of a branch
     Log(log::LogArguments),
-    /// Writes manual pages
     Man(man::ManArguments),
-    /// Joins by node what git could not merge by lines
     Merge(merge::MergeArguments),
     /// The same as the command tot-mcp
     Mcp(McpArguments),
-    /// Plans what to research next
     Next(next::NextArguments),
-    /// Says that a node is wrong: the answers that rest on it are contested until that is resolved
     Object(comment::ObjectArguments),
-    /// Makes the site of an investigation and opens it in your browser
     Open(open::OpenArguments),
-    /// Registers nodes to research, or takes proposals back
     Propose(propose::ProposeArguments),
-    /// Gives a committed node another state
     Reclassify(reclassify::ReclassifyArguments),
-    /// Makes pending proposals free again
     Release(claim::ReleaseArguments),
-    /// Where investigations are shared: lists remotes, or adds one
     Remote(remote::RemoteArguments),
     /// The same as the command tot-report
     Report(Box<report::ReportArguments>),
-    /// Settles an objection
     Resolve(comment::ResolveArguments),
-    /// Shows what is new since you last looked, riskiest first
     Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
     Ruleset(RulesetArguments),
-    /// Looks for words in every text of every investigation
     Search(search::SearchArguments),
     /// Tells an MCP client of this server: prints what goes into its configuration, or writes it
     Setup(setup::SetupArguments),
-    /// Shows an investigation: the question, the answers, the tree; or a node
     Show(show::ShowArguments),
-    /// Begins an investigation of a question
     Start(start::StartArguments),
-    /// Gets what others did and gives what was done here
     Sync(sync::SyncArguments),
-    /// Says which sign-offs hold, by whom, and what has changed since. Exit status 1 where it is not approved
     Verify(verify::VerifyArguments),
 }
 
@@ -365,7 +333,7 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    eprintln!("{name}: {}", chain(error.as_ref()));
+    print::tell(&format!("{name}: {}", chain(error.as_ref())));
     ExitCode::FAILURE
 }
 
@@ -517,7 +485,7 @@ impl Progress {
     fn show(&self, what: &str) {
         if self.terminal {
             let what = shorten(&one_line(what), 78);
-            eprint!("\r\x1b[K{what}");
+            let _ = write!(std::io::stderr(), "\r\x1b[K{what}");
             *self.shown() = Some(Instant::now());
         }
     }
@@ -535,7 +503,7 @@ impl Progress {
 
     fn clear(&self) {
         if self.terminal {
-            eprint!("\r\x1b[K");
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
 }

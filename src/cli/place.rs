@@ -42,7 +42,8 @@ pub(super) struct Place {
 
 impl RootArgument {
     pub(super) fn place(&self) -> Place {
-        let named = self.root.clone().or_else(|| std::env::var_os("TOT_ROOT").map(PathBuf::from));
+        let variable = || std::env::var_os("TOT_ROOT").filter(|root| !root.is_empty()).map(PathBuf::from);
+        let named = self.root.clone().or_else(variable);
         let default = PathBuf::from("investigations");
         let inside = if named.is_none() && !default.is_dir() { around() } else { None };
         let around = inside.as_deref().and_then(Path::parent).map(Path::to_owned);

@@ -8,6 +8,7 @@ use clap::{Args, Parser};
 
 use super::hub::Hub;
 use super::place::withheld;
+use super::print::tell;
 use super::publish::publish;
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
@@ -260,7 +261,7 @@ pub(super) fn render_one(
 /// Says on stderr what the index says of investigations that can't be read.
 pub(super) fn note_unreadable(unreadable: &[Unreadable]) {
     for one in unreadable {
-        eprintln!("tot-report: left out {}: {}", one.name, one.reason);
+        tell(&format!("tot-report: left out {}: {}", one.name, one.reason));
     }
 }
 

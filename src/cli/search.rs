@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::{columns, page, say_json};
+use super::print::{columns, page, say_json, tell};
 use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, styled};
 use super::{chain, finish};
 use crate::domain::Comment;
@@ -105,7 +105,7 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     }
     page(&shown(&document.matches, folders.len(), Screen { columns: columns() }))?;
     for it in &document.unreadable {
-        eprintln!("tot search: {}: {}", it.path, one_line(&it.reason));
+        tell(&format!("tot search: {}: {}", it.path, one_line(&it.reason)));
     }
     Ok(is_whole)
 }

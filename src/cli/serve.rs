@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::print::tell;
 use super::report::{Source, note_unreadable};
 use super::{Outcome, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
@@ -56,7 +57,10 @@ pub(super) fn run(
     let first = shown.look()?;
     let publisher = Publisher::new(shown.render(&first, &progress)?);
     progress.clear();
-    eprintln!("http://{}/ shows it, and every new commit at once. Ctrl-C ends it.", listener.local_addr()?);
+    tell(&format!(
+        "http://{}/ shows it, and every new commit at once. Ctrl-C ends it.",
+        listener.local_addr()?
+    ));
     let watched = publisher.clone();
     // It ends with the process.
     thread::Builder::new().name("watch".to_owned()).spawn(move || shown.watch(&watched))?;
@@ -124,7 +128,7 @@ impl Shown {
             match self.render(&state, &Progress::silent()) {
                 Ok(served) => publisher.publish(served),
                 Err(error) => {
-                    eprintln!("tot-report: {}; what is shown is from before", chain(error.as_ref()));
+                    tell(&format!("tot-report: {}; what is shown is from before", chain(error.as_ref())));
                 }
             }
         }

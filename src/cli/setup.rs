@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Outcome, say};
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
+use crate::text::visible;
 
 /// What the server is called in a client, where nobody says otherwise.
 const NAME: &str = "tot";
@@ -107,6 +108,9 @@ fn name(text: &str) -> Result<String, String> {
 pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     match arguments.client.map(Known::client) {
         None => all(arguments),
+        Some(None) if arguments.skill => {
+            Err("the skill is for a client: tot setup CLIENT --write --skill".into())
+        }
         Some(None) => agents_md(arguments),
         Some(Some(client)) if arguments.write => {
             if arguments.skill && client.skill().is_none() {
@@ -407,11 +411,10 @@ fn can_ask() -> bool {
 
 /// Asks; without an answer it is `default`, and no where the input ends.
 fn ask(question: &str, default: bool) -> std::io::Result<bool> {
-    eprint!("{question} [{}] ", if default { "Y/n" } else { "y/N" });
-    std::io::stderr().flush()?;
+    let question: String = question.chars().map(visible).collect();
+    write!(std::io::stderr(), "{question} [{}] ", if default { "Y/n" } else { "y/N" })?;
     let mut answer = String::new();
     if std::io::stdin().read_line(&mut answer)? == 0 {
-        eprintln!();
         return Ok(false);
     }
     Ok(match answer.trim().to_ascii_lowercase().as_str() {
@@ -435,7 +438,9 @@ fn may_replace(what: &str) -> Result<bool, Box<dyn std::error::Error>> {
 /// keeps its permissions.
 fn write(file: &Path, text: &str) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("can't write {}: {error}", file.display());
-    let target = if file.exists() { file.canonicalize().map_err(fault)? } else { file.to_owned() };
+    // A link that leads nowhere is not replaced, either.
+    let is_there = file.symlink_metadata().is_ok();
+    let target = if is_there { file.canonicalize().map_err(fault)? } else { file.to_owned() };
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

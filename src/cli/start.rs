@@ -15,7 +15,7 @@ use crate::text::one_line;
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct StartArguments {
-    /// The question, whole; without it your editor opens, or standard input is read where that is no terminal
+    /// The question, whole; without it your editor opens, or standard input is read where that is no terminal or it is -
     query: Option<String>,
     /// What lists show; without it the first line of the question
     #[arg(long, value_name = "TEXT")]
@@ -61,6 +61,7 @@ pub(super) fn run(arguments: &StartArguments) -> ExitCode {
 fn start(arguments: &StartArguments) -> Worked {
     let work = Work::starting(&arguments.work, &arguments.rulesets)?;
     let (query, edited) = match (&arguments.query, piped) {
+        (Some(query), _) if query == "-" => (work::read("-")?, None),
         (Some(query), _) => (query.clone(), None),
         (None, piped) => match piped()? {
             Some(text) => (text, None),

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::{say_json, tell};
 use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
@@ -119,13 +119,13 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     let options = Options { dry_run, rejoin, allow_secrets };
     let syncing = Syncing { store: &place.store, git: &git, world: &World::Machine, options };
     let progress = Mutex::new(Progress::new());
-    let tell = |what: &str| {
+    let show = |what: &str| {
         if let Ok(progress) = progress.lock() {
             progress.show(what);
         }
     };
-    let outcomes = syncing.run(&folders, all, &tell);
-    tell("");
+    let outcomes = syncing.run(&folders, all, &show);
+    show("");
     if !dry_run {
         let has_grown = |outcome: &&Outcome| {
             !outcome.done.is_nothing() && place.store.wants_upkeep(&outcome.path).unwrap_or(false)
@@ -150,13 +150,13 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
     say(&lines(&outcomes, unsynced, dry_run))?;
     for outcome in &outcomes {
         if let Some(error) = &outcome.error {
-            eprintln!("tot sync: {}: {}", outcome.path.display(), shown(error));
+            tell(&format!("tot sync: {}: {}", outcome.path.display(), shown(error)));
         }
     }
     for index in &indexes {
         let url = shown_address(&index.address);
         match &index.error {
-            Some(error) => eprintln!("tot sync: the list of {url}: {}", shown(error)),
+            Some(error) => tell(&format!("tot sync: the list of {url}: {}", shown(error))),
             None => {
                 let written = if index.is_new { "written" } else { "up to date" };
                 say(&format!(

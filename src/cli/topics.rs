@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::error::ErrorKind;
 
-use super::print::{columns, page, say};
+use super::print::{columns, page, say, tell};
 use super::{command, finish};
 use crate::markdown::to_terminal;
 use crate::text::one_line;
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
             Some(help) => finish("tot help", page(&help)),
             None => {
                 let named = one_line(&words.join(" "));
-                eprintln!("tot help: there is no topic and no command `{named}`\n\n{}", listing());
+                tell(&format!("tot help: there is no topic and no command `{named}`\n\n{}", listing()));
                 ExitCode::from(2)
             }
         },

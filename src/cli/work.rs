@@ -18,7 +18,7 @@ use super::draft::Fields;
 use super::editor::{self, Edited};
 use super::finish;
 use super::place::{Common, Place};
-use super::print::{columns, say, say_json};
+use super::print::{columns, say, say_json, tell};
 use super::ruleset::Folder;
 use crate::domain::{Investigation, NodeId};
 use crate::format::layout;
@@ -111,19 +111,21 @@ impl Work {
     ) -> Worked {
         let reply = tools::call(&self.service, tool, Value::Object(arguments))?.content;
         let is_done = reply["status"] == "OK";
-        match (is_done, edited) {
-            (true, Some(edited)) => edited.stored(),
-            (false, Some(edited)) => eprintln!("{}", edited.kept()),
-            (_, None) => {}
+        // What was so already is told as done, though nothing was written, and then the text is nowhere else.
+        let is_stored = is_done && reply["commit"].is_string();
+        match edited {
+            Some(edited) if is_stored => edited.stored(),
+            Some(edited) => tell(&edited.kept()),
+            None => {}
         }
         if self.json {
             say_json(&reply)?;
         } else if is_done {
             say(&wrapped(&lines(&reply), columns()))?;
         } else {
-            eprint!("{}", wrapped(&rejection(&spoken(tool), &reply), columns()));
+            tell(wrapped(&rejection(&spoken(tool), &reply), columns()).trim_end());
         }
-        Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if is_stored || (is_done && edited.is_none()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
