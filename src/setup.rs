@@ -515,6 +515,11 @@ mod tests {
             put_paragraph(Some(&changed), "tot", "investigations", true),
             Edit::Write(text.clone() + "after\n")
         );
+        // Where the end of one was taken out, what comes before the next is somebody's.
+        let two = format!("{}mine\n{text}", text.replace(END, ""));
+        assert!(
+            matches!(put_paragraph(Some(&two), "x", "investigations", true), Edit::Write(text) if text.contains("mine\n# Ours"))
+        );
         // A mark without its end is somebody's text.
         let cut = "<!-- tree-of-thoughts: by `tot setup agents-md` -->\nmine\n";
         assert!(

@@ -346,6 +346,14 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     assert_eq!(status, 0);
     assert!(amended.starts_with("amended R1.A: headline\n"), "{amended}");
     assert!(!person.repository().join(".git/TOT_AMEND.md").exists(), "what is stored is not kept twice");
+    // The line that names the node is gone, and still that node is meant, not the conclusion.
+    let amend =
+        "sed -i -e /^nodeId:/d -e 's/^evidence:/evidence: A photo/' -e 's/^reason:/reason: None/' \"$1\"";
+    let (status, amended) = at_terminal("amend R1.A", amend);
+    assert_eq!((status, amended.starts_with("amended R1.A: evidence\n")), (0, true), "{amended}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");
+    // It has ended already, so nothing is written, and what was said is nowhere else.
+    let (status, again) = at_terminal("end", "echo More. | cat - seen >\"$1\"");
+    assert_eq!((status, again.contains("Your text is kept in")), (1, true), "{again}");
 }

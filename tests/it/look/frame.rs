@@ -22,6 +22,9 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     // The one that one stands in, at any depth.
     let inside = tot_in(&sandbox, &place.join("nodes"), &["check"], &[]);
     assert_eq!(inside.status, 0, "{inside:#?}");
+    // Set to nothing, it names none.
+    let unset = with(&["list"], &[("TOT_ROOT", "")]);
+    assert_eq!(unset, "There is no investigation in investigations.\n");
     // What has no use for a root says so, and a server takes it from either place.
     let refused = tot(&sandbox, &["--root", root, "demo"]);
     assert_eq!(refused.status, 2, "{refused:#?}");
@@ -29,6 +32,16 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     let elsewhere = sandbox.path("elsewhere");
     let server = tot(&sandbox, &["--root", elsewhere.to_str().unwrap(), "mcp", "--min-rounds", "0"]);
     assert_eq!(server.status, 2, "{server:#?}");
+}
+
+/// Who sends errors nowhere gets the status all the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_nobody_can_read_is_no_panic() {
+    let sandbox = Sandbox::new();
+    let line = format!("{} show zzzz 2>/dev/full", crate::support::TOT);
+    let output = sandbox.command("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

@@ -110,6 +110,8 @@ fn lists_are_narrowed_by_words_and_by_what_an_investigation_is() {
     let objection = tot(&sandbox, &["object", "R4.A1a1", "-m", "The cache was warm."]);
     assert_eq!(objection.status, 0, "{objection:#?}");
     assert_eq!(found(&["list", "--state", "contested"]), 1);
+    // What is contested is not told as confirmed.
+    assert_eq!(found(&["list", "--state", "confirmed"]), 0);
     let shown = on(&sandbox, "80", &["show"]);
     assert!(shown.contains("Open objections\n  Tester objects to R4.A1a1: “The cache was warm.”"), "{shown}");
     assert!(on(&sandbox, "80", &["show", &id[..8], "R4.A1a1"]).contains("contested"), "{shown}");
