@@ -11,9 +11,10 @@ use super::print::{columns, page, say_json};
 use super::report::Range;
 use super::screen::{BAD, BOLD, GOOD, Judged, NodeLine, QUIET, Screen, plain_lines, section, styled};
 use super::{Outcome, finish};
-use crate::domain::{Investigation, Node, NodeId};
-use crate::report::changes;
+use crate::domain::event::{what_was_attached, what_was_said_between};
+use crate::domain::{Happening, Investigation, Node, NodeId};
 use crate::report::difference::{Line, difference};
+use crate::report::{changes, verb_of};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line, visible};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};
@@ -34,7 +35,8 @@ pub(super) struct DiffArguments {
 
 const EXAMPLES: &str = "\
 With --json: {id, from, to, nodes: [{nodeId, change, title, stateBefore?, stateAfter?, reason?,
-fields: [{name, before, after}]}], conclusion?: {before, after}, rulesetChanged}, where change is added, changed or gone
+fields: [{name, before, after}]}], said?: [{nodeId?, what, by, text}], attached?: [{nodeId, what, name}],
+conclusion?: {before, after}, rulesetChanged}, where change is added, changed or gone
 
 Examples:
   tot diff ended/1..               in its folder: what came since it was ended
@@ -49,9 +51,35 @@ struct Document {
     from: String,
     to: String,
     nodes: Vec<Changed>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    said: Vec<Said>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attached: Vec<Attached>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<Texts>,
     ruleset_changed: bool,
+}
+
+/// A comment that is new, or not as it was.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    /// Absent of what is said of the investigation as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node_id: Option<String>,
+    /// In the words of the history: `objected`, `resolved`.
+    what: String,
+    by: String,
+    text: String,
+}
+
+/// A file beside a node that is new, or not as it was.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Attached {
+    node_id: String,
+    what: String,
+    name: String,
 }
 
 /// A node that is not as it was.
@@ -146,6 +174,20 @@ fn document(before: &Snapshot, after: &Snapshot) -> Document {
         let text = it.conclusion().and_then(|end| end.conclusion.clone());
         text.unwrap_or_default()
     };
+    let said = |happening: Happening| {
+        let comment = happening.comment()?;
+        Some(Said {
+            node_id: comment.node.as_ref().map(ToString::to_string),
+            what: verb_of(&happening).0.to_lowercase(),
+            by: comment.author.label().to_owned(),
+            text: comment.text.clone(),
+        })
+    };
+    let attached = |happening: Happening| {
+        let (node, name) = happening.attachment()?;
+        let what = verb_of(&happening).0.to_lowercase();
+        Some(Attached { node_id: node.to_string(), what, name: name.to_string() })
+    };
     let texts = Texts { before: end(old), after: end(new) };
     let rules = |snapshot: &Snapshot| snapshot.ruleset.as_ref().ok().map(|file| file.text.clone());
     Document {
@@ -153,6 +195,8 @@ fn document(before: &Snapshot, after: &Snapshot) -> Document {
         from: before.head.to_string(),
         to: after.head.to_string(),
         nodes: ids.into_iter().filter_map(changed).collect(),
+        said: what_was_said_between(old, new).into_iter().filter_map(said).collect(),
+        attached: what_was_attached(old, new).into_iter().filter_map(attached).collect(),
         conclusion: (texts.before != texts.after).then_some(texts),
         ruleset_changed: rules(before) != rules(after),
     }
@@ -212,6 +256,16 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
             text.push_str(&format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts)));
         }
     }
+    let said = |it: &Said| {
+        let about = one_line(it.node_id.as_deref().unwrap_or("the whole"));
+        let what = format!("{}, {}", it.what, one_line(&it.by));
+        format!("  {} {}\n{}", styled(BOLD, &about), styled(QUIET, &what), screen.prose(&it.text, 4))
+    };
+    text.push_str(&section("Said", &document.said.iter().map(said).collect::<String>()));
+    let attached = |it: &Attached| {
+        format!("  {} {} {}\n", styled(BOLD, &it.node_id), styled(QUIET, &it.what), one_line(&it.name))
+    };
+    text.push_str(&section("Files", &document.attached.iter().map(attached).collect::<String>()));
     if let Some(conclusion) = &document.conclusion {
         text.push_str(&section("Conclusion", &texts(conclusion)));
     }

@@ -335,6 +335,17 @@ pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) 
     }
 }
 
+/// What was said between two states, the oldest first.
+pub fn what_was_said_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
+    let ids: BTreeSet<CommentId> =
+        before.comments().chain(after.comments()).map(|comment| comment.id).collect();
+    let changed = |id: CommentId| {
+        let (old, new) = (before.comment(id), after.comment(id));
+        if old == new { None } else { what_was_said(old.cloned(), new.cloned()) }
+    };
+    ids.into_iter().filter_map(changed).collect()
+}
+
 /// What became of the attachments between two states. One that holds something else of the same size is taken for the same.
 pub fn what_was_attached(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let nodes: BTreeSet<&NodeId> = before.attachments().keys().chain(after.attachments().keys()).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::history::verb_of;
-use crate::domain::event::{what_happened, what_was_attached};
+use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
 use crate::domain::{Author, Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
 use crate::ruleset::rules::objections::{self, Objection};
@@ -18,9 +18,10 @@ const LISTED: usize = 60;
 const LENGTH: usize = 200;
 
 /// The headings, in their order, each with the verbs below it.
-const HEADINGS: [(&str, &[&str]); 6] = [
+const HEADINGS: [(&str, &[&str]); 7] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
+    ("Said", &["commented"]),
     ("Attached", &["attached"]),
     ("Changed by hand", &["edited", "removed"]),
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
@@ -34,7 +35,8 @@ pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
     let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
     let of_nodes = ids.into_iter().flat_map(|id| what_happened(old.node(id), new.node(id)));
-    let happenings: Vec<Happening> = of_nodes.chain(what_was_attached(old, new)).collect();
+    let happenings: Vec<Happening> =
+        of_nodes.chain(what_was_said_between(old, new)).chain(what_was_attached(old, new)).collect();
     let count = happenings.len();
     for (heading, verbs) in HEADINGS {
         let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
@@ -70,6 +72,15 @@ fn line(happening: &Happening) -> String {
             "- `{node}` {}: {}\n",
             verb_of(happening).0.to_lowercase(),
             inline(name.as_str(), LENGTH)
+        );
+    }
+    if let Some(comment) = happening.comment() {
+        let about = comment.node.as_ref().map(|node| format!("`{node}` ")).unwrap_or_default();
+        return format!(
+            "- {about}{}, {}: {}\n",
+            verb_of(happening).0.to_lowercase(),
+            inline(comment.author.label(), 60),
+            inline(&comment.text, LENGTH)
         );
     }
     let Some(node) = happening.node() else { return String::new() };
