@@ -106,6 +106,11 @@ pub fn visible(c: char) -> char {
     }
 }
 
+/// The text as it is, but for what is hidden in it, as [`visible`] shows that.
+pub fn made_visible(text: &str) -> String {
+    text.chars().map(visible).collect()
+}
+
 /// Whether [`visible`] puts a stand-in in the place of the character.
 pub fn is_hidden(c: char) -> bool {
     visible(c) != c

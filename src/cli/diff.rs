@@ -16,7 +16,7 @@ use crate::domain::{Happening, Investigation, Node, NodeId};
 use crate::report::difference::{Line, difference};
 use crate::report::{changes, verb_of};
 use crate::store::Snapshot;
-use crate::text::{counted, one_line, visible};
+use crate::text::{counted, made_visible, one_line};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};
 
 /// Says what came between two commits of an investigation: nodes, states, and texts word by word.
@@ -315,7 +315,7 @@ fn line_of(line: &Line) -> String {
         _ => (QUIET, ("", "")),
     };
     let part = |part: &crate::report::difference::Part| {
-        let clean: String = part.text.replace('\t', "    ").chars().map(visible).collect();
+        let clean = made_visible(&part.text.replace('\t', "    "));
         match part.changed {
             true => styled(style.bold(), &format!("{}{clean}{}", brackets.0, brackets.1)),
             false => styled(style, &clean),

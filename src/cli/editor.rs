@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::is_person;
 use crate::remote::GitProgram;
-use crate::text::visible;
+use crate::text::made_visible;
 
 /// Below this, what stands in the editor is no part of the text. git's own mark.
 pub(super) const SCISSORS: &str = "# ------------------------ >8 ------------------------";
@@ -92,8 +92,7 @@ fn above(text: &str) -> String {
 
 /// A line of a comment; what hides in it or controls a terminal is made visible.
 fn commented(line: &str) -> String {
-    let line: String = line.chars().map(visible).collect();
-    format!("{}\n", format!("# {line}").trim_end())
+    format!("{}\n", format!("# {}", made_visible(line)).trim_end())
 }
 
 /// Creates the file, which nobody else has.

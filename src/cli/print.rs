@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Outcome, is_person};
 use crate::remote::GitProgram;
-use crate::text::{is_hidden, visible};
+use crate::text::{is_hidden, made_visible};
 
 /// Has all that is printed from here on in colour, or not, or as the terminal and `NO_COLOR` and `CLICOLOR_FORCE` say.
 pub(super) fn set_colour(asked: Asked) {
@@ -30,8 +30,7 @@ pub(super) fn say(text: &str) -> Outcome {
 /// Says something on stderr, a line or several. What others wrote in it commands no terminal, and that nobody listens any more
 /// is no reason to fail.
 pub(super) fn tell(text: &str) {
-    let text: String = text.chars().map(visible).collect();
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", made_visible(text));
 }
 
 /// Prints a document of `--json`. What a terminal would take for a command, or would hide, is an escape: it stands in strings

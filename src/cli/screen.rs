@@ -11,7 +11,7 @@ use crate::markdown::to_terminal;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::store::Snapshot;
-use crate::text::{columns, fit, one_line, visible, wrap};
+use crate::text::{columns, fit, made_visible, one_line, wrap};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const QUIET: Style = Style::new().dimmed();
@@ -56,9 +56,8 @@ impl Screen {
 
 /// Lines of others as they are, without what a terminal would take for a command, indented.
 pub(super) fn plain_lines(text: &str, indent: usize) -> String {
-    let lines = text.trim_end().lines().map(|line| line.replace('\t', "    "));
-    let lines: Vec<String> = lines.map(|line| line.chars().map(visible).collect()).collect();
-    indented(&(lines.join("\n") + "\n"), indent)
+    let lines = text.trim_end().lines().map(|line| made_visible(&line.replace('\t', "    ")) + "\n");
+    indented(&lines.collect::<String>(), indent)
 }
 
 fn indented(text: &str, indent: usize) -> String {

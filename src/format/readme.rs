@@ -13,7 +13,7 @@ use crate::graph;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
-use crate::text::{counted, one_line, shorten, visible};
+use crate::text::{counted, made_visible, one_line, shorten};
 
 /// The last line, by which it is known whether a README is this one.
 const MARK: &str = "<!-- tot writes this page from the facts; what is changed here by hand is not kept. -->";
@@ -231,8 +231,7 @@ pub fn quoted(text: &str, most: usize) -> String {
     let mut quoted = String::new();
     let cut: String = text.trim().chars().take(most).collect();
     for line in cut.lines() {
-        let line: String = line.chars().map(visible).collect();
-        let _ = writeln!(quoted, "{}", format!("> {line}").trim_end());
+        let _ = writeln!(quoted, "{}", format!("> {}", made_visible(line)).trim_end());
     }
     if text.trim().chars().nth(most).is_some() {
         quoted.push_str(">\n> …\n");

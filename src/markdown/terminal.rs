@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use super::parse::Source;
-use crate::text::{columns, visible};
+use crate::text::{columns, made_visible, visible};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 const QUIET: Style = Style::new().dimmed();
@@ -123,7 +123,7 @@ impl Writer {
             }
             Tag::FootnoteDefinition(label) => {
                 self.end_block();
-                let label: String = label.chars().map(visible).collect();
+                let label = made_visible(label);
                 self.indent(Some(format!("[{label}] ")), "    ");
             }
             Tag::Emphasis => self.styles.push(Style::new().italic()),
@@ -152,7 +152,7 @@ impl Writer {
             }
             TagEnd::CodeBlock => {
                 for line in self.code.take().unwrap_or_default().lines() {
-                    let line: String = line.replace('\t', "    ").chars().map(visible).collect();
+                    let line = made_visible(&line.replace('\t', "    "));
                     self.line(&format!("    {CODE}{line}{CODE:#}"));
                 }
                 self.gap = true;

@@ -13,7 +13,7 @@ use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
-use crate::text::{one_line, shorten, visible};
+use crate::text::{made_visible, one_line, shorten};
 
 /// How many lines tell what was open.
 const MOST_OPEN: usize = 100;
@@ -138,7 +138,7 @@ pub fn statement(
     };
     let title = shorten(&one_line(&meta.title), 80);
     let mut message = format!("{verb} {}: {title}\n\n", short(snapshot.head));
-    let text: String = text.trim().chars().map(visible).collect();
+    let text = made_visible(text.trim());
     if !text.is_empty() {
         message.push_str(&format!("{text}\n\n"));
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Time;
 use crate::report::history::{History, SHORT};
 use crate::signoff::{Decision, SignOff, SignOffs, State};
-use crate::text::{shorten, visible};
+use crate::text::{made_visible, shorten};
 
 /// Characters of what a person says to a sign-off.
 const TEXT: usize = 2_000;
@@ -87,7 +87,7 @@ impl SignOffsView {
                 commit,
                 tag: it.tag.clone(),
                 reason: it.reason.clone(),
-                text: shorten(text, TEXT).chars().map(visible).collect(),
+                text: made_visible(&shorten(text, TEXT)),
                 since: it.changed_since(),
                 open: it.open_then(),
             }
