@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::decide::results::results;
+use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, one_line, shorten};
 
 /// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1. `tot reclassify` with an open
@@ -107,8 +109,8 @@ fn lines(reply: &Value) -> String {
     let answers = |field, what: &str| {
         let line = |it: &Value| {
             let is_contested = it["contestedBy"].as_array().is_some_and(|by| !by.is_empty());
-            let confirmation = it["confirmation"].as_str().map(confirmed);
-            let confirmation = if is_contested { Some("contested") } else { confirmation };
+            let grade = Grade::deserialize(&it["confirmation"]).ok();
+            let confirmation = if is_contested { Some("contested") } else { grade.map(Grade::label) };
             let confirmation = confirmation.map(|grade| format!(" ({grade})"));
             let title = shorten(word(it, "title"), 80);
             one_line(&format!("{what} {} {title}{}", word(it, "nodeId"), confirmation.unwrap_or_default()))
@@ -122,14 +124,4 @@ fn lines(reply: &Value) -> String {
         + &answers("theories", "theory ")
         + &ended.unwrap_or_default()
         + &work::outcome(reply)
-}
-
-/// How much an answer's confirmation is worth, in the words of the report.
-fn confirmed(grade: &str) -> &str {
-    match grade {
-        "independent" => "confirmed independently",
-        "second-agent" => "confirmed by a second agent",
-        "self" => "self-checked",
-        _ => "not confirmed",
-    }
 }

@@ -29,7 +29,7 @@ pub struct Verification {
 }
 
 /// By whom an answer is confirmed: the better, the greater.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
     /// By nobody, or by findings that say nothing, or before it was amended.
     #[default]
