@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::editor::{self, Edited};
-use super::place::{Common, Place};
+use super::place::{Common, Place, id_and_node};
 use super::print::say_json;
 use super::{Outcome, finish, refused, say};
 use crate::decide::comment::{Kind, Say};
@@ -113,15 +113,10 @@ pub(super) fn resolve(arguments: &ResolveArguments) -> ExitCode {
 }
 
 fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -> Outcome {
-    let (id, node) = match what {
-        [] => (None, None),
-        [one] if one.parse::<NodeId>().is_ok() => (None, Some(one.as_str())),
-        [one] => (Some(one.as_str()), None),
-        [id, node, ..] => (Some(id.as_str()), Some(node.as_str())),
-    };
+    let (id, node) = id_and_node(what)?;
     let place = how.common.place();
     let path = place.one(id)?;
-    let words = Words { kind, node, reply_to, message: how.message.as_deref() };
+    let words = Words { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),
@@ -148,7 +143,7 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
 /// What a person wants to say.
 pub(super) struct Words<'a> {
     pub kind: CommentKind,
-    pub node: Option<&'a str>,
+    pub node: Option<&'a NodeId>,
     pub reply_to: Option<&'a str>,
     /// Without it the editor opens, or standard input is read where that is no terminal.
     pub message: Option<&'a str>,
@@ -165,7 +160,7 @@ pub(super) fn write(
     let investigation = snapshot.investigation.as_ref();
     let reply_to = reply_to.map(|part| find(investigation, kind, part)).transpose()?;
     if let Some(node) = node {
-        investigation.node(&node.parse()?).ok_or_else(|| format!("there is no node {node}"))?;
+        investigation.node(node).ok_or_else(|| format!("there is no node {node}"))?;
     }
     let (text, kept) = match message {
         Some(text) => (text.to_owned(), None),
@@ -180,7 +175,7 @@ pub(super) fn write(
         }
     };
     let request = Say {
-        node_id: node.map(str::to_owned),
+        node_id: node.map(ToString::to_string),
         kind: Kind(kind),
         reply_to: reply_to.map(|it| it.id.to_string()),
         text,
@@ -236,15 +231,15 @@ fn edited(
     path: &Path,
     investigation: &Investigation,
     kind: CommentKind,
-    node: Option<&str>,
+    node: Option<&NodeId>,
     reply_to: Option<&Comment>,
 ) -> Result<Edited, Box<dyn std::error::Error>> {
-    let about = node.or(reply_to.and_then(|it| it.node.as_ref()).map(NodeId::as_str));
-    let node = about.and_then(|node| investigation.node(&node.parse().ok()?));
+    let about = node.or(reply_to.and_then(|it| it.node.as_ref()));
+    let node = about.and_then(|node| investigation.node(node));
     let mut help = format!(
         "Your {} on {}, in Markdown. What stands below the line is left out.\n",
         kind.label(),
-        about.unwrap_or("the whole"),
+        about.map_or("the whole", NodeId::as_str),
     );
     if let Some(node) = node {
         let findings = node.classification.as_ref().map_or("", |it| &it.findings);

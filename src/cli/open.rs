@@ -7,11 +7,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::Common;
+use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
 use super::report::render_one;
 use super::{Outcome, Progress, finish};
-use crate::domain::NodeId;
 use crate::project::Project;
 use crate::report::SiteOptions;
 use crate::service::Service;
@@ -48,19 +47,13 @@ pub(super) fn run(arguments: &OpenArguments) -> ExitCode {
 }
 
 fn open(arguments: &OpenArguments) -> Outcome {
-    let (id, node) = match arguments.what.as_slice() {
-        [] => (None, None),
-        [one] if one.parse::<NodeId>().is_ok() => (None, Some(one)),
-        [one] => (Some(one.as_str()), None),
-        [id, node, ..] => (Some(id.as_str()), Some(node)),
-    };
+    let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let folder = place.one(id)?;
     let investigation = place.store.load(&folder)?.investigation;
     let page = match node {
         None => "index.html".to_owned(),
         Some(node) => {
-            let node: NodeId = node.parse()?;
             investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
             format!("nodes/{node}.html")
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{FindError, Store};
 use crate::withhold::Withheld;
@@ -91,6 +92,18 @@ impl Place {
             None => Ok((self.store.folders(), true)),
         }
     }
+}
+
+/// The id of an investigation and that of a node, of what was given of the two.
+pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), IdError> {
+    Ok(match what {
+        [] => (None, None),
+        [one] => match one.parse() {
+            Ok(node) => (None, Some(node)),
+            Err(_) => (Some(one), None),
+        },
+        [id, node, ..] => (Some(id), Some(node.parse()?)),
+    })
 }
 
 /// The folder of the investigation that one stands in.

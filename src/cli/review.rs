@@ -22,7 +22,7 @@ use crate::review::{Item, Risk, review};
 use crate::ruleset::EffectiveRules;
 use crate::signoff::Decision;
 use crate::store::{Snapshot, StoreError};
-use crate::text::{counted, one_line, visible};
+use crate::text::{counted, made_visible, one_line, visible};
 use crate::view::NodeView;
 
 /// Shows what is new in an investigation since you last looked, riskiest first.
@@ -177,7 +177,7 @@ impl Look<'_> {
                 items.len()
             );
             say(&asked.as_str().bold().to_string())?;
-            let node = item.node.as_ref().map(NodeId::as_str);
+            let node = item.node.as_ref();
             let key = pressed()?;
             say(&format!("{}\n", visible(key)))?;
             match key {
@@ -260,8 +260,7 @@ fn said(investigation: &Investigation, node: Option<&NodeId>) -> String {
 
 /// A text of others, without what a terminal would take for a command.
 fn heading(name: &str, text: &str) -> String {
-    let lines =
-        text.trim().lines().map(|line| format!("  {}\n", line.chars().map(visible).collect::<String>()));
+    let lines = text.trim().lines().map(|line| format!("  {}\n", made_visible(line)));
     format!("\n{name}\n{}", lines.collect::<String>())
 }
 

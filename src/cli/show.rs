@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::Common;
+use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
 use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, section, styled, sure_style};
 use super::{Outcome, finish};
 use crate::decide::standing;
-use crate::domain::{IdError, Node, NodeId, Timestamp};
+use crate::domain::{Node, Timestamp};
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &ShowArguments) -> ExitCode {
 }
 
 fn try_run(arguments: &ShowArguments) -> Outcome {
-    let (id, node) = split(&arguments.what)?;
+    let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
     let judged = Judged::new(&snapshot);
@@ -138,18 +138,6 @@ fn try_run(arguments: &ShowArguments) -> Outcome {
     }
     let extent = tree::Extent { all: arguments.all, depth: arguments.depth };
     page(&(shown(&document, &judged, screen) + &section("Tree", &tree::shown(&judged, extent, screen))))
-}
-
-/// The id of an investigation and that of a node, of what was given of the two.
-fn split(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), IdError> {
-    Ok(match what {
-        [] => (None, None),
-        [one] => match one.parse() {
-            Ok(node) => (None, Some(node)),
-            Err(_) => (Some(one), None),
-        },
-        [id, node, ..] => (Some(id), Some(node.parse()?)),
-    })
 }
 
 fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
