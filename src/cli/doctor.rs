@@ -139,9 +139,7 @@ fn git() -> Vec<Check> {
 }
 
 fn server() -> Check {
-    let name = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    match std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|file| file.is_file()) {
+    match setup::on_path("tot-mcp") {
         Some(file) => Check::ok("server", format!("{} is on PATH", file.display())),
         None => Check::note(
             "server",

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Outcome, say};
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
-use crate::text::visible;
+use crate::text::made_visible;
 
 /// What the server is called in a client, where nobody says otherwise.
 const NAME: &str = "tot";
@@ -182,16 +182,17 @@ fn all(arguments: &SetupArguments) -> Outcome {
 
 /// Whether a client has left its program or its folder on this machine.
 fn is_installed(client: Client) -> Result<bool, &'static str> {
+    Ok(client.program().and_then(on_path).is_some() || resolve(client.folder())?.is_dir())
+}
+
+/// The file that a program is started from by its name.
+pub(super) fn on_path(program: &str) -> Option<PathBuf> {
+    // npm puts a `.cmd` there on Windows.
+    let suffixes = if cfg!(windows) { &[".exe", ".cmd"][..] } else { &[""] };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = |program: &str| {
-        std::env::split_paths(&path).any(|folder| {
-            // npm puts a `.cmd` there on Windows.
-            [std::env::consts::EXE_SUFFIX, if cfg!(windows) { ".cmd" } else { "" }]
-                .iter()
-                .any(|suffix| folder.join(format!("{program}{suffix}")).is_file())
-        })
-    };
-    Ok(client.program().is_some_and(on_path) || resolve(client.folder())?.is_dir())
+    std::env::split_paths(&path)
+        .flat_map(|folder| suffixes.iter().map(move |suffix| folder.join(format!("{program}{suffix}"))))
+        .find(|file| file.is_file())
 }
 
 fn agents_md(arguments: &SetupArguments) -> Outcome {
@@ -212,19 +213,32 @@ fn root_text(arguments: &SetupArguments) -> Result<String, String> {
 fn write_paragraph(arguments: &SetupArguments, file: &Path) -> Outcome {
     let root = root_text(arguments)?;
     let present = read(file)?;
-    let put = |replace| put_paragraph(present.as_deref(), &arguments.name, &root, replace);
-    let mut change = put(arguments.replace);
-    if let Edit::Taken(there) = &change {
-        if !may_replace(&format!("{} has another text there already:\n\n{there}\n", file.display()))? {
+    let put = |replace| Ok(put_paragraph(present.as_deref(), &arguments.name, &root, replace));
+    let said = format!("{} says now when to investigate, and how.\n", file.display());
+    change(file, arguments.replace, "text there", put, &said)
+}
+
+/// Writes what `put` makes of the file, and says so. Another `what` that is there already gives way where that is asked for, or
+/// agreed to.
+fn change(
+    file: &Path,
+    replace: bool,
+    what: &str,
+    put: impl Fn(bool) -> Result<Edit, Box<dyn std::error::Error>>,
+    said: &str,
+) -> Outcome {
+    let mut edit = put(replace)?;
+    if let Edit::Taken(there) = &edit {
+        if !may_replace(&format!("{} has another {what} already:\n\n{there}\n", file.display()))? {
             return say("Nothing was changed.\n");
         }
-        change = put(true);
+        edit = put(true)?;
     }
-    let Edit::Write(text) = change else {
+    let Edit::Write(text) = edit else {
         return say(&format!("{} has it already; nothing was changed.\n", file.display()));
     };
     write(file, &text)?;
-    say(&format!("{} says now when to investigate, and how.\n", file.display()))
+    say(said)
 }
 
 fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
@@ -244,27 +258,19 @@ fn write_skill(client: Client, place: &str, replace: bool) -> Outcome {
 fn write_entry(arguments: &SetupArguments, client: Client) -> Outcome {
     let (file, entry) = (file(client)?, entry(arguments, client)?);
     let present = read(&file)?;
-    let fault = |error| {
-        format!(
-            "{}: {error}. Nothing was written; mend it, or put this in by hand:\n\n{}",
-            file.display(),
-            alone(client, &entry)
-        )
+    let put = |replace| {
+        put(client, present.as_deref(), &entry, replace).map_err(|error| {
+            format!(
+                "{}: {error}. Nothing was written; mend it, or put this in by hand:\n\n{}",
+                file.display(),
+                alone(client, &entry)
+            )
+            .into()
+        })
     };
-    let mut change = put(client, present.as_deref(), &entry, arguments.replace).map_err(fault)?;
-    if let Edit::Taken(there) = &change {
-        let name = &entry.name;
-        if !may_replace(&format!("{} has another server `{name}` already:\n\n{there}\n", file.display()))? {
-            return say("Nothing was changed.\n");
-        }
-        change = put(client, present.as_deref(), &entry, true).map_err(fault)?;
-    }
-    let Edit::Write(text) = change else {
-        return say(&format!("{} has it already; nothing was changed.\n", file.display()));
-    };
-    write(&file, &text)?;
-    let (what, name) = (client.name(), &entry.name);
-    say(&format!("{what} has the server `{name}` now, by {}. {}\n", file.display(), hint(client)))
+    let (who, name) = (client.name(), &entry.name);
+    let said = format!("{who} has the server `{name}` now, by {}. {}\n", file.display(), hint(client));
+    change(&file, arguments.replace, &format!("server `{name}`"), put, &said)
 }
 
 /// The file that a client reads.
@@ -348,8 +354,7 @@ fn entry(arguments: &SetupArguments, client: Client) -> Result<ServerEntry, Box<
 /// what is started from a desktop has not the PATH of a shell.
 fn program(shared: bool) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let server = format!("tot-mcp{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if shared && std::env::split_paths(&path).any(|folder| folder.join(&server).is_file()) {
+    if shared && on_path("tot-mcp").is_some() {
         return Ok(("tot-mcp".to_owned(), Vec::new()));
     }
     let own = std::env::current_exe()?;
@@ -411,7 +416,7 @@ fn can_ask() -> bool {
 
 /// Asks; without an answer it is `default`, and no where the input ends.
 fn ask(question: &str, default: bool) -> std::io::Result<bool> {
-    let question: String = question.chars().map(visible).collect();
+    let question = made_visible(question);
     write!(std::io::stderr(), "{question} [{}] ", if default { "Y/n" } else { "y/N" })?;
     let mut answer = String::new();
     if std::io::stdin().read_line(&mut answer)? == 0 {
