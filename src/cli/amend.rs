@@ -52,7 +52,7 @@ Say in `reason` what was wrong, and mend the text; fields that you leave as they
 a field that has a colon in it. What stands below this line is left out; a text without a change
 gives it up.";
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Head {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,29 +139,22 @@ fn edit(
 
 /// What is there now.
 fn present(subject: &Subject, node: Option<&NodeId>) -> Result<(Head, String), String> {
-    let empty = Head {
-        node_id: None,
-        title: None,
-        headline: None,
-        evidence: None,
-        alternatives_considered: Vec::new(),
-        reason: None,
-    };
     let Some(id) = node else {
         let end =
             subject.investigation().end_in_force().ok_or("it has not ended, so there is no conclusion")?;
-        return Ok((empty, end.conclusion.clone().unwrap_or_default()));
+        return Ok((Head::default(), end.conclusion.clone().unwrap_or_default()));
     };
     let node = subject.investigation().committed_node(id);
-    let node = node.ok_or_else(|| format!("{id} is no committed node; a proposal is proposed again"))?;
-    let result = node.classification.as_ref().ok_or_else(|| format!("{id} is no committed node"))?;
+    let found = node.and_then(|node| Some((node, node.classification.as_ref()?)));
+    let (node, result) =
+        found.ok_or_else(|| format!("{id} is no committed node; a proposal is proposed again"))?;
     let head = Head {
         node_id: Some(id.to_string()),
         title: Some(draft::text(&node.title)),
         headline: result.headline.as_deref().map(draft::text),
         evidence: result.evidence.as_deref().map(draft::text),
         alternatives_considered: result.alternatives_considered.iter().map(|it| draft::text(it)).collect(),
-        ..empty
+        ..Head::default()
     };
     Ok((head, result.findings.clone()))
 }

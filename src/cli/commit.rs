@@ -62,31 +62,17 @@ fn commit(arguments: &CommitArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = Work::new(&arguments.work).subject(id)?;
     let mut edited = None;
-    let call = match rest {
-        [node] if node.parse::<NodeId>().is_ok() => {
-            let node = pending(&subject, Some(&node.parse()?))?;
-            let written = edited.insert(write(&subject, node)?);
+    let named = match rest {
+        [node] => node.parse::<NodeId>().ok(),
+        _ => None,
+    };
+    let piped = if rest.is_empty() { piped()? } else { None };
+    let call = match (rest, piped) {
+        (_, Some(text)) => of_text(&text)?,
+        (files @ [_, ..], None) if named.is_none() => of_files(files)?,
+        _ => {
+            let written = edited.insert(write(&subject, pending(&subject, named.as_ref())?)?);
             written.understood(of_text(&written.text))?
-        }
-        [] => match piped()? {
-            Some(text) => of_text(&text)?,
-            None => {
-                let node = pending(&subject, None)?;
-                let written = edited.insert(write(&subject, node)?);
-                written.understood(of_text(&written.text))?
-            }
-        },
-        files => {
-            let mut results = Vec::new();
-            for file in files {
-                let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
-                let mut call = of_text(&work::read(file)?).map_err(|error| format!("{named}{error}"))?;
-                match call.remove("results") {
-                    Some(Value::Array(more)) => results.extend(more),
-                    other => results.extend(other),
-                }
-            }
-            Fields::from_iter([("results".to_owned(), Value::Array(results))])
         }
     };
     subject.call("tot_commit", call, edited.as_ref(), lines)
@@ -94,6 +80,20 @@ fn commit(arguments: &CommitArguments) -> Worked {
 
 fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     draft::batch(text, "results", "findings")
+}
+
+/// The results of all files, as those of one call.
+fn of_files(files: &[String]) -> Result<Fields, String> {
+    let mut results = Vec::new();
+    for file in files {
+        let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
+        let mut call = of_text(&work::read(file)?).map_err(|error| format!("{named}{error}"))?;
+        match call.remove("results") {
+            Some(Value::Array(more)) => results.extend(more),
+            other => results.extend(other),
+        }
+    }
+    Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }
 
 /// The pending node of that id, or the only one.
