@@ -31,6 +31,8 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
+use crate::platform::raise_open_files;
+
 /// How many connections there may be, and how slow.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -51,7 +53,6 @@ pub const HEAD: usize = 16 * 1024;
 pub const SPARE: usize = 64;
 
 /// Open files that are not for connections.
-#[cfg(unix)]
 const SPARE_FILES: usize = 600;
 
 /// What happened that an operator may want to know.
@@ -154,29 +155,12 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// How many of the connections that are wanted the limit of open files allows, when it is raised as far as it may be.
 fn room(wanted: usize, tell: &impl Fn(Event)) -> usize {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let mut limit = getrlimit(Resource::Nofile);
-        let files = wanted.saturating_add(SPARE_FILES) as u64;
-        if limit.current.is_some_and(|current| current < files) {
-            // Servers do so, since the usual 1,024 is for programs that use select().
-            limit.current = Some(limit.maximum.map_or(files, |most| most.min(files)));
-            let _ = setrlimit(Resource::Nofile, limit);
-            limit = getrlimit(Resource::Nofile);
-        }
-        let files = limit.current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX));
-        let room = files.saturating_sub(SPARE_FILES).max(files / 2);
-        if room < wanted {
-            tell(Event::FewFiles { files, room });
-        }
-        wanted.min(room)
+    let files = raise_open_files(wanted.saturating_add(SPARE_FILES));
+    let room = files.saturating_sub(SPARE_FILES).max(files / 2);
+    if room < wanted {
+        tell(Event::FewFiles { files, room });
     }
-    #[cfg(not(unix))]
-    {
-        let _ = tell;
-        wanted
-    }
+    wanted.min(room)
 }
 
 /// The connections there are.

@@ -23,8 +23,9 @@
 //! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
 //! every edge. Each module may name these others of the crate:
 //!
-//! - `text` (shortening, hidden characters, escaping, causes of errors), `secrets`, `setup`, `connections` (over HTTP,
-//!   within limits), `parallel`, `temporary` (folders for one run): none.
+//! - `platform` (what is not the same on every system), `text` (shortening, hidden characters, escaping, causes of errors),
+//!   `secrets`, `setup`, `parallel`: none.
+//! - `connections` (over HTTP, within limits), `temporary` (folders for one run): `platform`.
 //! - `domain`, `markdown`, `yaml`: `text`.
 //! - `world`: `domain`.
 //! - `project`: `domain`, `secrets`, `text`.
@@ -34,20 +35,20 @@
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`, `view`: `domain`, `ruleset`, `text`.
 //! - `withhold`: `domain`, `format` (where its files are), `store`, `text`, `yaml`.
-//! - `store`: `domain`, `format`, `merge`, `ruleset`, `yaml`.
+//! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
 //! - `service`: `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
-//! - `remote`: `domain` (ids), `store` (ids of commits), `text`.
+//! - `remote`: `domain` (ids), `platform` (git and all that it starts), `store` (ids of commits), `text`.
 //! - `sync`: `check`, `domain`, `format` (where a node's file is), `import` (what is in a file), `merge` (what was decided),
 //!   `parallel`, `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
+//!   `markdown`, `platform` (signals), `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
 //!   `text`, `view` (what is stored of a node), `withhold`.
-//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `report`, `ruleset`, `service`, `signoff` (which are shown,
+//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.
 //! - `review`: `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
@@ -64,11 +65,9 @@
 //! - `gix`: `store::git`, `project` (somebody's repository, which is only read).
 //! - `idna_adapter`: nowhere. It is there for its version, which url takes over.
 //! - `git2`: nowhere. It is there for a bench, behind a feature.
-//! - `rustix`: `store::git` (what a durable commit waits for), `connections` (the limit of open files), `cli::report` (that of
-//!   memory, for templates of strangers), `remote::process` (ending git with all that it started).
-//! - `winapi-util`: `store::git` (which lock file it is, on Windows).
+//! - `rustix`, `winapi-util`: `platform`.
 //! - `rmcp`: `mcp`.
-//! - `tokio`: `connections`, `mcp`, `report::serve`, `service::changes` (whom to tell of a change).
+//! - `tokio`: `connections`, `mcp`, `platform` (signals), `report::serve`, `service::changes` (whom to tell of a change).
 //! - `tokio-util`: `connections`, `mcp`.
 //! - `hyper`, `hyper-util`, `tokio-io-timeout`, `tower`: `connections`.
 //! - `http-body-util`, `tower-http`, `subtle`: `mcp::http`.
@@ -105,7 +104,8 @@
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
 //!   `cli`, `mcp`, `remote` and `store::git`.
 //! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
-//!   the pager that git names) and `demo` (our own); a browser by the library `open`.
+//!   the pager that git names) and `demo` (our own); a browser by the library `open`. `platform` puts those into groups.
+//! - `cfg` of a system: `platform` alone asks which one it is built for.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
@@ -126,6 +126,7 @@ pub mod markdown;
 pub mod mcp;
 pub mod merge;
 pub mod parallel;
+pub mod platform;
 pub mod project;
 pub mod remote;
 pub mod report;

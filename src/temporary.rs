@@ -10,10 +10,12 @@
 //!
 //! On a file system without locks nothing is known to be abandoned, so it stays.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
+
+use crate::platform::private_folder;
 
 /// The file in a folder that its run has locked.
 const LOCK: &str = "lock";
@@ -35,7 +37,7 @@ impl TemporaryFolder {
     ///
     /// Whatever the file system says.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<TemporaryFolder> {
-        let builder = for_the_owner();
+        let builder = private_folder();
         let mut number = 0;
         loop {
             let path = parent.join(format!("{prefix}{}-{number}", process::id()));
@@ -73,20 +75,6 @@ impl TemporaryFolder {
         self.lock = None;
         self.is_kept = true;
     }
-}
-
-/// Makes folders that nobody else can look into.
-#[cfg(unix)]
-fn for_the_owner() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
-/// There are no modes: a folder is as open as the one that it is in.
-#[cfg(not(unix))]
-fn for_the_owner() -> DirBuilder {
-    DirBuilder::new()
 }
 
 impl Drop for TemporaryFolder {

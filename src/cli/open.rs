@@ -11,6 +11,7 @@ use super::place::{Common, id_and_node};
 use super::print::{say, say_json};
 use super::report::render_one;
 use super::{Outcome, Progress, finish};
+use crate::platform;
 use crate::project::Project;
 use crate::report::SiteOptions;
 use crate::service::Service;
@@ -83,5 +84,5 @@ fn open(arguments: &OpenArguments) -> Outcome {
 /// Whether there is a screen that a browser could show something on.
 fn has_display() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(any(windows, target_os = "macos")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+    platform::HAS_SCREEN || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }

@@ -13,6 +13,7 @@ use super::publish::publish;
 use super::serve::{self, Address};
 use super::{Outcome, Progress, chain, is_repository, say};
 use crate::domain::{NodeId, Pin, SessionId};
+use crate::platform::limit_memory;
 use crate::project::{Evidence, Forge, Project};
 use crate::remote::GitProgram;
 use crate::report::{
@@ -20,6 +21,11 @@ use crate::report::{
 };
 use crate::signoff;
 use crate::store::{Since, Store};
+
+/// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
+/// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
+/// 10,000 nodes take a sixth of it.
+const MOST_MEMORY: u64 = 4 << 30;
 
 /// Renders investigations as a static site: one page set each, and an index over several.
 ///
@@ -149,7 +155,7 @@ impl FromStr for Range {
 /// The command.
 pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     if arguments.template.is_some() {
-        limit_memory();
+        limit_memory(MOST_MEMORY);
     }
     let options = SiteOptions {
         template: arguments.template.clone(),
@@ -222,20 +228,6 @@ fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &P
     };
     say(&format!("1 investigation{short}: {}\n", file.display()))
 }
-
-/// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
-/// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
-/// 10,000 nodes take a sixth of it.
-#[cfg(unix)]
-fn limit_memory() {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    const MOST: u64 = 4 << 30;
-    // A machine that has no such limit renders without it.
-    let _ = setrlimit(Resource::Data, Rlimit { current: Some(MOST), maximum: Some(MOST) });
-}
-
-#[cfg(not(unix))]
-fn limit_memory() {}
 
 /// Renders one investigation into a folder.
 pub(super) fn render_one(

@@ -13,6 +13,7 @@ use crate::background::{Background, Event};
 use crate::domain::SessionId;
 use crate::mcp::http::{Options, SLOW, Token};
 use crate::mcp::log::{Format, Level, Log, end_of};
+use crate::platform::is_open_to_others;
 use crate::service::Service;
 use crate::service::sharing::Told;
 
@@ -180,14 +181,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn warn_of_readers(file: &Path, log: &Log) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(file).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
-        if mode & 0o077 != 0 {
-            log.warn(format_args!("others may read the token: chmod 600 {}", file.display()));
-        }
+    if is_open_to_others(file) {
+        log.warn(format_args!("others may read the token: chmod 600 {}", file.display()));
     }
-    #[cfg(not(unix))]
-    let _ = (file, log);
 }

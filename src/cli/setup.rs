@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::{Outcome, say};
+use crate::platform;
 use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
 use crate::text::made_visible;
 
@@ -187,8 +188,7 @@ fn is_installed(client: Client) -> Result<bool, &'static str> {
 
 /// The file that a program is started from by its name.
 pub(super) fn on_path(program: &str) -> Option<PathBuf> {
-    // npm puts a `.cmd` there on Windows.
-    let suffixes = if cfg!(windows) { &[".exe", ".cmd"][..] } else { &[""] };
+    let suffixes = platform::PROGRAM_SUFFIXES;
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .flat_map(|folder| suffixes.iter().map(move |suffix| folder.join(format!("{program}{suffix}"))))
@@ -389,14 +389,11 @@ fn codex_home() -> Result<PathBuf, &'static str> {
 
 /// Where applications keep their settings of this user.
 fn settings() -> Result<PathBuf, &'static str> {
-    if cfg!(target_os = "macos") {
-        return Ok(home()?.join("Library/Application Support"));
-    }
-    let variable = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
-    match std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute()) {
+    let (variable, in_home) = platform::SETTINGS;
+    let named = variable.and_then(std::env::var_os).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    match named {
         Some(folder) => Ok(folder),
-        None if cfg!(windows) => Ok(home()?.join("AppData/Roaming")),
-        None => Ok(home()?.join(".config")),
+        None => Ok(home()?.join(in_home)),
     }
 }
 

@@ -31,11 +31,11 @@ use rmcp::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     runtime::{Builder, Runtime},
-    sync::watch,
 };
 
 use super::{drain::Drain, log::Log, server::Server};
 use crate::background;
+use crate::platform::Signals;
 
 /// Serves over stdin and stdout until stdin ends or a signal comes. Blocks.
 pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
@@ -45,10 +45,10 @@ pub fn serve_stdio(server: Server) -> Result<(), ServeError> {
     let outcome = run(runtime, async {
         let (input, output) = rmcp::transport::stdio_pipes();
         let signals = signals(&log);
-        let serving = finishing(server.clone(), serve(server, input, output, arrived(signals.clone(), 1)));
+        let serving = finishing(server.clone(), serve(server, input, output, signals.clone().arrived(1)));
         tokio::select! {
             outcome = serving => outcome,
-            () = arrived(signals, 2) => Err(ServeError::Interrupted),
+            () = signals.arrived(2) => Err(ServeError::Interrupted),
         }
     });
     // After a second signal something may be left.
@@ -143,46 +143,9 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 /// How long the end waits for an answer that no tool is working on.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Counts the signals that ask for an end.
-pub(super) fn signals(log: &Log) -> watch::Receiver<u32> {
-    let (count, signals) = watch::channel(0);
-    let add = move |count: &watch::Sender<u32>| count.send_modify(|count| *count += 1);
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
-            match signal(kind) {
-                Ok(mut stream) => {
-                    let count = count.clone();
-                    tokio::spawn(async move {
-                        while stream.recv().await.is_some() {
-                            add(&count);
-                        }
-                    });
-                }
-                // Then the signal ends the process as it would any other.
-                Err(fault) => {
-                    log.warn(format_args!("cannot listen for signal {}: {fault}", kind.as_raw_value()));
-                }
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = log;
-    #[cfg(not(unix))]
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() {
-            add(&count);
-        }
-    });
-    signals
-}
-
-/// Waits until that many signals have arrived.
-pub(super) async fn arrived(mut signals: watch::Receiver<u32>, times: u32) {
-    if signals.wait_for(|count| *count >= times).await.is_err() {
-        std::future::pending::<()>().await;
-    }
+/// The signals that ask for an end.
+pub(super) fn signals(log: &Log) -> Signals {
+    Signals::listen(true, |name, fault| log.warn(format_args!("cannot listen for {name}: {fault}")))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{RemoteError, Result};
+use crate::platform;
 use crate::text::visible;
 
 /// The least git: it lists the files of commits alone (2.32), and a fetch leaves no `FETCH_HEAD` (2.29).
@@ -204,7 +205,7 @@ impl GitProgram {
         command.args(["maintenance", "run", "--auto", "--quiet"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         // What ends us, a signal to our group, does not end it.
-        group::begin(&mut command);
+        platform::begin_group(&mut command);
         let mut child = command.spawn().map_err(RemoteError::NoGit)?;
         // Somebody has to hear that it has ended. Where the machine has no thread left, it stays in the list of processes.
         let _ = thread::Builder::new().spawn(move || child.wait());
@@ -291,7 +292,7 @@ fn run(
     }
     let io = |source| RemoteError::Io { action: format!("run {what}"), source };
     if is_group {
-        group::begin(&mut command);
+        platform::begin_group(&mut command);
     }
     let mut child = command.spawn().map_err(|source| match source.kind() {
         ErrorKind::NotFound | ErrorKind::PermissionDenied => RemoteError::NoGit(source),
@@ -352,12 +353,12 @@ fn threads(child: &mut Child, input: Option<Vec<u8>>) -> std::io::Result<(Reader
 /// Ends it: first so that git can remove its locks, then in any case.
 fn end(child: &mut Child, is_group: bool) {
     if is_group {
-        group::ask_to_end(child);
+        platform::ask_group_to_end(child);
         let since = Instant::now();
         while since.elapsed() < TO_END && matches!(child.try_wait(), Ok(None)) {
             thread::sleep(PAUSES[2]);
         }
-        group::end(child);
+        platform::end_group(child);
     }
     let _ = child.kill();
     let _ = child.wait();
@@ -414,39 +415,6 @@ fn clean(text: &str) -> String {
     let text: String = lines.join("\n").chars().map(|c| if c == '\n' { c } else { visible(c) }).collect();
     let end = text.char_indices().map(|(at, _)| at).find(|at| *at >= SHOWN_BYTES).unwrap_or(text.len());
     text[..end].to_owned()
-}
-
-/// A child with all that it starts.
-#[cfg(unix)]
-mod group {
-    use std::os::unix::process::CommandExt as _;
-    use std::process::{Child, Command};
-
-    use rustix::process::{Pid, Signal, kill_process_group};
-
-    pub(super) fn begin(command: &mut Command) {
-        command.process_group(0);
-    }
-
-    pub(super) fn ask_to_end(child: &Child) {
-        let _ = kill_process_group(Pid::from_child(child), Signal::TERM);
-    }
-
-    pub(super) fn end(child: &Child) {
-        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-    }
-}
-
-/// There are no process groups: the child alone is ended, by whoever waits for it.
-#[cfg(not(unix))]
-mod group {
-    use std::process::{Child, Command};
-
-    pub(super) fn begin(_: &mut Command) {}
-
-    pub(super) fn ask_to_end(_: &Child) {}
-
-    pub(super) fn end(_: &Child) {}
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use crate::connections::{self, Event, Limits};
+use crate::platform::Signals;
 
 /// Where pages ask whether another state is shown.
 const SHOWN: &str = "/-/shown";
@@ -121,8 +122,10 @@ pub fn serve(listener: TcpListener, publisher: &Publisher) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let pages = Router::new().fallback(respond).with_state(publisher.0.subscribe());
         let mut outcome = Ok(());
-        connections::serve(listener, pages, LIMITS, tell, async { outcome = stopped().await }).await;
-        outcome
+        let signals = Signals::listen(false, |_, fault| outcome = Err(fault));
+        outcome?;
+        connections::serve(listener, pages, LIMITS, tell, signals.arrived(1)).await;
+        Ok(())
     })
 }
 
@@ -130,20 +133,6 @@ fn tell(event: Event) {
     if let Event::NotAccepted(fault) = event {
         eprintln!("tot-report: cannot take a connection in: {fault}");
     }
-}
-
-#[cfg(unix)]
-async fn stopped() -> io::Result<()> {
-    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        outcome = tokio::signal::ctrl_c() => outcome,
-        _ = terminated.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn stopped() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
 }
 
 async fn respond(State(mut shown): State<watch::Receiver<Arc<Served>>>, request: Request) -> Response<Body> {

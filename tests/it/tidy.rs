@@ -199,6 +199,22 @@ fn programs_are_started_only_where_lib_rs_says() {
 }
 
 #[test]
+fn systems_differ_only_where_lib_rs_says() {
+    let rows = listed("Invariants");
+    let (_, asking) = rows.iter().find(|(of, _)| of == &["cfg"]).unwrap();
+    let asking = quoted(asking);
+    let has_asked = |source: &Source| source.asks_for_the_system();
+    for source in sources() {
+        let may = asking.iter().any(|module| source.is_in(module));
+        assert!(may || !has_asked(source), "{} asks which system it is built for", source.name);
+        let os = ["std", "os"].map(str::to_owned);
+        assert!(may || !source.paths.iter().any(|path| path.starts_with(&os)), "{} names one", source.name);
+    }
+    // So the question is seen where it is.
+    assert!(sources().iter().any(has_asked));
+}
+
+#[test]
 fn only_the_command_lines_print_to_stdout() {
     for source in sources() {
         let name = &source.name;

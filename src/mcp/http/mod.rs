@@ -40,7 +40,7 @@ use tokio::net::TcpListener;
 
 use super::log::Log;
 use super::server::Server;
-use super::stdio::{arrived, finishing, run, signals, start};
+use super::stdio::{finishing, run, signals, start};
 use crate::connections::{self, Event, Limits};
 use gate::Gate;
 pub use token::{Token, TokenError};
@@ -136,10 +136,10 @@ pub fn serve_http(server: Server, options: Options) -> Result<(), HttpError> {
     let (log, whole) = (server.log.clone(), server.clone());
     let outcome = run(runtime, async {
         let signals = signals(&log);
-        let serving = finishing(server.clone(), serve(server, options, arrived(signals.clone(), 1)));
+        let serving = finishing(server.clone(), serve(server, options, signals.clone().arrived(1)));
         tokio::select! {
             outcome = serving => outcome,
-            () = arrived(signals, 2) => Err(HttpError::Interrupted),
+            () = signals.arrived(2) => Err(HttpError::Interrupted),
         }
     });
     // After a second signal something may be left.

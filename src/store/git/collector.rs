@@ -20,8 +20,8 @@ use gix::objs::{Exists as _, Kind};
 use super::Git;
 use super::commit::RACE_RETRIES;
 use super::error::{Result, io_error};
-use super::platform::{file_identity, host_name, is_alive};
 use super::worktree::optional_metadata;
+use crate::platform::{file_identity, host_name, is_alive};
 
 /// How long a collection is waited for. Others who wait to write wait for a little longer than this.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use super::GitError;
 use super::error::{Result, io_error};
-use super::platform::{sync, sync_file_systems};
+use crate::platform;
 
 /// What is on the disk before a call that writes returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,10 +98,12 @@ impl Disk {
         if let Ok(mut synced) = self.synced.lock() {
             synced.extend(files.iter().chain(folders).cloned());
         }
-        if files.len() + folders.len() > 1 && sync_file_systems(files.iter().chain(folders))? {
+        let mut paths = files.iter().chain(folders);
+        let failed = |(path, error): (&PathBuf, _)| io_error("sync", path)(error);
+        if files.len() + folders.len() > 1 && platform::sync_file_systems(paths.clone()).map_err(failed)? {
             return Ok(());
         }
-        files.iter().chain(folders).try_for_each(|path| sync(path))
+        paths.try_for_each(|path| platform::sync(path).map_err(io_error("sync", path)))
     }
 
     /// Waits until these files are on the disk, and the names of these and of `others`: the folders from theirs up to,
@@ -173,10 +175,10 @@ mod tests {
                 .collect()
         };
         for paths in [names(0), names(1), names(19)] {
-            paths.iter().for_each(|path| sync(path).unwrap());
-            sync_file_systems(paths.iter()).unwrap();
+            paths.iter().for_each(|path| platform::sync(path).unwrap());
+            platform::sync_file_systems(paths.iter()).unwrap();
         }
-        assert!(sync(&folder.path().join("absent")).is_err());
+        assert!(platform::sync(&folder.path().join("absent")).is_err());
     }
 
     /// Which files `git add` and `git commit` sync with these settings, as git 2.47 does it (seen with strace).

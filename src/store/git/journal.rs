@@ -32,11 +32,11 @@ use super::commit::{Step, TouchedPath, head_references};
 use super::error::{Result, io_error, shown};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
-use super::platform::{file_identity, machine_start};
 use super::refuse::refuse_link;
 use super::tree::{Leaf, MAX_TREE_BYTES, is_file};
 use super::worktree::{optional_metadata, remove_if_there};
 use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
+use crate::platform::{file_identity, machine_start};
 
 pub(super) const JOURNAL_FIRST_LINE: &str = "tot-journal 2";
 

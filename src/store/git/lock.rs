@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use super::error::{Result, Shown, io_error, shown};
-use super::platform::{file_identity, hide_from_readers, host_name};
 use super::refuse::refuse_link;
 use super::{GitError, LOCK_FILE};
+use crate::platform::{file_identity, hide_from_readers, host_name};
 
 /// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.
 const WRITER_WAIT: Duration = Duration::from_secs(15);

@@ -5,8 +5,8 @@
 //! One concern per file: `open` (creating, opening), `refuse` (what is not touched), `read`, `ancestry` (which commit came
 //! from which, and what is lost), `commit` (the steps below), `collector` (a `git gc` beside one), `tree`, `worktree`, `index`, `journal` (and recovery), `lock`, `merge` (with what
 //! others have committed),
-//! `in_progress` (where a commit is refused), `shared` (remotes, and what is to be tidied up), `durability`, `paths` (which are written), `identity`, `platform` (what is
-//! not the same everywhere), `error`.
+//! `in_progress` (where a commit is refused), `shared` (remotes, and what is to be tidied up), `durability`, `paths` (which are written), `identity`,
+//! `error`.
 //!
 //! # Guarantees
 //!
@@ -72,7 +72,6 @@ mod lock;
 mod merge;
 mod open;
 mod paths;
-mod platform;
 mod read;
 mod refuse;
 mod shared;

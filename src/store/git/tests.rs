@@ -18,8 +18,8 @@ use super::commit::{Draft, head_references};
 use super::error::Result;
 use super::journal::{JOURNAL_FIRST_LINE, Journal, whole};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
-use super::platform::{host_name, machine_start};
 use super::*;
+use crate::platform::{host_name, machine_start};
 
 const AT: i64 = 1_795_000_000;
 

@@ -12,8 +12,8 @@ use super::Git;
 use super::commit::Step;
 use super::error::{Result, io_error};
 use super::open::ALLOCATION_LIMIT;
-use super::platform::make_executable;
 use super::tree::is_file;
+use crate::platform::make_executable;
 
 /// What became of a path in the work tree.
 pub(super) enum Placed {

@@ -215,6 +215,28 @@ impl Source {
         self.module.split_last().is_some_and(|(own, above)| own == name && above == parent.module)
     }
 
+    /// Whether something is compiled for one system and not for another: `#[cfg(unix)]`, `cfg!(target_os = "macos")`.
+    pub fn asks_for_the_system(&self) -> bool {
+        const SYSTEMS: [&str; 6] =
+            ["unix", "windows", "target_os", "target_family", "target_env", "target_vendor"];
+        let tokens = || self.tokens.iter().filter(|token| token.kind != Kind::Comment);
+        let begins = tokens().enumerate().filter(|(_, token)| token.kind == Kind::Word);
+        let mut begins = begins.filter(|(_, token)| ["cfg", "cfg_attr"].contains(&token.text.as_str()));
+        begins.any(|(at, _)| {
+            let mut depth = 0;
+            // To the end of its brackets; of an attribute with what it adds, which does no harm.
+            let condition = tokens().skip(at + 1).skip_while(|token| token.text == "!").take_while(|token| {
+                match token.text.as_str() {
+                    "(" => depth += 1,
+                    ")" => depth -= 1,
+                    _ => {}
+                }
+                depth > 0
+            });
+            condition.into_iter().any(|token| SYSTEMS.contains(&token.text.as_str()))
+        })
+    }
+
     /// Whether a macro of that name is called.
     pub fn calls(&self, name: &str) -> bool {
         self.tokens.windows(2).any(|pair| pair[0].text == name && pair[1].text == "!")

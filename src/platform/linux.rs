@@ -1,0 +1,37 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+const SYNCED_WHOLE: [u64; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994];
+
+pub(super) fn sync_file_systems<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+) -> Result<bool, (&'a PathBuf, io::Error)> {
+    let mut file_systems = BTreeMap::new();
+    for path in paths {
+        let device = fs::metadata(path).map_err(|error| (path, error))?.dev();
+        if let Entry::Vacant(place) = file_systems.entry(device) {
+            let file = File::open(path).map_err(|error| (path, error))?;
+            let kind = rustix::fs::fstatfs(&file).map_err(|error| (path, error.into()))?.f_type;
+            if !u64::try_from(kind).is_ok_and(|kind| SYNCED_WHOLE.contains(&kind)) {
+                return Ok(false);
+            }
+            place.insert((path, file));
+        }
+    }
+    for (path, file) in file_systems.into_values() {
+        rustix::fs::syncfs(&file).map_err(|error| (path, error.into()))?;
+    }
+    Ok(true)
+}
+
+pub(super) fn machine_start() -> Option<SystemTime> {
+    let facts = fs::read_to_string("/proc/stat").ok()?;
+    let seconds = facts.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}

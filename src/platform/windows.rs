@@ -1,0 +1,58 @@
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use tokio::signal::windows::{CtrlC, ctrl_c};
+
+/// Not by the time of creation: Windows gives a file that of one of the same name that was removed a moment ago.
+pub(super) fn file_identity(path: &Path) -> io::Result<String> {
+    let information = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
+    Ok(format!("{}:{}", information.volume_serial_number(), information.file_index()))
+}
+
+pub(super) fn make_executable(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn hide_from_readers(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn is_open_to_others(_: &Path) -> bool {
+    false
+}
+
+pub(super) fn private_folder() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// Only what is open for writing can be synced, and there is no call for folders.
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    if path.is_dir() { Ok(()) } else { File::options().write(true).open(path)?.sync_all() }
+}
+
+pub(super) fn host_name() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+pub(super) fn is_alive(_: i32) -> bool {
+    true
+}
+
+pub(super) fn begin_group(_: &mut Command) {}
+
+pub(super) fn ask_group_to_end(_: &Child) {}
+
+pub(super) fn end_group(_: &Child) {}
+
+/// There is no limit that matters.
+pub(super) fn raise_open_files(_: usize) -> usize {
+    usize::MAX
+}
+
+pub(super) fn limit_memory(_: u64) {}
+
+pub(super) fn signals(_hangup: bool) -> impl Iterator<Item = (&'static str, io::Result<CtrlC>)> {
+    std::iter::once_with(|| ("Ctrl-C", ctrl_c()))
+}
