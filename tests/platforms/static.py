@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from demo import demo, run
+
 STARTS = 30
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -32,10 +33,6 @@ INITIALIZE = {
         "clientInfo": {"name": "static.py", "version": "1"},
     },
 }
-
-
-def run(*words, **options):
-    return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, **options).stdout
 
 
 def start(server, root):
@@ -54,23 +51,18 @@ def start(server, root):
 
 def main():
     static, usual = (Path(folder).resolve() for folder in sys.argv[1:])
-    headers = run("readelf", "--program-headers", "--dynamic", static / "tot-mcp")
+    headers = run(["readelf", "--program-headers", "--dynamic", static / "tot-mcp"])
     if "INTERP" in headers or "NEEDED" in headers:
         sys.exit(f"FAIL tot-mcp is not static\n{headers}")
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
-        run(static / "tot", "demo", scratch / "demo")
-        [repository] = (path.parent for path in scratch.glob("demo/investigations/*/.git"))
-        made = run("git", "-C", repository, "rev-parse", "HEAD").strip()
-        heads = run("git", "bundle", "list-heads", PROJECT / "investigations" / "demo.bundle")
-        if f"{made} HEAD" not in heads:
-            sys.exit(f"FAIL the demo made {made}, and not\n{heads}")
+        demo([static / "tot"], scratch)
         taken = {static: [], usual: []}
         for _ in range(STARTS):
             for folder, times in taken.items():
                 times.append(start(folder / "tot-mcp", scratch / "investigations"))
     ratio = statistics.median(taken[static]) / statistics.median(taken[usual])
-    print(f"static: no libraries, the demo's commit is {made}; its start takes {ratio:.2f} times that with glibc")
+    print(f"static: no libraries; its start takes {ratio:.2f} times that with glibc")
 
 
 if __name__ == "__main__":

@@ -20,33 +20,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from demo import PROJECT, demo, run
+
 NO_GIT = "git is on the PATH"
-
-
-def run(words, expected=0, **options):
-    done = subprocess.run(
-        [str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", **options
-    )
-    if expected is not None and done.returncode != expected:
-        sys.exit(f"FAIL {words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def demo(wine, programs, scratch):
-    run([*wine, programs / "tot.exe", "demo", "demo"], cwd=scratch)
-    if not (scratch / "demo" / "site" / "index.html").is_file():
-        sys.exit("FAIL the demo made no site")
-    [repository] = (path.parent for path in scratch.glob("demo/investigations/*/.git"))
-    made = run(["git", "-C", repository, "rev-parse", "HEAD"]).strip()
-    heads = run(["git", "bundle", "list-heads", PROJECT / "investigations" / "demo.bundle"])
-    if f"{made} HEAD" not in heads:
-        sys.exit(f"FAIL the demo made {made}, on Linux\n{heads}")
-    status = run(["git", "-C", repository, "status", "--porcelain"])
-    faults = run(["git", "-C", repository, "fsck", "--strict", "--no-progress"])
-    if status or faults:
-        sys.exit(f"FAIL the repository of the demo: {status}{faults}")
-    print(f"demo: {made}, as on Linux, clean and sound")
 
 
 def store(wine, tests):
@@ -87,7 +63,7 @@ def main():
             source = Path(__file__).with_name("bcryptprimitives.c")
             run(["x86_64-w64-mingw32-gcc", "-shared", "-O2", "-o", library, source, "-ladvapi32"])
         try:
-            demo(["wine"], programs, scratch)
+            demo(["wine", programs / "tot.exe"], scratch)
             store(["wine"], tests)
             vectors(["wine"], programs, python, scratch)
         finally:
