@@ -20,11 +20,11 @@ use crate::text::one_line;
 pub(super) struct LogArguments {
     /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), then
     /// a node (R2.A1), or a branch: an id without its round (A1), for that node and all that extends it
-    #[arg(value_name = "[ID] [NODE|BRANCH]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "NODE|BRANCH"], num_args = 0..=2)]
     what: Vec<String>,
     /// The newest so many
-    #[arg(short = 'n', long, value_name = "N")]
-    number: Option<usize>,
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    number: Option<u64>,
     #[command(flatten)]
     common: Common,
 }
@@ -90,7 +90,12 @@ fn try_run(arguments: &LogArguments) -> Outcome {
     let (id, of) = asked(&arguments.what);
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
-    let history = place.store.history(&snapshot)?;
+    // Nothing older is read than is shown.
+    let mut left = arguments.number;
+    let history = place.store.history_until(&snapshot, |entry| {
+        left = left.map(|left| left - u64::from(fits(entry, &of)));
+        left == Some(0)
+    })?;
     let is_known = |fits: &dyn Fn(&NodeId) -> bool| {
         let there = snapshot.investigation.nodes().any(|node| fits(&node.id));
         there || history.iter().flat_map(|entry| &entry.happenings).filter_map(Happening::node_id).any(fits)
@@ -104,8 +109,7 @@ fn try_run(arguments: &LogArguments) -> Outcome {
         }
         _ => {}
     }
-    let commits =
-        history.iter().filter(|entry| fits(entry, &of)).take(arguments.number.unwrap_or(usize::MAX));
+    let commits = history.iter().filter(|entry| fits(entry, &of));
     let document = Document {
         id: snapshot.investigation.meta().id.to_string(),
         commits: commits.map(|entry| commit(entry, &of)).collect(),
@@ -193,7 +197,7 @@ fn shown(commits: &[Commit], screen: Screen) -> String {
             subject => subject,
         };
         // The name stands behind the subject, where there is room for both.
-        let line = screen.rest(&format!("{subject}  {who}"), used);
+        let line = screen.rest(&format!("{subject} · {who}"), used);
         let line = match line.strip_suffix(&who) {
             Some(subject) if !who.is_empty() => format!("{subject}{}", styled(QUIET, &who)),
             _ => line,

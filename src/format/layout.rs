@@ -135,6 +135,9 @@ pub fn place(path: &str) -> Place {
                 let parts =
                     rest.split_once('/').and_then(|(id, name)| Some((id.parse().ok()?, name.parse().ok()?)));
                 parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
+            } else if [NODES, COMMENTS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path)) {
+                // What is no folder takes the place of all that would be in it.
+                Place::Stray
             } else {
                 Place::Other
             }

@@ -271,7 +271,13 @@ impl Service {
     /// The folder of the investigation, and what was read there. What is in it now may be another one than its name, or
     /// an earlier look, said.
     fn find(&self, session: &str) -> Result<(PathBuf, Option<Snapshot>), Refusal> {
+        /// The fewest characters of an id that agents may give: fewer are soon those of another one.
+        const SHORTEST: usize = 4;
         let part = session.trim().to_ascii_lowercase();
+        if part.len() < SHORTEST {
+            let root = self.store.root().to_owned();
+            return Err(self.not_found(FindError::NotFound { id: part, root }));
+        }
         for _ in 0..2 {
             let path = self.store.find(session).map_err(|error| self.not_found(error))?;
             // A folder that can't be loaded says so where it is.

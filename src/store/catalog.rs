@@ -12,9 +12,6 @@ use super::list;
 use crate::domain::SessionId;
 use crate::format::layout;
 
-/// The fewest characters of an id that are enough to look for it.
-const SHORTEST: usize = 4;
-
 /// Why no folder was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
@@ -67,7 +64,7 @@ impl Catalog {
         let not_found = || FindError::NotFound { id: id.chars().take(80).collect(), root: root.to_owned() };
         // A text that can't be part of an id is not looked for on disk.
         let plain = text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        if !plain || !(SHORTEST..=36).contains(&text.len()) {
+        if !plain || !(1..=36).contains(&text.len()) {
             return Err(not_found());
         }
         let mut found = self.folders(root);

@@ -35,11 +35,12 @@ impl Budget {
     pub(super) const DEFAULT: Budget = Budget { texts: 64 << 20, entries: 128 << 20 };
 }
 
-/// The history up to a snapshot, newest first.
+/// The history up to a snapshot, newest first, as far back as the first entry that is enough.
 pub(super) fn history(
     git: &Git,
     snapshot: &Snapshot,
     budget: Budget,
+    mut is_enough: impl FnMut(&HistoryEntry) -> bool,
 ) -> Result<Vec<HistoryEntry>, StoreError> {
     let mut tags: HashMap<CommitId, Vec<String>> = HashMap::new();
     for (name, commit) in git.tags()? {
@@ -67,7 +68,11 @@ pub(super) fn history(
         let mut entry = without_changes(commit);
         entry.tags = tags.remove(&entry.commit).unwrap_or_default();
         changes(git, &mut files, &mut room, &mut entry);
+        let is_last = is_enough(&entry);
         entries.push(entry);
+        if is_last {
+            return Ok(entries);
+        }
         if room == 0 {
             end = Some(format!("the entries have more than {} bytes", budget.entries));
             break;
@@ -318,7 +323,7 @@ mod tests {
             head = writer.commit(head, &[node], "Propose R1.A", START).unwrap();
         }
         let snapshot = read::snapshot(&git, &dir, head, None, None).unwrap();
-        history(&git, &snapshot, budget).unwrap()
+        history(&git, &snapshot, budget, |_| false).unwrap()
     }
 
     #[test]

@@ -437,7 +437,20 @@ impl Store {
     /// Whatever git says of the snapshot's own commit. A file that can't be read is a fault of its commit, and an earlier
     /// commit that can't be read a gap.
     pub fn history(&self, snapshot: &Snapshot) -> Result<Vec<HistoryEntry>, StoreError> {
-        history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT)
+        self.history_until(snapshot, |_| false)
+    }
+
+    /// The same, as far back as the first entry that `is_enough`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::history`].
+    pub fn history_until(
+        &self,
+        snapshot: &Snapshot,
+        is_enough: impl FnMut(&HistoryEntry) -> bool,
+    ) -> Result<Vec<HistoryEntry>, StoreError> {
+        history::history(&self.open(&snapshot.path)?, snapshot, history::Budget::DEFAULT, is_enough)
     }
 
     /// How the commit of one snapshot stands to that of another of the same repository, as far as their history can be

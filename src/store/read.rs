@@ -170,6 +170,7 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
                 None if file.path.starts_with(layout::ATTACHMENTS) => {
                     "not the path of an attachment, attachments/<node>/<name>; it is left out".into()
                 }
+                None if !file.path.contains('/') => "a file, where a folder is to be; it is left out".into(),
                 None => "not the path of a node's file; it is left out".into(),
             })
         }
