@@ -10,7 +10,7 @@
 //! them but Claude Code, which has `.claude/skills`, and Claude Desktop, which has none in a folder.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 
@@ -161,6 +161,21 @@ pub struct ServerEntry {
     pub arguments: Vec<String>,
 }
 
+impl ServerEntry {
+    /// Whether it starts the server of this program: `tot-mcp` or `tot mcp`, by itself or by a wrapper, or its image.
+    pub fn is_ours(&self) -> bool {
+        let words = std::iter::once(&self.command).chain(&self.arguments).map(|word| {
+            let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
+            file.trim_end_matches(".exe").trim_end_matches(".cmd")
+        });
+        let words: Vec<&str> = words.collect();
+        let is_image = |word: &&str| word.split(':').next() == Some("tree-of-thoughts");
+        words.contains(&"tot-mcp")
+            || words.windows(2).any(|two| two == ["tot", "mcp"])
+            || words.iter().any(is_image)
+    }
+}
+
 /// What becomes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
@@ -181,6 +196,9 @@ pub enum SetupError {
     /// The file is not TOML.
     #[error("it is not TOML that can be read: {0}")]
     Toml(#[from] toml_edit::TomlError),
+    /// A client would take one of them, and not say which.
+    #[error("`{0}` stands in it twice")]
+    Twice(String),
     /// Something else stands where the servers should.
     #[error("`{0}` in it is not a list of servers by name")]
     NotATable(&'static str),
@@ -214,7 +232,62 @@ pub fn alone(client: Client, entry: &ServerEntry) -> String {
     }
 }
 
-fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
+/// The servers that the text of a client's file has it start.
+///
+/// # Errors
+///
+/// As [`put`].
+pub fn servers(client: Client, present: &str) -> Result<Vec<ServerEntry>, SetupError> {
+    let servers = match client {
+        Client::Codex => {
+            let file: DocumentMut = present.parse()?;
+            let servers = file.get(client.keys()[0]).and_then(Item::as_table_like);
+            let entry = |(name, item): (&str, &Item)| {
+                let table = item.as_table_like()?;
+                let arguments = table.get("args").and_then(words).unwrap_or_default();
+                Some((name.to_owned(), table.get("command")?.as_str()?.to_owned(), arguments))
+            };
+            servers.map(|servers| servers.iter().filter_map(entry).collect()).unwrap_or_default()
+        }
+        _ => {
+            let (_, root) = json_file(present)?;
+            let mut place = root.object_value();
+            for key in client.keys() {
+                place = match place {
+                    Some(place) if !holds_servers(client, &place) => {
+                        refuse_twice(&place, key)?;
+                        place.object_value(key)
+                    }
+                    place => place,
+                };
+            }
+            let entry = |member: CstObjectProp| {
+                let server = member.value()?.to_serde_value()?;
+                let strings = |value: &Value| -> Vec<String> {
+                    let list = value.as_array().into_iter().flatten();
+                    list.filter_map(Value::as_str).map(str::to_owned).collect()
+                };
+                let arguments = strings(&server["args"]);
+                let mut command = match &server["command"] {
+                    Value::String(command) => vec![command.clone()],
+                    list => strings(list),
+                };
+                command.extend(arguments);
+                let program = if command.is_empty() { None } else { Some(command.remove(0)) };
+                Some((member.name()?.decoded_value().ok()?, program?, command))
+            };
+            place.map(|place| place.properties().into_iter().filter_map(entry).collect()).unwrap_or_default()
+        }
+    };
+    let servers: Vec<(String, String, Vec<String>)> = servers;
+    Ok(servers
+        .into_iter()
+        .map(|(name, command, arguments)| ServerEntry { name, command, arguments })
+        .collect())
+}
+
+/// A JSON file, and the mark that stands before it.
+fn json_file(present: &str) -> Result<(&'static str, CstRootNode), SetupError> {
     // A mark that some editors put first; clients accept it, and it stays.
     let (mark, text) = match present.strip_prefix('\u{feff}') {
         Some(text) => ("\u{feff}", text),
@@ -235,6 +308,11 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         allow_extended_string_escapes: false,
     };
     let root = CstRootNode::parse(text, &options).map_err(|error| SetupError::Json(error.to_string()))?;
+    Ok((mark, root))
+}
+
+fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -> Result<Edit, SetupError> {
+    let (mark, root) = json_file(present)?;
     let file =
         root.object_value().ok_or_else(|| SetupError::Json("it holds something else than `{…}`".into()))?;
     let mut servers = file;
@@ -242,25 +320,66 @@ fn put_json(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         if holds_servers(client, &servers) {
             break;
         }
+        refuse_twice(&servers, key)?;
         servers = servers.object_value_or_create(key).ok_or(SetupError::NotATable(key))?;
     }
-    let (input, value) = json_entry(client, entry);
+    refuse_twice(&servers, &entry.name)?;
+    let members = json_entry(client, entry);
     match servers.get(&entry.name) {
         None => {
-            add(&servers, &entry.name, input);
+            let input = members.iter().map(|(name, value)| ((*name).to_owned(), json_input(value))).collect();
+            servers.append(&entry.name, CstInputValue::Object(input));
+            servers.ensure_multiline();
         }
         Some(present) => {
             let there = present.to_serde_value().unwrap_or(Value::Null);
-            if there == value {
+            let is_same = |(name, value): &(&str, Value)| there.get(name) == Some(value);
+            let contradicts =
+                |key: &&&str| there.get(key).is_some() && !members.iter().any(|(name, _)| name == *key);
+            if members.iter().all(is_same) && !CONTRADICTING.iter().any(|key| contradicts(&key)) {
                 return Ok(Edit::None);
             }
             if !replace {
                 return Ok(Edit::Taken(there.to_string()));
             }
-            present.set_value(input);
+            let server = present.object_value_or_set();
+            for key in CONTRADICTING.iter().filter(contradicts) {
+                server.get(key).into_iter().for_each(CstObjectProp::remove);
+            }
+            for (name, value) in members.iter().filter(|member| !is_same(member)) {
+                match server.get(name) {
+                    Some(member) => member.set_value(json_input(value)),
+                    None => drop(server.append(name, json_input(value))),
+                }
+            }
         }
     }
     Ok(Edit::Write(format!("{mark}{root}")))
+}
+
+/// What another server of the same name may say that contradicts ours: how and where it is started. All else, such as its
+/// environment, stays.
+const CONTRADICTING: &[&str] = &[
+    "type",
+    "args",
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+];
+
+/// What has a name twice is read in another way by each program.
+fn refuse_twice(object: &CstObject, key: &str) -> Result<(), SetupError> {
+    let is_it = |member: &CstObjectProp| {
+        member.name().and_then(|name| name.decoded_value().ok()).is_some_and(|name| name == key)
+    };
+    match object.properties().iter().filter(|member| is_it(member)).count() {
+        0 | 1 => Ok(()),
+        _ => Err(SetupError::Twice(key.to_owned())),
+    }
 }
 
 /// Whether the servers of OpenCode stand right here, by their names, as they did up to its version 1. Version 2 reads such
@@ -276,14 +395,8 @@ fn holds_servers(client: Client, place: &CstObject) -> bool {
         })
 }
 
-/// Adds a member on lines of its own.
-fn add(servers: &CstObject, name: &str, value: CstInputValue) {
-    servers.append(name, value);
-    servers.ensure_multiline();
-}
-
-/// The entry as JSON: to write, and to compare with.
-fn json_entry(client: Client, entry: &ServerEntry) -> (CstInputValue, Value) {
+/// The members of the entry as JSON.
+fn json_entry(client: Client, entry: &ServerEntry) -> Vec<(&'static str, Value)> {
     let command = Value::from(entry.command.as_str());
     let mut members = Vec::new();
     match client {
@@ -306,9 +419,7 @@ fn json_entry(client: Client, entry: &ServerEntry) -> (CstInputValue, Value) {
     if client == Client::CopilotCli {
         members.push(("tools", Value::from(vec!["*"])));
     }
-    let input = members.iter().map(|(name, value)| ((*name).to_owned(), json_input(value))).collect();
-    let value = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    (CstInputValue::Object(input), Value::Object(value))
+    members
 }
 
 /// A string, or a list of strings.
@@ -332,33 +443,54 @@ fn put_toml(client: Client, present: &str, entry: &ServerEntry, replace: bool) -
         })
         .as_table_like_mut()
         .ok_or(SetupError::NotATable(key))?;
-    if let Some(there) = servers.get(&entry.name) {
-        if there.as_table_like().is_some_and(|there| says(there, entry)) {
-            return Ok(Edit::None);
+    let program = toml_edit::value(entry.command.as_str());
+    let arguments = toml_edit::value(entry.arguments.iter().collect::<Array>());
+    match servers.get_mut(&entry.name) {
+        None => {
+            let mut table = Table::new();
+            table.insert("command", program);
+            if !entry.arguments.is_empty() {
+                table.insert("args", arguments);
+            }
+            servers.insert(&entry.name, Item::Table(table));
         }
-        if !replace {
-            return Ok(Edit::Taken(there.to_string().trim().to_owned()));
+        Some(there) => {
+            if there.as_table_like().is_some_and(|there| says(there, entry)) {
+                return Ok(Edit::None);
+            }
+            if !replace {
+                return Ok(Edit::Taken(there.to_string().trim().to_owned()));
+            }
+            if !there.is_table_like() {
+                *there = Item::Table(Table::new());
+            }
+            if let Some(there) = there.as_table_like_mut() {
+                CONTRADICTING.iter().for_each(|key| drop(there.remove(key)));
+                there.insert("command", program);
+                if !entry.arguments.is_empty() {
+                    there.insert("args", arguments);
+                }
+            }
         }
     }
-    let mut table = Table::new();
-    table.insert("command", toml_edit::value(entry.command.as_str()));
-    if !entry.arguments.is_empty() {
-        table.insert("args", toml_edit::value(entry.arguments.iter().collect::<Array>()));
-    }
-    servers.insert(&entry.name, Item::Table(table));
-    Ok(Edit::Write(file.to_string()))
+    let text = file.to_string();
+    // The library writes all lines as Unix does.
+    let is_dos = present.contains('\n') && present.matches('\n').count() == present.matches("\r\n").count();
+    Ok(Edit::Write(if is_dos { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }))
 }
 
-/// Whether a table says just what the entry does.
+/// Whether a table says what the entry does, and nothing against it.
 fn says(there: &dyn TableLike, entry: &ServerEntry) -> bool {
-    let arguments: Option<Vec<&str>> = match there.get("args") {
-        None => Some(Vec::new()),
-        Some(item) => item.as_array().and_then(|items| items.iter().map(|item| item.as_str()).collect()),
-    };
-    let keys = 1 + usize::from(there.contains_key("args"));
+    let arguments = there.get("args").map_or_else(|| Some(Vec::new()), words);
+    let contradicts = |key: &&str| *key != "args" && there.contains_key(key);
     there.get("command").and_then(Item::as_str) == Some(&entry.command)
-        && arguments.is_some_and(|arguments| arguments == entry.arguments)
-        && there.len() == keys
+        && arguments.as_ref() == Some(&entry.arguments)
+        && !CONTRADICTING.iter().any(contradicts)
+}
+
+/// A list of words, if it is one.
+fn words(item: &Item) -> Option<Vec<String>> {
+    item.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 /// The skill that teaches an agent the method: the same text for all clients, and for the plugin of Claude Code.
@@ -582,6 +714,57 @@ mod tests {
             assert_eq!(put(client, Some(&replaced), &entry(&[]), false).unwrap(), Edit::None);
             assert!(!replaced.contains("old"), "{replaced}");
         }
+    }
+
+    #[test]
+    fn lines_keep_the_ending_of_dos() {
+        let present = "model = \"o\"\r\n\r\n[mcp_servers.tot]\r\ncommand = \"x\"\r\n";
+        let text = written(Client::Codex, present, &entry(&[]), true);
+        assert_eq!(text, present.replace("\"x\"", "\"tot-mcp\""));
+        let present = "{\r\n  \"a\": 1\r\n}\r\n";
+        let text = written(Client::ClaudeCode, present, &entry(&[]), false);
+        assert!(
+            text.contains("tot-mcp") && text.matches('\n').count() == text.matches("\r\n").count(),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn what_replaces_an_entry_keeps_its_environment() {
+        let present = "[mcp_servers.tot]\ncommand = \"old\" # mine\nargs = [\"x\"]\nstartup_timeout_sec = 20\nurl = \"http://x\"\n\n\
+                       [mcp_servers.tot.env]\nTOT_ROOT = \"/r\"\n";
+        let text = written(Client::Codex, present, &entry(&[]), true);
+        insta::assert_snapshot!(text, @r#"
+            [mcp_servers.tot]
+            command = "tot-mcp"
+            startup_timeout_sec = 20
+
+            [mcp_servers.tot.env]
+            TOT_ROOT = "/r"
+            "#);
+        assert_eq!(put(Client::Codex, Some(&text), &entry(&[]), false).unwrap(), Edit::None);
+        let present = r#"{
+  "mcpServers": {
+    // mine
+    "tot": {"type": "http", "url": "http://x", "env": {"TOT_ROOT": "/r"}, "disabled": true}
+  }
+}
+"#;
+        let text = written(Client::Cursor, present, &entry(&["--sync"]), true);
+        insta::assert_snapshot!(text, @r#"
+            {
+              "mcpServers": {
+                // mine
+                "tot": {
+                  "env": {"TOT_ROOT": "/r"},
+                  "disabled": true,
+                  "command": "tot-mcp",
+                  "args": ["--sync"]
+                }
+              }
+            }
+            "#);
+        assert_eq!(put(Client::Cursor, Some(&text), &entry(&["--sync"]), false).unwrap(), Edit::None);
     }
 
     #[test]

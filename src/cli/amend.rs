@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::draft::{self, Fields};
 use super::editor::Edited;
+use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, id_and_rest, list, piped, word};
 use crate::domain::NodeId;
 use crate::text::one_line;
@@ -20,7 +21,7 @@ use crate::yaml::Text;
 pub(super) struct AmendArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node, which you change
     /// in your editor, or a file, or - for standard input
-    #[arg(value_name = "[ID] [NODE|FILE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "NODE|FILE"], num_args = 0..=2)]
     what: Vec<String>,
     /// Change the conclusion of an ended investigation, in your editor
     #[arg(long)]
@@ -83,9 +84,9 @@ fn amend(arguments: &AmendArguments) -> Worked {
         [file] => (of_text(&work::read(file)?)?, None),
         [] => match piped()? {
             Some(text) => (of_text(&text)?, None),
-            None => return Err("say which node, or --conclusion".into()),
+            None => return Err(misused("say which node, or --conclusion")),
         },
-        _ => return Err("give one node, or one file".into()),
+        _ => return Err(misused("give one node, or one file")),
     };
     if let Some(reason) = reason {
         call.insert("reason".to_owned(), json!(reason));

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{say_json, tell};
-use super::{Outcome, finish, refused, say};
+use super::{Outcome, finish, misused, place, refused, say};
 use crate::decide::attach;
 use crate::domain::{Caller, Event, NodeId};
 use crate::format::layout;
@@ -29,7 +29,7 @@ pub(super) const MOST: u64 = 8 << 20;
 pub(super) struct AttachArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), the node, then the files;
     /// - for standard input
-    #[arg(value_name = "[ID] NODE FILE", required = true, num_args = 2..)]
+    #[arg(value_names = ["NODE", "FILE"], required = true, num_args = 2..)]
     what: Vec<String>,
     /// What one file is to be called there; without it as it is called here
     #[arg(long, value_name = "NAME")]
@@ -70,12 +70,11 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     let (id, node, files) = match arguments.what.as_slice() {
         [node, files @ ..] if node.parse::<NodeId>().is_ok() => (None, node, files),
         [id, node, files @ ..] if !files.is_empty() => (Some(id.as_str()), node, files),
-        [node, ..] => return Err(Box::new(node.parse::<NodeId>().err().ok_or("say which files")?)),
-        [] => return Err("say which node, and which files".into()),
+        _ => return Err(misused("say which node, and which files")),
     };
-    let node: NodeId = node.parse()?;
+    let node = place::node(node)?;
     if arguments.name.is_some() && files.len() > 1 {
-        return Err("--name is for one file".into());
+        return Err(misused("--name is for one file"));
     }
     let files = files.iter().map(|file| read(file, arguments.name.as_deref(), arguments.max_bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +113,9 @@ fn read(file: &str, name: Option<&str>, most: u64) -> Result<attach::File, Box<d
     let (path, shown) = (Path::new(file), one_line(file));
     let name = match (name, path.file_name()) {
         (Some(name), _) => name.to_owned(),
-        (None, _) if file == "-" => return Err("standard input has no name: give it one with --name".into()),
+        (None, _) if file == "-" => {
+            return Err(misused("standard input has no name: give it one with --name"));
+        }
         (None, Some(name)) => name.to_string_lossy().into_owned(),
         (None, None) => return Err(format!("{shown} is not a file").into()),
     };

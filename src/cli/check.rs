@@ -7,16 +7,14 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::{Common, Place};
-use super::print::{say_json, tell};
-use super::{chain, is_repository, say};
+use super::print::say_json;
+use super::work::spoken;
+use super::{chain, finish, is_repository, misused, say};
 use crate::check::{self, Finding, Objects, Severity};
 use crate::domain::{Code, Investigation, Lines, Node, Pin};
 use crate::project::{Drift, Project};
 use crate::store::Store;
 use crate::text::{counted, one_line, sentence};
-
-/// The exit status of wrong arguments, as clap's.
-const USAGE: u8 = 2;
 
 /// Says what is wrong with investigations: files, rules, ids, history. Exit status 1 where there is an error.
 #[derive(Args)]
@@ -122,37 +120,35 @@ struct Document<'a> {
     warnings: usize,
 }
 
-/// Checks and prints. The status is 0 without an error, 1 with one, 2 where there is nothing to check.
 pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
+    match try_run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => finish("tot check", Err(error)),
+    }
+}
+
+/// Checks and prints. Gives whether all is as it should be.
+fn try_run(arguments: &CheckArguments) -> Result<bool, Box<dyn std::error::Error>> {
     let project = match &arguments.project {
         _ if !arguments.references => None,
-        Some(dir) => match Project::around(dir) {
-            Ok(project) => Some(project),
-            Err(error) => return unusable(&chain(&error)),
-        },
-        None => match Project::here() {
-            Some(project) => Some(project),
-            None => {
-                return unusable(
-                    "there is no project here whose files could be cited: name it with --project",
-                );
-            }
-        },
+        Some(dir) => Some(Project::around(dir).map_err(|error| misused(chain(&error)))?),
+        None => {
+            let reason = "there is no project here whose files could be cited: name it with --project";
+            Some(Project::here().ok_or_else(|| misused(reason))?)
+        }
     };
     let place = arguments.common.place();
     let all = match arguments.investigations.as_slice() {
-        [] => vec![place.here().to_owned()],
+        [] => vec![place.here()?.to_owned()],
         named => named.to_vec(),
     };
     let mut reports = Vec::new();
     for path in &all {
-        let folders = folders(&place, path);
+        let folders = folders(&place, path)?;
         if folders.is_empty() {
-            let reason = if path.exists() { "holds no investigation" } else { "does not exist" };
-            return unusable(&format!(
-                "{} {reason}: give the folder of one, or a folder of several",
-                path.display()
-            ));
+            let reason = "holds no investigation: give the folder of one, or a folder of several";
+            return Err(format!("{} {reason}", path.display()).into());
         }
         let objects = Objects { damaged: arguments.full, lost: arguments.lost };
         reports.extend(folders.iter().map(|folder| inspect(folder, objects, project.as_ref())));
@@ -164,37 +160,29 @@ pub(super) fn run(arguments: &CheckArguments) -> ExitCode {
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let is_lost = reports.iter().flat_map(|report| &report.references).flatten().any(|it| it.is_lost);
-    let said = match arguments.common.json {
-        true => say_json(&Document { investigations: &reports, errors, warnings }),
-        false => say(&lines(&reports, errors, warnings)),
-    };
-    match said {
-        Err(error) => super::finish("tot check", Err(error)),
-        Ok(()) if errors > 0 || (arguments.strict && is_lost) => ExitCode::FAILURE,
-        Ok(()) => ExitCode::SUCCESS,
+    match arguments.common.json {
+        true => say_json(&Document { investigations: &reports, errors, warnings })?,
+        false => say(&lines(&reports, errors, warnings))?,
     }
-}
-
-/// The status of what can't be done at all, said.
-fn unusable(reason: &str) -> ExitCode {
-    tell(&format!("tot check: {reason}"));
-    ExitCode::from(USAGE)
+    Ok(errors == 0 && !(arguments.strict && is_lost))
 }
 
 /// The repositories that a path or an id means, whatever they hold: one that can't be read is to be named, not passed over.
-fn folders(place: &Place, path: &Path) -> Vec<PathBuf> {
+fn folders(place: &Place, path: &Path) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
     if is_repository(path) {
-        return vec![path.to_owned()];
+        return Ok(vec![path.to_owned()]);
     }
-    if let (false, Some(id)) = (path.exists(), path.to_str()) {
-        return place.store.find(id).into_iter().collect();
+    match path.to_str() {
+        _ if path.exists() => {}
+        Some(id) if path.components().count() == 1 => return Ok(vec![place.one(Some(id))?]),
+        _ => return Err(format!("{} does not exist", path.display()).into()),
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let mut folders: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| !hidden(path) && is_repository(path)).collect();
     folders.sort();
-    folders
+    Ok(folders)
 }
 
 fn inspect(folder: &Path, objects: Objects, project: Option<&Project>) -> Report {
@@ -277,6 +265,8 @@ fn fault(path: &str, code: Code, message: String) -> Entry {
 }
 
 fn entry(folder: &str, finding: Finding) -> Entry {
+    // What was found may be of a tool's name; what to do is for people.
+    let finding = Finding { suggestion: finding.suggestion.as_deref().map(spoken), ..finding };
     let separator = if finding.path.is_some() { "/" } else { "@" };
     Entry {
         severity: finding.severity.to_string(),

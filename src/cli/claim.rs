@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, refused, say};
+use super::{Outcome, finish, misused, place, refused, say};
 use crate::decide::claim::Claimant;
 use crate::domain::{Caller, Claim, Node, NodeId};
 use crate::service::{Service, Written};
@@ -20,7 +20,7 @@ use crate::world::World;
 #[command(after_long_help = CLAIM_EXAMPLES)]
 pub(super) struct ClaimArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
-    #[arg(value_name = "[ID] NODE", required = true)]
+    #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
     /// Who takes them: the name that the result will have. Without it, that of the author of your commits
     #[arg(long = "as", value_name = "NAME")]
@@ -42,7 +42,7 @@ Examples:
 #[command(after_long_help = RELEASE_EXAMPLES)]
 pub(super) struct ReleaseArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the nodes
-    #[arg(value_name = "[ID] NODE", required = true)]
+    #[arg(value_names = ["NODE"], required = true)]
     what: Vec<String>,
     #[command(flatten)]
     common: Common,
@@ -115,9 +115,9 @@ impl Subject {
             all => (None, all),
         };
         if nodes.is_empty() {
-            return Err("say which nodes, as R2.A1".into());
+            return Err(misused("say which nodes, as R2.A1"));
         }
-        let nodes = nodes.iter().map(|node| node.parse::<NodeId>()).collect::<Result<Vec<NodeId>, _>>()?;
+        let nodes = nodes.iter().map(|node| place::node(node)).collect::<Result<Vec<NodeId>, _>>()?;
         let place = common.place();
         let path = place.one(id)?;
         let session = place.store.load(&path)?.investigation.meta().id.to_string();

@@ -24,7 +24,7 @@ use crate::world::World;
 #[command(after_long_help = COMMENT_EXAMPLES)]
 pub(super) struct CommentArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node
-    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     /// Answers another comment, by its id or a part of it
     #[arg(long, value_name = "COMMENT")]
@@ -44,7 +44,7 @@ Examples:
 #[command(after_long_help = OBJECT_EXAMPLES)]
 pub(super) struct ObjectArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node
-    #[arg(value_name = "[ID] NODE", required = true, num_args = 1..=2)]
+    #[arg(value_names = ["NODE"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
     how: How,
@@ -61,7 +61,7 @@ Examples:
 pub(super) struct ResolveArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the objection, by
     /// its id, a part of it, or its node where that has only one
-    #[arg(value_name = "[ID] COMMENT", required = true, num_args = 1..=2)]
+    #[arg(value_names = ["COMMENT"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     #[command(flatten)]
     how: How,

@@ -18,7 +18,7 @@ pub(super) struct CommitArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then files with a result each,
     /// or - for standard input, or a pending node, of which you write in your editor. Without any of them the only pending node
     /// is meant, or standard input is read where that is no terminal
-    #[arg(value_name = "[ID] [NODE|FILE…]")]
+    #[arg(value_names = ["ID", "NODE|FILE"])]
     what: Vec<String>,
     #[command(flatten)]
     work: WorkArguments,

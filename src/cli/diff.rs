@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::place::{Common, withheld};
 use super::print::{columns, page, say_json};
-use super::report::Range;
+use super::report::{NoRange, Range};
 use super::screen::{BAD, BOLD, GOOD, Judged, NodeLine, QUIET, Screen, plain_lines, section, styled};
-use super::{Outcome, finish};
+use super::{Outcome, finish, misused};
 use crate::domain::event::{what_was_attached, what_was_said_between};
 use crate::domain::{Happening, Investigation, Node, NodeId};
 use crate::report::difference::{Line, difference};
@@ -24,7 +24,7 @@ use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct DiffArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the two commits
-    #[arg(value_name = "[ID] A..B", required = true, num_args = 1..=2)]
+    #[arg(value_names = ["A..B"], required = true, num_args = 1..=2)]
     what: Vec<String>,
     /// As Markdown, in short: for a pull request, a mail, a chat
     #[arg(long, conflicts_with = "json")]
@@ -124,9 +124,9 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     let (id, range) = match arguments.what.as_slice() {
         [range] => (None, range),
         [id, range] => (Some(id.as_str()), range),
-        _ => return Err("give two commits with two dots between them".into()),
+        _ => return Err(misused(NoRange)),
     };
-    let Range { from, to } = range.parse()?;
+    let Range { from, to } = range.parse().map_err(misused)?;
     let place = arguments.common.place();
     let path = place.one(id)?;
     let (mut before, mut after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
@@ -284,6 +284,7 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
         count("changed"),
         count("gone")
     );
+    let text = text.trim_start_matches('\n');
     format!("{}\n\n{text}", styled(QUIET, &format!("{from}..{to}  {counts}")))
 }
 

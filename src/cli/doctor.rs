@@ -149,22 +149,42 @@ fn server() -> Check {
     }
 }
 
-/// The clients that have the server, or whose configuration can't be read; a note where none has.
+/// The clients that start the server, or another one by its name; whose configuration can't be read; and those that are
+/// installed and don't start it.
 fn clients() -> Vec<Check> {
     let mut checks = Vec::new();
+    let mut without = Vec::new();
     for client in setup::clients() {
         let file = client.file.display();
-        match client.standing {
-            Ok(true) => {
-                checks.push(Check::ok("client", format!("{} starts the server, by {file}", client.name)))
+        let servers = match client.servers {
+            Ok(servers) => servers,
+            Err(error) => {
+                let message = format!("{}: {file}: {error}", client.name);
+                checks.push(Check::wrong("client", message, "Mend the file."));
+                continue;
             }
-            Ok(false) => {}
-            Err(error) => checks.push(Check::wrong(
+        };
+        if let Some(server) = servers.iter().find(|server| server.is_ours()) {
+            let name = if server.name == setup::NAME {
+                "the server".to_owned()
+            } else {
+                format!("the server as {}", server.name)
+            };
+            checks.push(Check::ok("client", format!("{} starts {name}, by {file}", client.name)));
+        } else if let Some(other) = servers.iter().find(|server| server.name == setup::NAME) {
+            checks.push(Check::note(
                 "client",
-                format!("{}: {file}: {error}", client.name),
-                "Mend the file.",
-            )),
+                format!("{} starts {} as {}, by {file}", client.name, other.command, other.name),
+                format!("tot setup {0} --write --name NAME puts this server beside it, and --replace in its place.", client.word),
+            ));
+        } else if client.is_installed {
+            without.push((client.name, format!("tot setup {} --write", client.word)));
         }
+    }
+    if !without.is_empty() {
+        let (names, commands): (Vec<&str>, Vec<String>) = without.into_iter().unzip();
+        let message = format!("without the server in this folder or for this user: {}", names.join(", "));
+        checks.push(Check::note("client", message, format!("{}.", commands.join(", "))));
     }
     if checks.is_empty() {
         let advice = "For an agent: tot setup finds the clients that are installed, and tells them.";

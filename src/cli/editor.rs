@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use super::interrupt::left_to_another;
 use super::is_person;
 use crate::remote::GitProgram;
 use crate::text::made_visible;
@@ -57,7 +58,7 @@ pub(super) fn write(
     let comment: String = help.lines().map(commented).collect();
     let template = format!("{text}\n\n{SCISSORS}\n{comment}");
     let file = create(folder, name, &template)?;
-    let ran = GitProgram::find(is_person()).and_then(|git| git.edit(folder, &file));
+    let ran = left_to_another(|| GitProgram::find(is_person()).and_then(|git| git.edit(folder, &file)));
     let unread = |error| format!("cannot read what was written, in {}: {error}", file.display());
     let written = above(&fs::read_to_string(&file).map_err(unread)?);
     let is_meant = !written.is_empty() && written != text.trim();

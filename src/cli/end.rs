@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::decide::results::results;
 use crate::ruleset::rules::verification::Grade;
@@ -18,7 +19,7 @@ use crate::text::{counted, one_line, shorten};
 pub(super) struct EndArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then a file with the conclusion,
     /// or - for standard input
-    #[arg(value_name = "[ID] [FILE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "FILE"], num_args = 0..=2)]
     what: Vec<String>,
     /// The answer, in Markdown; without it and a file your editor opens, or standard input is read where that is no terminal
     #[arg(short, long, value_name = "TEXT")]
@@ -75,7 +76,7 @@ fn end(arguments: &EndArguments) -> Worked {
             Some(text) => text,
             None => edited.insert(subject.edit("TOT_CONCLUSION.md", "", &help(&subject))?).text.clone(),
         },
-        _ => return Err("give one file, or --message".into()),
+        _ => return Err(misused("give one file, or --message")),
     };
     let stopped = arguments
         .stopped

@@ -2,6 +2,7 @@
 //! test holds it to be whole.
 
 use clap::builder::styling::Styles;
+use clap::{Arg, Command};
 
 /// The commands that one line is about, and the line.
 type Row = (&'static [&'static str], &'static str);
@@ -61,6 +62,7 @@ const GROUPS: &[(&str, &[Row])] = &[
 /// What stands before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
     ("--root DIR", "the folder of the investigations; also TOT_ROOT"),
+    ("--json", "one JSON document for programs; see tot help scripts"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
     ("--help, --version", "what you see, and which version it is"),
 ];
@@ -74,14 +76,34 @@ pub(super) fn template() -> String {
         text.push_str(&format!("{heading}{title}{heading:#}\n"));
         for (names, line) in *rows {
             let names = names.join(", ");
-            text.push_str(&format!("  {literal}{names:<18}{literal:#} {line}\n"));
+            text.push_str(&format!("  {literal}{names:<20}{literal:#} {line}\n"));
         }
     }
     text.push_str(&format!("{heading}Options{heading:#}\n"));
     for (option, line) in OPTIONS {
-        text.push_str(&format!("  {literal}{option:<18}{literal:#} {line}\n"));
+        text.push_str(&format!("  {literal}{option:<20}{literal:#} {line}\n"));
     }
     text + "\n`tot COMMAND --help` has more of each, with examples."
+}
+
+/// The command, with what it is given as people write it, `[ID] NODE`: clap does not know that the first of a list can be left
+/// out. Each list that may begin with an investigation is the field `what`.
+pub(super) fn with_plain_usage(command: Command) -> Command {
+    let given = |arg: &Arg| {
+        let names = arg.get_value_names().filter(|_| arg.get_id() == "what")?;
+        let names = match arg.is_required_set() {
+            true => format!("[ID] {}", names.join(" ")),
+            false => format!("[{}]", names.join("] [")),
+        };
+        let is_open = arg.get_num_args().is_none_or(|number| number.max_values() == usize::MAX);
+        Some(names + if is_open { "..." } else { "" })
+    };
+    let Some(given) = command.get_positionals().find_map(given) else { return command };
+    let styles = Styles::styled();
+    let (literal, placeholder) = (styles.get_literal(), styles.get_placeholder());
+    let name = command.get_name();
+    let usage = format!("{literal}tot {name}{literal:#} {placeholder}[OPTIONS] {given}{placeholder:#}");
+    command.override_usage(usage)
 }
 
 #[cfg(test)]
@@ -99,7 +121,7 @@ mod tests {
         listed.sort_unstable();
         let command = command();
         let mut there: Vec<&str> =
-            command.get_subcommands().filter(|it| !it.is_hide_set()).map(clap::Command::get_name).collect();
+            command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name).collect();
         there.sort_unstable();
         assert_eq!(listed, there);
     }
@@ -107,7 +129,7 @@ mod tests {
     #[test]
     fn every_option_is_listed() {
         let command = command();
-        let mut options: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let mut options: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
@@ -118,6 +140,41 @@ mod tests {
         let help = command().render_long_help().to_string();
         assert!(help.lines().count() <= 40, "{help}");
         help.lines().for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
+    }
+
+    #[test]
+    fn a_command_line_reads_as_people_write_it() {
+        let mut all = command();
+        all.build();
+        let lines = all.get_subcommands_mut().map(|it| it.render_usage().to_string());
+        let lines: Vec<String> = lines.filter(|line| line.contains("[ID]")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @"
+            Usage: tot amend [OPTIONS] [ID] [NODE|FILE]
+            Usage: tot approve [OPTIONS] [ID]
+            Usage: tot attach [OPTIONS] [ID] NODE FILE...
+            Usage: tot claim [OPTIONS] [ID] NODE...
+            Usage: tot clone [OPTIONS] <URL> [ID]...
+            Usage: tot comment [OPTIONS] [ID] [NODE]
+            Usage: tot commit [OPTIONS] [ID] [NODE|FILE]...
+            Usage: tot diff [OPTIONS] [ID] A..B
+            Usage: tot end [OPTIONS] [ID] [FILE]
+            Usage: tot export [OPTIONS] --format <FORMAT> [ID]
+            Usage: tot log [OPTIONS] [ID] [NODE|BRANCH]
+            Usage: tot merge [OPTIONS] --resolve [ID]
+            Usage: tot next [OPTIONS] [ID]
+            Usage: tot object [OPTIONS] [ID] NODE
+            Usage: tot open [OPTIONS] [ID] [NODE]
+            Usage: tot propose [OPTIONS] [ID] [FILE]
+            Usage: tot reclassify [OPTIONS] [ID] NODE STATE
+            Usage: tot release [OPTIONS] [ID] NODE...
+            Usage: tot resolve [OPTIONS] [ID] COMMENT
+            Usage: tot review [OPTIONS] [ID]
+            Usage: tot show [OPTIONS] [ID] [NODE]
+            Usage: tot sync [OPTIONS] [ID]...
+            Usage: tot verify [OPTIONS] [ID]
+            ");
+        let help = all.find_subcommand_mut("reclassify").unwrap().render_help().to_string();
+        assert!(help.contains("\n  <NODE> <STATE>...  "), "{help}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Ending when a person asks for it.
+//! Ending when a person asks for it, and not when another program is asked.
 
 use std::io;
 use std::sync::Arc;
@@ -33,4 +33,15 @@ impl Interrupt {
     pub(super) fn check(&self) -> Result<(), ReportError> {
         if self.0.load(Ordering::Relaxed) { Err(ReportError::Interrupted) } else { Ok(()) }
     }
+}
+
+/// Runs what waits for another program at the terminal, such as a pager: Ctrl-C meanwhile is for that one, and does not end
+/// this. As git does.
+pub(super) fn left_to_another<T>(wait: impl FnOnce() -> T) -> T {
+    let is_over = Arc::new(AtomicBool::new(false));
+    // Without it, Ctrl-C ends both.
+    let _ = flag::register_conditional_default(SIGINT, Arc::clone(&is_over));
+    let outcome = wait();
+    is_over.store(true, Ordering::Relaxed);
+    outcome
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -117,7 +118,7 @@ fn try_run(arguments: &ListArguments) -> Outcome {
     let place = arguments.common.place();
     let words = Some(arguments.words.join(" ")).filter(|text| !text.trim().is_empty());
     let filter = ListFilter { state: ListState::All, text: words, after: None, limit: usize::MAX };
-    let listed = place.store.list(&filter)?.entries;
+    let listed = place.existing()?.list(&filter)?.entries;
     let git = GitProgram::find(is_person()).ok();
     let found =
         parallel::each(&listed, parallel::cores(), |entry| look_at(&place.store, git.as_ref(), entry));
@@ -185,7 +186,11 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers =
         judged.rules.map(|rules| standing::blockers(judged.investigation, &rules)).unwrap_or_default();
-    let fault = snapshot.ruleset.as_ref().err().map(ToString::to_string);
+    let mut faults = snapshot.ruleset.as_ref().err().into_iter().chain(&snapshot.faults);
+    let fault = faults.next().map(|first| match faults.count() {
+        0 => first.to_string(),
+        more => format!("{first}; and {}", counted(more, "other fault")),
+    });
     Entry {
         states,
         answers: answers.len(),
@@ -225,15 +230,15 @@ fn shown(entries: &[Entry], screen: Screen) -> String {
         if let Some(fault) = &entry.fault {
             line(styled(BAD, &screen.rest(fault, indent.len())));
         }
-        line(marks(entry));
+        in_lines(&marks(entry), screen, indent.len()).into_iter().for_each(line);
         text
     };
     entries.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// What it is, in words with dots between.
-fn marks(entry: &Entry) -> String {
-    let mut marks: Vec<String> = Vec::new();
+/// What it is, each thing in its style.
+fn marks(entry: &Entry) -> Vec<(Style, String)> {
+    let mut marks: Vec<(Style, String)> = Vec::new();
     for state in &entry.states {
         let (style, word) = match state {
             State::Open => (QUIET, "open"),
@@ -246,19 +251,41 @@ fn marks(entry: &Entry) -> String {
             State::Approved => (GOOD, "approved"),
             State::Unreadable => (BAD, "can't be read"),
         };
-        marks.push(styled(style, word));
+        marks.push((style, word.to_owned()));
     }
     if entry.open_objections > 0 {
-        marks.push(styled(DOUBT, &counted(entry.open_objections, "open objection")));
+        marks.push((DOUBT, counted(entry.open_objections, "open objection")));
     }
     if let Some(sign_off) = entry.sign_off.as_ref().filter(|_| !entry.states.contains(&State::Approved)) {
-        marks.push(one_line(sign_off));
+        marks.push((Style::new(), one_line(sign_off)));
     }
     for (number, word) in [(entry.ahead, "ahead"), (entry.behind, "behind")] {
-        marks.extend(number.filter(|number| *number > 0).map(|number| format!("{number} {word}")));
+        let number = number.filter(|number| *number > 0);
+        marks.extend(number.map(|number| (Style::new(), format!("{number} {word}"))));
     }
-    marks.extend((entry.nodes > 0).then(|| styled(QUIET, &counted(entry.nodes, "node"))));
-    marks.join(" · ")
+    marks.extend((entry.nodes > 0).then(|| (QUIET, counted(entry.nodes, "node"))));
+    marks
+}
+
+/// The marks with dots between, in as many lines as they need beside what takes `taken` columns.
+fn in_lines(marks: &[(Style, String)], screen: Screen, taken: usize) -> Vec<String> {
+    let room = screen.columns.map_or(usize::MAX, |all| all.saturating_sub(taken));
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
+    for (style, mark) in marks {
+        let mark_width = width(mark);
+        match lines.last_mut().filter(|_| used + 3 + mark_width <= room) {
+            Some(line) => {
+                line.push_str(&format!(" · {}", styled(*style, mark)));
+                used += 3 + mark_width;
+            }
+            None => {
+                lines.push(styled(*style, mark));
+                used = mark_width;
+            }
+        }
+    }
+    lines
 }
 
 /// How many characters of these ids tell them apart; at least eight.

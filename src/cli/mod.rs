@@ -58,6 +58,7 @@ use clap::error::ErrorKind;
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use print::say;
 use ruleset::{Folder, RulesetArguments};
+use serde::Serialize;
 use serving::{HttpArguments, LogArguments};
 
 use crate::demo;
@@ -71,7 +72,7 @@ use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
 use crate::store::{Durability, FindError, StoreError};
 use crate::sync::SyncError;
-use crate::text::{causes, one_line, shorten};
+use crate::text::{causes, made_visible, one_line, shorten};
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -292,13 +293,14 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// The command line of `tot`, with the help that [`help`] makes.
 fn command() -> clap::Command {
-    Tot::command().help_template(help::template())
+    Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage)
 }
 
 /// Parses it, and has all that is printed after it in colour or not.
 fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitCode> {
     let parsed = command().try_get_matches_from(arguments).and_then(|matches| {
         let tot = Tot::from_arg_matches(&matches)?;
+        print::set_json(wants_json(&matches));
         let name = matches.subcommand_name().unwrap_or_default();
         let takes_root = |command: &clap::Command| command.get_arguments().any(|it| it.get_id() == "root");
         if tot.root.is_some() && !command().find_subcommand(name).is_some_and(takes_root) {
@@ -312,6 +314,12 @@ fn parse_tot(arguments: impl IntoIterator<Item = OsString>) -> Result<Tot, ExitC
     Ok(tot)
 }
 
+/// Whether the command, or the one below it, is to print JSON.
+fn wants_json(matches: &clap::ArgMatches) -> bool {
+    let Some((_, of_command)) = matches.subcommand() else { return false };
+    of_command.try_get_one::<bool>("json").ok().flatten() == Some(&true) || wants_json(of_command)
+}
+
 fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, ExitCode> {
     T::try_parse_from(arguments).map_err(explained)
 }
@@ -323,7 +331,17 @@ fn explained(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// The exit status, with the error and what caused it on stderr.
+/// Wrong usage that clap can't see.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misused(String);
+
+/// The error of wrong usage.
+fn misused(reason: impl ToString) -> Box<dyn std::error::Error> {
+    Box::new(Misused(reason.to_string()))
+}
+
+/// The exit status, with the error and what caused it on stderr, and as a document where one is to be printed.
 fn finish(name: &str, outcome: Outcome) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // A reader that went away, such as `head`, is not a failure.
@@ -333,28 +351,83 @@ fn finish(name: &str, outcome: Outcome) -> ExitCode {
     {
         return ExitCode::SUCCESS;
     }
-    print::tell(&format!("{name}: {}", chain(error.as_ref())));
+    let error = error.as_ref();
+    if let Some(Misused(reason)) = error.downcast_ref() {
+        return explained(usage(name, reason));
+    }
+    print::tell(&format!("{name}: {}", chain(error)));
+    if print::is_json() {
+        let code =
+            error.downcast_ref().and_then(|Refused(errors)| errors.first()).map(|it| it.code.to_string());
+        let suggestion = hint(error);
+        let document = Failed { error: Failure { message: causes(error), suggestion, code } };
+        // Whoever does not read it has the status.
+        let _ = print::say_json(&document);
+    }
     ExitCode::FAILURE
 }
 
-/// What a call was refused for, as an error: each reason with what to do about it.
+/// Wrong usage of a command, as clap tells it.
+fn usage(name: &str, reason: &str) -> clap::Error {
+    let mut all = command();
+    all.build();
+    let named = name.split(' ').skip(1).try_fold(&all, |it, word| it.find_subcommand(word));
+    named.unwrap_or(&all).clone().error(ErrorKind::ValueValidation, made_visible(reason))
+}
+
+/// An error, as JSON.
+#[derive(Serialize)]
+struct Failed {
+    error: Failure,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    /// What is wrong, and what caused it.
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<String>,
+    /// Of what the rules refuse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+}
+
+/// What a call was refused for, as an error: each reason with what to do about it, in the words of the commands.
+#[derive(Debug)]
+struct Refused(Vec<Diagnostic>);
+
+impl std::error::Error for Refused {}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let reason = |error: &Diagnostic| match &error.suggestion {
+            Some(suggestion) => format!("{} {suggestion}", error.message),
+            None => error.message.clone(),
+        };
+        let reasons: Vec<String> = self.0.iter().map(reason).collect();
+        f.write_str(&work::spoken(&reasons.join("\n")))
+    }
+}
+
 fn refused(refusal: Refusal) -> Box<dyn std::error::Error> {
-    let reason = |error: &Diagnostic| match &error.suggestion {
-        Some(suggestion) => format!("{} {suggestion}", error.message),
-        None => error.message.clone(),
-    };
-    refusal.errors.iter().map(reason).collect::<Vec<_>>().join("\n").into()
+    Box::new(Refused(refusal.errors))
 }
 
 /// An error with what caused it, and what to do about it where that is known.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let hint = error.downcast_ref().and_then(StoreError::hint);
-    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
-    let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
-    match hint.or_else(|| error.downcast_ref().and_then(SyncError::hint)) {
+    match hint(error) {
         Some(hint) => format!("{}. {hint}", causes(error)),
         None => causes(error),
     }
+}
+
+/// What to do about an error, where that is known.
+fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let hint = error.downcast_ref().and_then(StoreError::hint);
+    let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
+    hint.map(|hint| work::spoken(&hint))
 }
 
 fn run_mcp(arguments: McpArguments) -> Outcome {

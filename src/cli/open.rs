@@ -23,7 +23,7 @@ use crate::world::World;
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct OpenArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), and the node whose page it is
-    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     #[command(flatten)]
     common: Common,

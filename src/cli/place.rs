@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::Misused;
 use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{FindError, Store};
@@ -72,14 +73,31 @@ impl Place {
         }
     }
 
+    /// The store of a root that is there. Who looks where nothing is has named another root, or stands elsewhere.
+    pub(super) fn existing(&self) -> Result<&Store, String> {
+        let root = self.store.root();
+        match root.is_dir() {
+            true => Ok(&self.store),
+            false => Err(format!(
+                "there is no folder {}: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names \
+                 another",
+                root.display()
+            )),
+        }
+    }
+
     /// The investigation that one stands in, or else the root.
-    pub(super) fn here(&self) -> &Path {
-        self.inside.as_deref().unwrap_or(self.store.root())
+    pub(super) fn here(&self) -> Result<&Path, String> {
+        match &self.inside {
+            Some(folder) => Ok(folder),
+            None => Ok(self.existing()?.root()),
+        }
     }
 
     /// The folders of these ids or parts of them; without any, of the investigation that one stands in, or else of all.
     /// Says whether it is all.
-    pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), FindError> {
+    pub(super) fn folders(&self, ids: &[String]) -> Result<(Vec<PathBuf>, bool), Box<dyn std::error::Error>> {
+        self.existing()?;
         if !ids.is_empty() {
             let found: Result<Vec<PathBuf>, FindError> = ids.iter().map(|id| self.store.find(id)).collect();
             let mut folders = found?;
@@ -95,15 +113,20 @@ impl Place {
 }
 
 /// The id of an investigation and that of a node, of what was given of the two.
-pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), IdError> {
+pub(super) fn id_and_node(what: &[String]) -> Result<(Option<&str>, Option<NodeId>), Misused> {
     Ok(match what {
         [] => (None, None),
         [one] => match one.parse() {
             Ok(node) => (None, Some(node)),
             Err(_) => (Some(one), None),
         },
-        [id, node, ..] => (Some(id), Some(node.parse()?)),
+        [id, node, ..] => (Some(id), Some(self::node(node)?)),
     })
+}
+
+/// A node that was named; what can be none is wrong usage.
+pub(super) fn node(word: &str) -> Result<NodeId, Misused> {
+    word.parse().map_err(|error: IdError| Misused(error.to_string()))
 }
 
 /// The folder of the investigation that one stands in.

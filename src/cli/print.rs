@@ -1,11 +1,13 @@
 //! Printing: in colour or not, through the pager or not, and how wide.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ColorChoice as Asked;
 use serde::Serialize;
 
+use super::interrupt::left_to_another;
 use super::{Outcome, is_person};
 use crate::remote::GitProgram;
 use crate::text::{is_hidden, made_visible};
@@ -18,6 +20,19 @@ pub(super) fn set_colour(asked: Asked) {
         Asked::Never => ColorChoice::Never,
     };
     choice.write_global();
+}
+
+/// Whether the command prints JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Has errors printed as JSON, too, from here on.
+pub(super) fn set_json(asked: bool) {
+    JSON.store(asked, Ordering::Relaxed);
+}
+
+/// Whether what is printed is JSON.
+pub(super) fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
 }
 
 /// Prints to stdout, without colours where they are not wanted.
@@ -61,7 +76,8 @@ pub(super) fn page(text: &str) -> Outcome {
         _ => text.to_owned(),
     };
     // Without git there is no pager to ask for, and the text is what matters.
-    match GitProgram::find(is_person()).and_then(|git| git.page(&here, &shown)) {
+    let paged = || GitProgram::find(is_person()).and_then(|git| git.page(&here, &shown));
+    match left_to_another(paged) {
         Ok(()) => Ok(()),
         Err(_) => say(text),
     }

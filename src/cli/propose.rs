@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::draft;
+use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped};
 use crate::decide::next::{Next, Task, next};
 use crate::domain::NodeId;
@@ -21,7 +22,7 @@ use crate::yaml::{self, Text};
 pub(super) struct ProposeArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then a file, or - for standard
     /// input. Without one your editor opens with what `tot next` gives, or standard input is read where that is no terminal
-    #[arg(value_name = "[ID] [FILE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "FILE"], num_args = 0..=2)]
     what: Vec<String>,
     /// Propose what `tot next` gives as it stands
     #[arg(long)]
@@ -91,7 +92,7 @@ fn propose(arguments: &ProposeArguments) -> Worked {
                 written.understood(draft::batch(&written.text, "nodes", "plannedAction"))?
             }
         },
-        _ => return Err("give one file".into()),
+        _ => return Err(misused("give one file")),
     };
     if !arguments.withdraw.is_empty() {
         let ids: Vec<String> = arguments.withdraw.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
-use crate::domain::NodeId;
+use super::{misused, place};
 use crate::text::one_line;
 
 /// Gives a committed node another state: revives it, corrects it, or gives it up. What it was before stays in its file.
@@ -14,7 +14,7 @@ use crate::text::one_line;
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ReclassifyArguments {
     /// The investigation (an id, or the beginning or ending of one; not where there is only one), then the node, then its state
-    #[arg(value_name = "[ID] NODE STATE", required = true, num_args = 2..=3)]
+    #[arg(value_names = ["NODE", "STATE"], required = true, num_args = 2..=3)]
     what: Vec<String>,
     /// Why; without it your editor opens, or standard input is read where that is no terminal
     #[arg(short, long, value_name = "TEXT")]
@@ -45,9 +45,9 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
     let (id, node, state) = match arguments.what.as_slice() {
         [node, state] => (None, node, state),
         [id, node, state] => (Some(id.as_str()), node, state),
-        _ => return Err("say which node, and which state".into()),
+        _ => return Err(misused("say which node, and which state")),
     };
-    let node: NodeId = node.parse()?;
+    let node = place::node(node)?;
     let subject = Work::new(&arguments.work).subject(id)?;
     let (reason, edited) = match &arguments.message {
         Some(reason) => (reason.clone(), None),

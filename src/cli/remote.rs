@@ -1,6 +1,6 @@
 //! `tot remote`: where investigations are shared.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::say_json;
-use super::{Outcome, finish, say};
+use super::{Outcome, finish, misused, remote_address, say};
 use crate::remote::{self, GitProgram};
 use crate::store::Store;
 use crate::sync::{self, SyncError};
@@ -46,6 +46,7 @@ struct AddArguments {
     /// What it is called, `origin` by custom
     name: String,
     /// Its address, as git takes it
+    #[arg(value_parser = remote_address)]
     url: String,
     /// The investigations: ids, or beginnings or endings of them
     #[arg(value_name = "ID")]
@@ -87,9 +88,7 @@ fn list(arguments: &RemoteArguments) -> Outcome {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
     let (folders, _) = place.folders(&[])?;
-    let found = sync::at_once(&folders, |path| entries(&git, path));
-    let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
-    let document = Document { remotes };
+    let document = document(&git, &folders)?;
     if arguments.common.json {
         return say_json(&document);
     }
@@ -102,6 +101,12 @@ fn list(arguments: &RemoteArguments) -> Outcome {
         return say("No investigation here has a remote: `tot remote add origin URL` adds one.\n");
     }
     say(&document.remotes.iter().map(line).collect::<String>())
+}
+
+fn document(git: &GitProgram, folders: &[PathBuf]) -> Result<Document, remote::RemoteError> {
+    let found = sync::at_once(folders, |path| entries(git, path));
+    let remotes = found.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    Ok(Document { remotes })
 }
 
 fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteError> {
@@ -125,11 +130,19 @@ fn entries(git: &GitProgram, path: &Path) -> Result<Vec<Entry>, remote::RemoteEr
 fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
     let place = arguments.common.place();
     let git = GitProgram::find(true)?;
-    let (folders, all) = place.folders(&add.ids)?;
+    // With --json the same as of the list.
+    let tell = |folders: &[PathBuf], text: &str| match arguments.common.json {
+        true => say_json(&document(&git, folders)?),
+        false => say(text),
+    };
+    // A root that is not there yet is made: new investigations will be shared.
+    let (folders, all) = match add.ids.is_empty() && place.existing().is_err() {
+        true => (Vec::new(), true),
+        false => place.folders(&add.ids)?,
+    };
     if add.own && folders.len() != 1 {
-        return Err("--own is for one investigation: give its id".into());
+        return Err(misused("--own is for one investigation: give its id"));
     }
-    remote::is_address(&add.url)?;
     let added = sync::at_once(&folders, |path| add_to(&place.store, &git, path, add));
     added.into_iter().collect::<Result<Vec<()>, _>>()?;
     let mut text = match folders.as_slice() {
@@ -146,7 +159,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
         // A second remote is for what it was added to.
         let other = sync::default_remote(&git, root)?.is_some_and(|default| default.name != add.name);
         if other {
-            return say(&text);
+            return tell(&folders, &text);
         }
         if sync::set_default_remote(&git, root, &add.name, &url, &add.prefix)? {
             text.push_str(
@@ -159,7 +172,7 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
             ));
         }
     }
-    say(&text)
+    tell(&folders, &text)
 }
 
 fn add_to(store: &Store, git: &GitProgram, path: &Path, add: &AddArguments) -> Result<(), SyncError> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{columns, page, say_json, tell};
 use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, styled};
-use super::{chain, finish};
+use super::{chain, finish, misused};
 use crate::domain::Comment;
 use crate::parallel;
 use crate::store::{Snapshot, Store};
@@ -20,7 +20,7 @@ use crate::view::NodeView;
 const BEFORE: usize = 16;
 const AROUND: usize = 160;
 
-/// Looks for words in every text of every investigation of the root: questions, conclusions, all that is stored of nodes, and
+/// Looks for words in every text of every investigation of the root, also of the one that you are in: questions, conclusions, all that is stored of nodes, and
 /// comments. Exit status 1 where one of them can't be read.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -85,10 +85,10 @@ fn try_run(arguments: &SearchArguments) -> Result<bool, Box<dyn std::error::Erro
     let words: Vec<String> =
         arguments.words.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase).collect();
     if words.is_empty() {
-        return Err("give a word to look for".into());
+        return Err(misused("give a word to look for"));
     }
     let place = arguments.common.place();
-    let (mut folders, _) = place.folders(&[])?;
+    let mut folders = place.existing()?.folders();
     folders.sort_by(|one, other| other.cmp(one));
     let looked = parallel::each(&folders, parallel::cores(), |path| look_in(&place.store, path, &words));
     let mut document = Document { matches: Vec::new(), unreadable: Vec::new() };

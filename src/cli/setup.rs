@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, say};
+use super::{Outcome, misused, say};
 use crate::platform;
-use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph};
+use crate::setup::{Client, ConfigFile, Edit, SKILL, ServerEntry, alone, put, put_paragraph, servers};
 use crate::text::made_visible;
 
 /// What the server is called in a client, where nobody says otherwise.
-const NAME: &str = "tot";
+pub(super) const NAME: &str = "tot";
 
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -110,14 +110,13 @@ pub(super) fn run(arguments: &SetupArguments) -> Outcome {
     match arguments.client.map(Known::client) {
         None => all(arguments),
         Some(None) if arguments.skill => {
-            Err("the skill is for a client: tot setup CLIENT --write --skill".into())
+            Err(misused("the skill is for a client: tot setup CLIENT --write --skill"))
         }
         Some(None) => agents_md(arguments),
         Some(Some(client)) if arguments.write => {
             if arguments.skill && client.skill().is_none() {
-                return Err(
-                    format!("{} takes no skill from a folder: leave out --skill", client.name()).into()
-                );
+                let reason = format!("{} takes no skill from a folder: leave out --skill", client.name());
+                return Err(misused(reason));
             }
             write_entry(arguments, client)?;
             match client.skill().filter(|_| arguments.skill) {
@@ -289,12 +288,15 @@ fn resolve(place: ConfigFile) -> Result<PathBuf, &'static str> {
     })
 }
 
-/// A client, and whether it starts the server.
+/// A client, and what it starts.
 pub(super) struct SetUp {
     pub name: &'static str,
+    /// What it is called in `tot setup`.
+    pub word: String,
     pub file: PathBuf,
-    /// Why that can't be said, otherwise.
-    pub standing: Result<bool, String>,
+    pub is_installed: bool,
+    /// The servers in its file, or why they can't be told.
+    pub servers: Result<Vec<ServerEntry>, String>,
 }
 
 /// The clients, as they are set up for this folder and this user.
@@ -302,17 +304,12 @@ pub(super) fn clients() -> Vec<SetUp> {
     let of = |known: &Known| {
         let client = known.client()?;
         let file = file(client).ok()?;
-        Some(SetUp { name: client.name(), standing: is_set_up(client, &file), file })
+        let servers = read(&file)
+            .and_then(|text| servers(client, &text.unwrap_or_default()).map_err(|error| error.to_string()));
+        let is_installed = is_installed(client).unwrap_or(false);
+        Some(SetUp { name: client.name(), word: known.word(), is_installed, servers, file })
     };
     Known::value_variants().iter().filter_map(of).collect()
-}
-
-/// Whether the client's file has a server of our name.
-fn is_set_up(client: Client, file: &Path) -> Result<bool, String> {
-    let present = read(file)?;
-    let entry = ServerEntry { name: NAME.to_owned(), command: String::new(), arguments: Vec::new() };
-    let put = put(client, present.as_deref(), &entry, false).map_err(|error| error.to_string())?;
-    Ok(!matches!(put, Edit::Write(_)))
 }
 
 /// What is left to do in the client.

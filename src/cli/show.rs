@@ -25,7 +25,7 @@ use crate::text::{counted, one_line};
 pub(super) struct ShowArguments {
     /// The investigation (its id, or a beginning or ending of it; not needed in its folder, or where there is only one), and
     /// the node
-    #[arg(value_name = "[ID] [NODE]", num_args = 0..=2)]
+    #[arg(value_names = ["ID", "NODE"], num_args = 0..=2)]
     what: Vec<String>,
     /// Show every node of the tree, not only what matters: answers, the way to them, what checks them, and what is open
     #[arg(long)]

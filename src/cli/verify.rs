@@ -107,7 +107,7 @@ fn lines(found: &SignOffs) -> String {
 fn block(it: &SignOff) -> String {
     let commit = it.commit.to_string();
     let at = it.at.map(Timestamp::to_minute).map(|at| format!(", {at}")).unwrap_or_default();
-    let head = format!("{:<9}  {} {} by {}{at}", it.state, it.decision, &commit[..10], it.by());
+    let head = format!("{} {} by {}{at}", it.decision, &commit[..10], it.by());
     let said = it.statement.as_ref().map(|it| it.text.as_str()).filter(|text| !text.is_empty());
     let rest = [
         Some(it.tag.clone()),
@@ -117,7 +117,7 @@ fn block(it: &SignOff) -> String {
         it.open_then(),
     ];
     let rest = rest.into_iter().flatten().map(|line| format!("           {}\n", shown(&line)));
-    format!("{}\n{}", shown(&head), rest.collect::<String>())
+    format!("{:<9}  {}\n{}", it.state.to_string(), shown(&head), rest.collect::<String>())
 }
 
 fn shown(text: &str) -> String {

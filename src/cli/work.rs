@@ -215,14 +215,24 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
         .collect()
 }
 
+/// What the tools say in words that mean something to agents alone, and what a person is told.
+const SPOKEN: &[(&str, &str)] = &[
+    (" (parent: null)", ""),
+    (", each by an agent of its own, then tot_commit with state, findings and agentId", ", then tot commit"),
+    ("tot_propose's `withdraw`", "tot propose --withdraw"),
+    ("tot_comment with kind resolution and replyTo", "tot resolve"),
+    ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
+    ("tot_status", "tot show"),
+    ("tot_read", "tot show"),
+    ("tot_step", "tot propose --next"),
+];
+
 /// The words of the tools for the commands of a person.
 pub(super) fn spoken(text: &str) -> String {
-    let same = |text: String, tool: &str, command: &str| text.replace(tool, command);
-    let named = [("tot_status", "tot show"), ("tot_read", "tot show"), ("tot_step", "tot propose --next")];
-    let text = named.iter().fold(text.to_owned(), |text, (tool, command)| same(text, tool, command));
+    let text = SPOKEN.iter().fold(text.to_owned(), |text, (tool, command)| text.replace(tool, command));
     let alike =
         ["start", "propose", "commit", "reclassify", "amend", "comment", "next", "end", "list", "report"];
-    alike.iter().fold(text, |text, name| same(text, &format!("tot_{name}"), &format!("tot {name}")))
+    alike.iter().fold(text, |text, name| text.replace(&format!("tot_{name}"), &format!("tot {name}")))
 }
 
 /// The text of a field; empty where there is none.

@@ -488,11 +488,18 @@ fn the_exit_status_tells_scripts() {
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     };
     let (status, _, error) = run(&[]);
-    assert_eq!(status, 2);
+    assert_eq!(status, 1);
+    assert!(error.starts_with("tot check: there is no folder investigations: "), "{error}");
+    std::fs::create_dir(sandbox.root()).unwrap();
+    let (status, _, error) = run(&[]);
     assert_eq!(
-        error,
-        "tot check: investigations does not exist: give the folder of one, or a folder of several\n"
+        (status, error.as_str()),
+        (
+            1,
+            "tot check: investigations holds no investigation: give the folder of one, or a folder of several\n"
+        )
     );
+    assert_eq!(run(&["./nowhere"]).2, "tot check: ./nowhere does not exist\n");
     assert_eq!(run(&["--nonsense"]).0, 2);
     let session = ended(&sandbox);
     assert_eq!(run(&[]).0, 0);

@@ -123,7 +123,7 @@ fn the_skill_goes_where_the_client_looks() {
     let refused = setup(&sandbox, &["codex", "--write", "--skill"]);
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(std::fs::read_to_string(sandbox.path(".agents/skills/investigate/SKILL.md")).unwrap(), "mine");
-    assert_eq!(setup(&sandbox, &["claude-desktop", "--write", "--skill"]).status.code(), Some(1));
+    assert_eq!(setup(&sandbox, &["claude-desktop", "--write", "--skill"]).status.code(), Some(2));
 }
 
 #[test]
@@ -211,4 +211,19 @@ fn links_and_permissions_are_kept() {
     assert!(text.starts_with("model = \"o\"\n") && text.contains("[mcp_servers.tot]"), "{text}");
     assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(sandbox.path("dotfiles")).unwrap().count(), 1, "nothing is left aside");
+}
+
+#[test]
+fn a_key_that_stands_twice_is_a_fault() {
+    let sandbox = Sandbox::new();
+    for twice in [
+        r#"{"mcpServers": {"a": {"command": "x"}}, "mcpServers": {}}"#,
+        r#"{"mcpServers": {"tot": {"command": "x"}, "tot": {"command": "y"}}}"#,
+    ] {
+        std::fs::write(sandbox.path(".mcp.json"), twice).unwrap();
+        let refused = setup(&sandbox, &["claude-code", "--write", "--replace"]);
+        assert_eq!(refused.status.code(), Some(1), "{twice}");
+        assert!(String::from_utf8(refused.stderr).unwrap().contains("stands in it twice"), "{twice}");
+        assert_eq!(std::fs::read_to_string(sandbox.path(".mcp.json")).unwrap(), twice);
+    }
 }

@@ -93,7 +93,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
           method  single-root, smoke, 2 rounds at least (tot ruleset show single-root)
         commit 901c4d6a5d
-        Next: tot propose the root R1.A (parent: null).
+        Next: tot propose the root R1.A.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         R1.A Why is the sky blue?
@@ -105,7 +105,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
         commit 4bcc18be48
-        Next: Research R1.A, each by an agent of its own, then tot commit with state, findings and agentId.
+        Next: Research R1.A, then tot commit.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         R1.A Why is the sky blue?  (proposed)
@@ -130,7 +130,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
         commit bdf322e47e
-        Next: Research R2.A1, each by an agent of its own, then tot commit with state, findings and agentId.
+        Next: Research R2.A1, then tot commit.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
     std::fs::write(person.sandbox.path("found.md"), found).unwrap();
@@ -228,7 +228,7 @@ fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
 #[test]
 fn what_is_no_call_is_told_and_nothing_is_written() {
     let person = Person::new();
-    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no investigation in investigations");
+    assert_snapshot!(person.refused(&["next"], ""), @"tot next: there is no folder investigations: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names another");
     assert_snapshot!(person.refused(&["start", " "], ""), @"
         tot start: rejected, and nothing was written
           INVALID_ARGUMENT query is empty. Say what is to be found out, in a sentence or more.

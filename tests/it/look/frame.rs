@@ -1,5 +1,8 @@
 //! Roots, ids that are left out, colours, exit statuses.
 
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
 use super::{import_the_demo, tot, tot_in};
 use crate::support::Sandbox;
 
@@ -23,8 +26,11 @@ fn a_root_stands_before_or_after_the_command_or_in_the_environment() {
     let inside = tot_in(&sandbox, &place.join("nodes"), &["check"], &[]);
     assert_eq!(inside.status, 0, "{inside:#?}");
     // Set to nothing, it names none.
+    let empty = sandbox.path("home/investigations");
+    std::fs::create_dir(&empty).unwrap();
     let unset = with(&["list"], &[("TOT_ROOT", "")]);
     assert_eq!(unset, "There is no investigation in investigations.\n");
+    std::fs::remove_dir(&empty).unwrap();
     // What has no use for a root says so, and a server takes it from either place.
     let refused = tot(&sandbox, &["--root", root, "demo"]);
     assert_eq!(refused.status, 2, "{refused:#?}");
@@ -53,6 +59,8 @@ fn an_id_that_fits_several_names_them() {
     let ran = tot(&sandbox, &["verify", &id[..8]]);
     assert_eq!(ran.status, 1, "{ran:#?}");
     assert!(ran.err.contains("fits several") && ran.err.contains(&id) && ran.err.contains(other), "{ran:#?}");
+    let ambiguous = tot(&sandbox, &["check", &id[..8]]);
+    assert_eq!((ambiguous.status, ambiguous.err.contains(other)), (1, true), "{ambiguous:#?}");
     let unknown = tot(&sandbox, &["verify", "ffff"]);
     assert_eq!(unknown.status, 1, "{unknown:#?}");
     assert!(unknown.err.contains("not found in investigations"), "{unknown:#?}");
@@ -65,4 +73,125 @@ fn wrong_usage_is_told_with_status_2() {
         let ran = tot(&sandbox, arguments);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:#?}");
     }
+}
+
+#[test]
+fn wrong_usage_that_clap_cannot_see_ends_with_2_as_well() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    for (arguments, reason) in [
+        (&["diff", "HEAD"][..], "two dots"),
+        (&["diff", "01a1", "HEAD"], "two dots"),
+        (&["show", "01a1", "A1"], "A1"),
+        (&["open", "01a1", "A1"], "A1"),
+        (&["comment", "01a1", "A1", "-m", "x"], "A1"),
+        (&["object", "01a1", "A1", "-m", "x"], "A1"),
+        (&["reclassify", "foo", "bar"], "foo"),
+        (&["claim", "01a1"], "say which nodes"),
+        (&["release", "01a1", "A1"], "A1"),
+        (&["attach", "01a1", "R2.A1"], "say which"),
+        (&["attach", "R2.A1", "-"], "--name"),
+        (&["attach", "R2.A1", "a", "b", "--name", "c"], "--name"),
+        (&["end", "a.md", "-m", "x"], "give one file"),
+        (&["propose", "a.yaml", "b.yaml"], "give one file"),
+        (&["search", " "], "give a word"),
+        (&["remote", "add", "origin", ""], "empty"),
+        (&["remote", "add", "origin", "ext::sh"], "run a command"),
+        (&["setup", "agents-md", "--write", "--skill"], "for a client"),
+        (&["setup", "claude-desktop", "--write", "--skill"], "leave out --skill"),
+        (&["log", "-n", "0"], "0 is not in"),
+    ] {
+        for json in [&[][..], &["--json"]] {
+            // Not every command has it, and one that has not is misused all the same.
+            let ran = tot(&sandbox, &[arguments, json].concat());
+            assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:#?}");
+            assert!(!json.is_empty() || ran.err.contains(reason), "{arguments:?}: {ran:#?}");
+            assert!(ran.err.starts_with("error: ") && ran.err.contains("--help"), "{arguments:?}: {ran:#?}");
+        }
+    }
+    assert_snapshot!(tot(&sandbox, &["diff", "HEAD"]).err, @"
+        error: give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since
+
+        Usage: tot diff [OPTIONS] [ID] A..B
+
+        For more information, try '--help'.
+        ");
+}
+
+#[test]
+fn an_error_leaves_no_document_out() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    let error = |arguments: &[&str]| {
+        let ran = tot(&sandbox, &[arguments, &["--json"]].concat());
+        assert_eq!(ran.status, 1, "{arguments:?}: {ran:#?}");
+        let document: Value =
+            serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{arguments:?}: {ran:#?}"));
+        let message =
+            document["error"]["message"].as_str().unwrap_or_else(|| panic!("{arguments:?}: {document}"));
+        assert!(ran.err.contains(message), "{arguments:?}: people read the same: {ran:#?}");
+        document
+    };
+    assert_snapshot!(format!("{:#}", error(&["show", "zzzz"])), @r#"
+        {
+          "error": {
+            "message": "investigation `zzzz` not found in investigations"
+          }
+        }
+        "#);
+    assert_snapshot!(format!("{:#}", error(&["comment", "R2.B", "-m", ""])), @r#"
+        {
+          "error": {
+            "message": "there is no node R2.B"
+          }
+        }
+        "#);
+    error(&["verify", "--allowed-signers", "nowhere"]);
+    error(&["diff", "HEAD~1..nothing"]);
+}
+
+#[test]
+fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["list"][..],
+        &["show"],
+        &["log"],
+        &["diff", "HEAD~1.."],
+        &["search", "x"],
+        &["review"],
+        &["check"],
+        &["verify"],
+        &["next"],
+        &["sync"],
+        &["remote"],
+        &["export", "--format", "csv"],
+        &["open", "01a1"],
+    ] {
+        let ran = tot(&sandbox, &[&["--root", "nowhere"], arguments].concat());
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:#?}");
+        let said = format!(
+            "tot {}: there is no folder nowhere: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT \
+             names another\n",
+            arguments[0]
+        );
+        assert_eq!(ran.err, said, "{arguments:?}");
+    }
+    assert!(!sandbox.path("nowhere").exists());
+}
+
+#[test]
+fn a_short_beginning_of_an_id_is_enough_for_people() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    for part in ["0", &id[..2], &id[id.len() - 3..], &id] {
+        assert_eq!(tot(&sandbox, &["log", part, "-n", "1"]).status, 0, "{part}");
+    }
+    for part in ["", "-"] {
+        let ran = tot(&sandbox, &["log", part]);
+        assert_eq!(ran.status, 1, "{part}: {ran:#?}");
+    }
+    // An agent that gives so little means it by accident.
+    let mut server = sandbox.server();
+    assert_eq!(server.refused("tot_status", json!({"sessionId": &id[..3]})), ["SESSION_NOT_FOUND"]);
 }
