@@ -32,8 +32,8 @@ class TreeOfThoughts < Formula
     bash_completion.install "completions/tot.bash" => "tot" if File.exist?("completions/tot.bash")
     zsh_completion.install "completions/_tot" if File.exist?("completions/_tot")
     fish_completion.install "completions/tot.fish" if File.exist?("completions/tot.fish")
-    man1.install Dir["man/*.1"]
-    man7.install Dir["man/*.7"]
+    man1.install Dir["man/man1/*.1"]
+    man7.install Dir["man/man7/*.7"]
   end
 
   test do

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::place::{RootArgument, withheld};
-use super::{Outcome, finish};
+use super::{Outcome, finish, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Evidence;
@@ -16,6 +16,7 @@ use crate::remote::GitProgram;
 use crate::report::{ReportInput, SiteOptions, export};
 use crate::signoff;
 use crate::sync::SyncError;
+use crate::text::made_visible;
 use crate::view::NodeView;
 
 /// Gives one investigation as one file: to standard output, or into a file. `json` and `bundle` are what `tot import` takes.
@@ -109,6 +110,8 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
     match &arguments.output {
         Some(file) => std::fs::write(file, &bytes)
             .map_err(|source| format!("cannot write {}: {source}", file.display()).into()),
+        // What strangers wrote commands no terminal; into a file it goes as it is.
+        None if io::stdout().is_terminal() => say(&made_visible(&String::from_utf8(bytes)?)),
         None => {
             let mut stdout = io::stdout().lock();
             stdout.write_all(&bytes)?;

@@ -12,18 +12,19 @@ use super::topics::{TOPICS, title};
 use super::{Outcome, command, finish};
 use crate::text::counted;
 
-/// Writes the manual pages into a folder: tot.1, one for each command, and one for each topic of tot help.
+/// Writes the manual pages into a folder, as `man` looks for them there: man1/ has tot.1 and one for each command, man7/ one for
+/// each topic of tot help.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ManArguments {
-    /// The folder; made if it is not there
+    /// The folder, one of those that `manpath` lists; made if it is not there
     dir: PathBuf,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  tot man ~/.local/share/man/man1
-  tot man pages && man -l pages/tot-commit.1";
+  tot man ~/.local/share/man
+  tot man pages && man -M pages tot-commit";
 
 pub(super) fn run(arguments: &ManArguments) -> ExitCode {
     finish("tot man", write(&arguments.dir))
@@ -31,13 +32,20 @@ pub(super) fn run(arguments: &ManArguments) -> ExitCode {
 
 fn write(dir: &Path) -> Outcome {
     let failed = |error: std::io::Error| format!("can't write to {}: {error}", dir.display());
-    fs::create_dir_all(dir).map_err(failed)?;
-    clap_mangen::generate_to(command(), dir).map_err(failed)?;
+    let (commands, topics) = (dir.join("man1"), dir.join("man7"));
+    fs::create_dir_all(&commands).map_err(failed)?;
+    fs::create_dir_all(&topics).map_err(failed)?;
+    clap_mangen::generate_to(command(), &commands).map_err(failed)?;
     for (name, text) in TOPICS {
-        fs::write(dir.join(format!("tot-{name}.7")), topic(name, text)).map_err(failed)?;
+        fs::write(topics.join(format!("tot-{name}.7")), topic(name, text)).map_err(failed)?;
     }
-    let pages = fs::read_dir(dir).map_err(failed)?.count();
-    say(&format!("{} in {}\n", counted(pages, "file"), dir.display()))
+    let written = counted(pages(&command()) + TOPICS.len(), "page");
+    say(&format!("{written} in {0}: man -M {0} tot\n", dir.display()))
+}
+
+/// How many pages a command has, with those of the commands below it.
+fn pages(command: &clap::Command) -> usize {
+    1 + command.get_subcommands().filter(|it| !it.is_hide_set()).map(pages).sum::<usize>()
 }
 
 /// A topic as a manual page.

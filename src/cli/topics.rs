@@ -19,6 +19,7 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
     ("sharing", include_str!("help/sharing.md")),
     ("review", include_str!("help/review.md")),
     ("publishing", include_str!("help/publishing.md")),
+    ("scripts", include_str!("help/scripts.md")),
 ];
 
 /// Explains a topic, or a command as its --help does. Without one, lists the topics.
@@ -27,7 +28,7 @@ pub(super) const TOPICS: &[(&str, &str)] = &[
 pub(super) struct HelpArguments {
     /// A topic, or a command
     #[arg(value_name = "TOPIC|COMMAND")]
-    what: Vec<String>,
+    words: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -37,7 +38,7 @@ Examples:
   tot help commit     the same as tot commit --help";
 
 pub(super) fn run(arguments: &HelpArguments) -> ExitCode {
-    match arguments.what.as_slice() {
+    match arguments.words.as_slice() {
         [] => finish("tot help", say(&listing())),
         words => match topic(words).or_else(|| help_of(words)) {
             Some(help) => finish("tot help", page(&help)),

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::support::{Sandbox, TOT};
 
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
-    // A PATH without tot-mcp, wherever the tests run.
-    let path = "/usr/local/bin:/usr/bin:/bin";
+    // A PATH without tot-mcp and clients, wherever the tests run.
+    let path = "/usr/bin:/bin";
     sandbox.command(TOT).env("PATH", path).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
@@ -35,6 +35,7 @@ fn help_explains_topics_and_commands() {
           tot help sharing     Work on one investigation with others
           tot help review      Judge what was found
           tot help publishing  Show it to people
+          tot help scripts     Use it in scripts
 
         tot --help lists the commands, and tot help COMMAND explains one.
         ");
@@ -48,14 +49,22 @@ fn help_explains_topics_and_commands() {
 #[test]
 fn there_is_a_manual_page_for_each_command_and_topic() {
     let sandbox = Sandbox::new();
-    ok(&sandbox, &["man", "pages"]);
-    let page = |name: &str| std::fs::read_to_string(sandbox.path("pages").join(name)).unwrap();
+    std::fs::create_dir_all(sandbox.path("pages/man1")).unwrap();
+    std::fs::write(sandbox.path("pages/man1/ls.1"), "a stranger's").unwrap();
+    let said = ok(&sandbox, &["man", "pages"]);
+    let page = |name: &str| {
+        let section = name.rsplit('.').next().unwrap();
+        std::fs::read_to_string(sandbox.path("pages").join(format!("man{section}/{name}"))).unwrap()
+    };
     assert!(page("tot-commit.1").contains("nodeId: R2.A1"), "examples are there");
     assert!(page("tot-ruleset-show.1").contains("tot\\-ruleset\\-show"));
     let method = page("tot-method.7");
     assert!(method.contains(".SH Begin\n") && method.contains("tot start"), "{method}");
-    let pages = std::fs::read_dir(sandbox.path("pages")).unwrap().count();
+    let files = |folder: &str| std::fs::read_dir(sandbox.path("pages").join(folder)).unwrap().count();
+    // The stranger's is none of them.
+    let pages = files("man1") + files("man7") - 1;
     assert!(pages > 35, "{pages}");
+    assert_eq!(said, format!("{pages} pages in pages: man -M pages tot\n"));
     std::fs::write(sandbox.path("file"), "").unwrap();
     assert_eq!(run(&sandbox, &["man", "file"]).status.code(), Some(1));
 }
@@ -125,6 +134,49 @@ fn the_doctor_says_what_is_there_and_what_to_do() {
 }
 
 #[test]
+fn the_doctor_takes_no_other_server_for_ours_and_names_clients_without_it() {
+    let sandbox = Sandbox::new();
+    let clients = || {
+        let said = ok(&sandbox, &["doctor"]);
+        let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains(" client ")).collect();
+        let end = lines.iter().position(|line| line.contains(" root ")).unwrap();
+        lines[..end].join("\n")
+    };
+    let write = |file: &str, text: &str| {
+        let file = sandbox.path(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    write(".mcp.json", r#"{"mcpServers": {"tot": {"command": "totally-else", "args": ["x"]}}}"#);
+    write("home/.codex/config.toml", "[mcp_servers.research]\ncommand = '/opt/tot-mcp'\n");
+    write(
+        "opencode.json",
+        r#"{"mcp": {"servers": {"it": {"type": "local", "command": ["/opt/tot", "mcp"]}}}}"#,
+    );
+    write(".vscode/mcp.json", r#"{"servers": {"tot": {"command": "x"}}, "servers": {}}"#);
+    write("home/.gemini/settings.json", "{}");
+    write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers": {"tot": {"command": "docker", "args": ["run", "-i", "tree-of-thoughts:1"]}}}"#,
+    );
+    let said = run(&sandbox, &["doctor"]);
+    assert_eq!(said.status.code(), Some(1), "servers stand there twice");
+    std::fs::remove_file(sandbox.path(".vscode/mcp.json")).unwrap();
+    assert!(
+        text(said.stdout).contains("wrong client    VS Code: .vscode/mcp.json: `servers` stands in it twice")
+    );
+    assert_snapshot!(clients().replace(&sandbox.path("").display().to_string(), "/here/"), @"
+        note  client    Claude Code starts totally-else as tot, by .mcp.json
+                        tot setup claude-code --write --name NAME puts this server beside it, and --replace in its place.
+        ok    client    Cursor starts the server, by .cursor/mcp.json
+        ok    client    Codex starts the server as research, by /here/home/.codex/config.toml
+        ok    client    OpenCode starts the server as it, by opencode.json
+        note  client    without the server in this folder or for this user: Gemini CLI
+                        tot setup gemini --write.
+        ");
+}
+
+#[test]
 fn open_makes_the_site_and_says_where_it_is() {
     let sandbox = Sandbox::new();
     assert_eq!(run(&sandbox, &["open"]).status.code(), Some(1), "there is none");
@@ -140,7 +192,84 @@ fn open_makes_the_site_and_says_where_it_is() {
     assert_eq!(text(missing.stderr), "tot open: there is no node R2.A1\n");
 }
 
-// `script` of util-linux gives a terminal.
+/// Runs a line of a shell at a terminal, and gives its status and what it showed. `script` of util-linux gives the terminal.
+#[cfg(target_os = "linux")]
+fn at_terminal(sandbox: &Sandbox, line: &str, environment: &[(&str, &str)]) -> (i32, String) {
+    let mut command = sandbox.command("script");
+    command
+        .args(["-q", "-e", "-c", line, "/dev/null"])
+        .env("TERM", "xterm")
+        .envs(environment.iter().copied());
+    let output = command.output().unwrap();
+    (output.status.code().unwrap(), text(output.stdout).replace('\r', ""))
+}
+
+/// As git's: the first of `GIT_PAGER`, `core.pager` and `PAGER`, with `LESS` where nobody has set it; none in a pipe.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_pager_is_the_one_that_git_would_take() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let shown = |environment: &[(&str, &str)]| {
+        let (status, shown) = at_terminal(&sandbox, &format!("{TOT} list"), environment);
+        assert_eq!(status, 0, "{shown}");
+        shown
+    };
+    let pager = |name: &str| format!("echo by {name}, LESS=$LESS; cat");
+    let (git, core, plain) = (pager("GIT_PAGER"), pager("core.pager"), pager("PAGER"));
+    let by = |shown: &str, name: &str| {
+        shown.starts_with(&format!("by {name}, LESS=")) && shown.contains("the sky")
+    };
+    assert!(by(&shown(&[("PAGER", &plain)]), "PAGER"));
+    sandbox.git(&sandbox.path("home"), &["config", "--global", "core.pager", &core]);
+    assert!(by(&shown(&[("PAGER", &plain)]), "core.pager"));
+    let all = [("GIT_PAGER", git.as_str()), ("PAGER", &plain)];
+    let by_git = shown(&all);
+    assert!(by(&by_git, "GIT_PAGER") && by_git.contains("LESS=FRX\n"), "{by_git}");
+    assert!(by_git.contains('\u{1b}'), "colours come through: {by_git}");
+    let own = shown(&[all[0], ("LESS", "S")]);
+    assert!(own.contains("LESS=S\n"), "what the user has set stays: {own}");
+    assert!(!shown(&[all[0], ("NO_COLOR", "1")]).contains('\u{1b}'));
+    // A pager that can't be started keeps nothing back.
+    assert!(shown(&[("GIT_PAGER", "cat")]).contains("the sky"));
+    // In a pipe, and with --json, there is none.
+    let piped = sandbox.command(TOT).envs(all).arg("list").output().unwrap();
+    assert!(!text(piped.stdout).contains("by GIT_PAGER"));
+    let (_, document) = at_terminal(&sandbox, &format!("{TOT} list --json"), &all);
+    assert!(document.starts_with('{'), "{document}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_in_a_pager_or_an_editor_does_not_end_what_waits_for_it() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    // The keys that a terminal turns into this signal reach all that run there.
+    let pager = "kill -INT $PPID; sleep 0.2; cat; echo at the end";
+    let (status, shown) = at_terminal(&sandbox, &format!("{TOT} list"), &[("GIT_PAGER", pager)]);
+    assert!(status == 0 && shown.ends_with("at the end\n"), "{status}: {shown}");
+    let editor = "kill -INT $PPID; sleep 0.2; echo Measured. >";
+    let (status, said) = at_terminal(&sandbox, &format!("{TOT} comment"), &[("GIT_EDITOR", editor)]);
+    assert!(status == 0 && said.starts_with("comment "), "{status}: {said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_export_to_a_terminal_commands_nothing_there() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why \u{1b}]0;owned\u{7} is it \u{202e}blue?"]);
+    for format in ["markdown", "json", "mermaid", "dot", "svg", "html"] {
+        let line = format!("{TOT} export --format {format}");
+        let (status, shown) = at_terminal(&sandbox, &line, &[]);
+        assert_eq!(status, 0, "{shown}");
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{format}: {shown}");
+    }
+    // Elsewhere the bytes are what was written.
+    let piped = ok(&sandbox, &["export", "--format", "markdown"]);
+    ok(&sandbox, &["export", "--format", "markdown", "-o", "it.md"]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("it.md")).unwrap(), piped);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn open_starts_the_browser_that_the_environment_names() {
@@ -153,11 +282,9 @@ fn open_starts_the_browser_that_the_environment_names() {
     std::fs::write(&browser, format!("#!/bin/sh\necho \"$1\" >{}\n", sandbox.path("opened").display()))
         .unwrap();
     std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = sandbox.command("script");
-    command.args(["-q", "-e", "-c", &format!("{TOT} open"), "/dev/null"]).env("BROWSER", &browser);
-    let output = command.output().unwrap();
-    let said = text(output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{said}");
+    let (status, said) =
+        at_terminal(&sandbox, &format!("{TOT} open"), &[("BROWSER", browser.to_str().unwrap())]);
+    assert_eq!(status, 0, "{said}");
     // It is not waited for.
     let began = Instant::now();
     let opened = loop {
