@@ -1,5 +1,6 @@
 //! The commands that look, and what all commands have in common.
 
+mod each;
 mod frame;
 mod screens;
 
