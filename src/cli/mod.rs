@@ -293,7 +293,12 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// The command line of `tot`, with the help that [`help`] makes.
 fn command() -> clap::Command {
-    Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage)
+    on_screen(Tot::command().help_template(help::template()).mut_subcommands(help::with_plain_usage))
+}
+
+/// The command, whose help is as wide as the terminal. In a pipe each paragraph is one line.
+fn on_screen(command: clap::Command) -> clap::Command {
+    command.term_width(print::columns().unwrap_or(0))
 }
 
 /// Parses it, and has all that is printed after it in colour or not.
@@ -321,7 +326,8 @@ fn wants_json(matches: &clap::ArgMatches) -> bool {
 }
 
 fn parse<T: Parser>(arguments: impl IntoIterator<Item = OsString>) -> Result<T, ExitCode> {
-    T::try_parse_from(arguments).map_err(explained)
+    let parsed = on_screen(T::command()).try_get_matches_from(arguments);
+    parsed.and_then(|matches| T::from_arg_matches(&matches)).map_err(explained)
 }
 
 /// What clap has to say, printed, and the exit status.
@@ -474,6 +480,11 @@ fn run_mcp(arguments: McpArguments) -> Outcome {
         Some(options) => Ok(mcp::serve_http(server.with_session(mcp::ClientSession::Connections), options)?),
         // Claude Code tells the servers that it starts which of its sessions they are for.
         None => {
+            if std::io::stdin().is_terminal() {
+                print::tell(
+                    "An MCP client speaks to this over standard input; tot setup tells one. Ctrl-C ends it.",
+                );
+            }
             let session = std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty());
             Ok(mcp::serve_stdio(server.of_one_client(session))?)
         }

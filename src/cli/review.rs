@@ -4,16 +4,17 @@ use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstyle::Style;
 use clap::Args;
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
-use crossterm::style::Stylize;
 use crossterm::terminal;
 use serde::Serialize;
 
 use super::approve::sign;
 use super::comment::{Words, write};
 use super::place::{Common, Place};
-use super::print::{page, say_json};
+use super::print::{columns, page, say_json};
+use super::screen::{BAD, BOLD, DOUBT, Screen, styled};
 use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
@@ -93,7 +94,8 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
     };
     let pins = after.investigation.pins().map(|(_, pin)| pin);
     let evidence = project.map(|project| project.evidence(pins)).unwrap_or_default();
-    let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence };
+    let screen = Screen { columns: columns() };
+    let look = Look { place: &place, path: &path, before: before.as_ref(), after: &after, evidence, screen };
     let items = look.items();
     if arguments.common.json {
         let document = Document {
@@ -104,7 +106,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
         };
         say_json(&document)?;
     } else if arguments.print || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        let each: Vec<String> = items.iter().map(|item| block(item, false)).collect();
+        let each: Vec<String> = items.iter().map(|item| block(item, look.screen)).collect();
         say(&format!("{}\n{}", look.head(&items), each.concat()))?;
     } else {
         return look.walk(&items, arguments.mark);
@@ -122,6 +124,7 @@ struct Look<'a> {
     before: Option<&'a Snapshot>,
     after: &'a Snapshot,
     evidence: Evidence,
+    screen: Screen,
 }
 
 impl Look<'_> {
@@ -136,7 +139,6 @@ impl Look<'_> {
     /// How much there is to look at.
     fn head(&self, items: &[Item]) -> String {
         let investigation = self.after.investigation.as_ref();
-        let title = one_line(&investigation.meta().title);
         let since = match self.before {
             None => "you have not marked anything as seen yet".to_owned(),
             Some(before) => format!("since {}", &before.head.to_string()[..10]),
@@ -153,10 +155,12 @@ impl Look<'_> {
             .map(|(number, label)| format!("{number} {label}"))
             .collect();
         let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
-        match items.is_empty() {
-            true => format!("{title}\nNothing is new: {since}.\n"),
-            false => format!("{title}\n{nodes} of {of} to look at{told}; {since}.\n"),
-        }
+        let told = match items.is_empty() {
+            true => format!("Nothing is new: {since}."),
+            false => format!("{nodes} of {of} to look at{told}; {since}."),
+        };
+        let lines = [investigation.meta().title.as_str(), &told].map(|text| self.screen.wrapped(text, 0));
+        lines.concat().join("\n") + "\n"
     }
 
     /// Shows the items one by one, and does what the keys say.
@@ -167,16 +171,16 @@ impl Look<'_> {
         let mut is_new = true;
         while let Some(item) = items.get(at) {
             if is_new {
-                say(&format!("{}\n", block(item, true)))?;
+                say(&format!("{}\n", block(item, self.screen)))?;
             }
             is_new = true;
             let answer = |line: &str| say(&format!("\r{line}\n"));
             let asked = format!(
-                "({}/{}) [n]ext [p]revious [o]pen [c]omment ob[j]ect [a]pprove [m]ark as seen [q]uit? ",
+                "({}/{}) [n]ext [p]revious [o]pen [c]omment ob[j]ect [a]pprove [m]ark [q]uit? ",
                 at + 1,
                 items.len()
             );
-            say(&asked.as_str().bold().to_string())?;
+            say(&styled(BOLD, &asked))?;
             let node = item.node.as_ref();
             let key = pressed()?;
             say(&format!("{}\n", visible(key)))?;
@@ -265,7 +269,9 @@ fn heading(name: &str, text: &str) -> String {
 }
 
 /// An item in some lines.
-fn block(item: &Item, colour: bool) -> String {
+fn block(item: &Item, screen: Screen) -> String {
+    /// The columns of what a note is of.
+    const LABEL: usize = 11;
     let name = match &item.node {
         Some(node) => {
             let state = item.state.as_ref().map(|state| format!("{state} ")).unwrap_or_default();
@@ -273,18 +279,18 @@ fn block(item: &Item, colour: bool) -> String {
         }
         None => "The whole".to_owned(),
     };
-    let mut text = if colour { format!("{}\n", name.as_str().bold()) } else { format!("{name}\n") };
+    let mut text: String =
+        screen.wrapped(&name, 0).iter().map(|line| format!("{}\n", styled(BOLD, line))).collect();
     for note in &item.notes {
-        let label = format!("{:<11}", note.risk.label());
-        let label = match note.risk {
-            _ if !colour => label,
-            Risk::Contested | Risk::Unconfirmed | Risk::Objection => label.as_str().red().to_string(),
-            Risk::Conclusion | Risk::Warning | Risk::Evidence | Risk::Turned => {
-                label.as_str().yellow().to_string()
-            }
-            Risk::Other => label,
+        let style = match note.risk {
+            Risk::Contested | Risk::Unconfirmed | Risk::Objection => BAD,
+            Risk::Conclusion | Risk::Warning | Risk::Evidence | Risk::Turned => DOUBT,
+            Risk::Other => Style::new(),
         };
-        text.push_str(&format!("  {label} {}\n", note.text));
+        let mut lines = screen.wrapped(&note.text, LABEL + 3).into_iter();
+        let label = styled(style, &format!("{:<LABEL$}", note.risk.label()));
+        text.push_str(&format!("  {label} {}\n", lines.next().unwrap_or_default()));
+        text.extend(lines.map(|line| format!("{:1$}{line}\n", "", LABEL + 3)));
     }
     text
 }

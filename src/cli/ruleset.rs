@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use super::print::columns;
 use super::{Outcome, say};
 use crate::format::layout;
 use crate::ruleset::library::{ENDING, FileFault};
-use crate::ruleset::plain_text::{listing, plain_text};
+use crate::ruleset::plain_text::{WIDTH, listing, plain_text};
 use crate::ruleset::schema::json_schema;
 use crate::ruleset::{Library, RulesetError, RulesetFile};
 
@@ -67,18 +68,23 @@ impl Folder {
 
 pub(super) fn run(arguments: RulesetArguments) -> Outcome {
     match arguments.command {
-        RulesetCommand::List(folder) => say(&listing(&folder.library()?)),
+        RulesetCommand::List(folder) => say(&listing(&folder.library()?, width())),
         RulesetCommand::Show { name, folder, yaml } => show(&folder.library()?, &name, yaml),
         RulesetCommand::Check { files } => check(&files),
         RulesetCommand::Schema => say(&format!("{:#}\n", json_schema())),
     }
 }
 
+/// How wide lines are.
+fn width() -> usize {
+    columns().unwrap_or(WIDTH).min(WIDTH)
+}
+
 fn show(library: &Library, name: &str, yaml: bool) -> Outcome {
     let file = library.get(name).ok_or_else(|| {
         format!("there is no ruleset {name}: there are {}; --rulesets DIR adds to them", library.name_list())
     })?;
-    say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset) })
+    say(&if yaml { file.text.clone() } else { plain_text(&file.ruleset, width()) })
 }
 
 fn check(files: &[PathBuf]) -> Outcome {

@@ -7,7 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::{columns, say_json};
+use super::screen::Screen;
 use super::{finish, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
@@ -87,37 +88,43 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
         };
         say_json(&document)?;
     } else {
-        say(&lines(&found))?;
+        say(&lines(&found, Screen { columns: columns() }))?;
     }
     Ok(approved)
 }
 
-fn lines(found: &SignOffs) -> String {
+fn lines(found: &SignOffs, screen: Screen) -> String {
     if found.all.is_empty() {
         return "There is no sign-off.\n".to_owned();
     }
-    let mut text: String = found.all.iter().map(block).collect();
+    let mut text: String = found.all.iter().map(|it| block(it, screen)).collect();
     if found.left_out > 0 {
         text.push_str(&format!("{} not looked at\n", counted(found.left_out, "more sign-off")));
     }
     text
 }
 
-/// A line for the sign-off, and one for each thing there is to say of it. Texts of others stay on their line.
-fn block(it: &SignOff) -> String {
+/// The sign-off, and each thing that there is to say of it beside its state. Texts of others stay on their lines.
+fn block(it: &SignOff, screen: Screen) -> String {
+    /// The columns before what is said.
+    const STATE: usize = 11;
     let commit = it.commit.to_string();
     let at = it.at.map(Timestamp::to_minute).map(|at| format!(", {at}")).unwrap_or_default();
-    let head = format!("{} {} by {}{at}", it.decision, &commit[..10], it.by());
     let said = it.statement.as_ref().map(|it| it.text.as_str()).filter(|text| !text.is_empty());
-    let rest = [
+    let parts = [
+        Some(format!("{} {} by {}{at}", it.decision, &commit[..10], it.by())),
         Some(it.tag.clone()),
         it.reason.clone(),
         said.map(|text| format!("“{text}”")),
         it.changed_since(),
         it.open_then(),
     ];
-    let rest = rest.into_iter().flatten().map(|line| format!("           {}\n", shown(&line)));
-    format!("{:<9}  {}\n{}", it.state.to_string(), shown(&head), rest.collect::<String>())
+    let lines = parts.into_iter().flatten().flat_map(|part| screen.wrapped(&shown(&part), STATE));
+    let line = |(at, line): (usize, String)| {
+        let state = if at == 0 { it.state.to_string() } else { String::new() };
+        format!("{state:<STATE$}{line}\n")
+    };
+    lines.enumerate().map(line).collect()
 }
 
 fn shown(text: &str) -> String {

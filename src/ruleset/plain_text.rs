@@ -1,30 +1,30 @@
-//! A ruleset for people at a terminal, as `tot ruleset show` prints it: plain text within 100 columns.
+//! A ruleset for people at a terminal, as `tot ruleset show` prints it: plain text within so many columns.
 
 use super::effective::EffectiveRules;
 use super::{Library, Mode, Ruleset, State, builtin, rules};
-use crate::text::one_line;
+use crate::text::{one_line, wrap};
 
-/// The widest line.
-const WIDTH: usize = 100;
+/// The widest line, where more would fit: longer ones are hard to read.
+pub const WIDTH: usize = 100;
 
 /// Between two columns.
 const GAP: usize = 2;
 
 /// The whole ruleset: what it is for, its states, its rules, its end and its modes.
-pub fn plain_text(ruleset: &Ruleset) -> String {
+pub fn plain_text(ruleset: &Ruleset, width: usize) -> String {
     let rules = EffectiveRules::by_default(ruleset);
-    let mut text = format!("{}\n{}\n", ruleset.name, wrapped(&ruleset.summary, WIDTH).join("\n"));
+    let mut text = format!("{}\n{}\n", ruleset.name, wrap(&ruleset.summary, width).join("\n"));
     if let Some(advice) = &ruleset.advice {
         text.push('\n');
         for paragraph in advice.trim().split("\n\n") {
-            let paragraph = one_line(paragraph);
-            text.push_str(&format!("{}\n", wrapped(&paragraph, WIDTH).join("\n")));
+            text.push_str(&format!("{}\n", wrap(&one_line(paragraph), width).join("\n")));
         }
     }
     let state = |state: &State| {
         let asks = rules::of_state(&rules, state);
         format!("{} ({}): {}. {asks}", state.name, state.role.label(), state.meaning)
     };
+    let section = |text: &mut String, title, items| section(text, title, items, width);
     section(&mut text, "States", ruleset.states.iter().map(state).collect());
     section(&mut text, "Rules", rules::sentences(&rules));
     section(&mut text, "End", rules::end(&rules));
@@ -39,51 +39,34 @@ pub fn plain_text(ruleset: &Ruleset) -> String {
 }
 
 /// All rulesets, each with what it is for.
-pub fn listing(library: &Library) -> String {
+pub fn listing(library: &Library, width: usize) -> String {
     let name = |ruleset: &Ruleset| match ruleset.name.as_str() {
         builtin::DEFAULT => format!("{} (default)", ruleset.name),
         name => name.to_owned(),
     };
     let names: Vec<String> = library.all().map(|file| name(&file.ruleset)).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let column = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, file) in names.iter().zip(library.all()) {
-        let room = WIDTH.saturating_sub(width + GAP);
-        for (at, line) in wrapped(&file.ruleset.summary, room).iter().enumerate() {
+        let room = width.saturating_sub(column + GAP);
+        for (at, line) in wrap(&file.ruleset.summary, room).iter().enumerate() {
             let name = if at == 0 { name } else { "" };
-            text.push_str(format!("{name:<width$}{:GAP$}{line}", "").trim_end());
+            text.push_str(format!("{name:<column$}{:GAP$}{line}", "").trim_end());
             text.push('\n');
         }
     }
     text
 }
 
-fn section(text: &mut String, title: &str, items: Vec<String>) {
+fn section(text: &mut String, title: &str, items: Vec<String>, width: usize) {
     text.push_str(&format!("\n{title}\n"));
     for item in items {
-        for (at, line) in wrapped(&item, WIDTH - 4).iter().enumerate() {
+        for (at, line) in wrap(&item, width.saturating_sub(4)).iter().enumerate() {
             text.push_str(if at == 0 { "  - " } else { "    " });
             text.push_str(line);
             text.push('\n');
         }
     }
-}
-
-/// The text in lines of at most that many characters, broken at blanks.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let Some(line) = lines.last_mut() else { break };
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -94,7 +77,7 @@ mod tests {
     #[test]
     fn every_built_in_ruleset_fits_the_width() {
         for file in builtin::all() {
-            let text = plain_text(&file.ruleset);
+            let text = plain_text(&file.ruleset, WIDTH);
             for line in text.lines() {
                 assert!(line.chars().count() <= WIDTH, "{line}");
                 assert_eq!(line, line.trim_end());

@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{Sandbox, TOT};
+use crate::support::{Sandbox, TOT, TOT_MCP};
 
 fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     // A PATH without tot-mcp and clients, wherever the tests run.
@@ -44,6 +44,47 @@ fn help_explains_topics_and_commands() {
     let unknown = run(&sandbox, &["help", "no\u{1b}[2Jne"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(unknown.stderr).starts_with("tot help: there is no topic and no command `no␛[2Jne`\n"));
+}
+
+#[test]
+fn help_is_as_wide_as_the_terminal() {
+    let sandbox = Sandbox::new();
+    let widest = |columns: &str, program: &str, arguments: &[&str]| {
+        let mut command = sandbox.command(program);
+        let output = command.args(arguments).arg("--help").env("COLUMNS", columns).output().unwrap();
+        text(output.stdout).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    for arguments in [&["list"][..], &["reclassify"], &["remote", "add"], &["ruleset", "show"]] {
+        assert!(widest("70", TOT, arguments) <= 70, "{arguments:?}");
+        // Where it is not known how wide it is, whoever shows it breaks the lines.
+        assert!(widest("", TOT, arguments) > 80, "{arguments:?}");
+    }
+    assert!(widest("70", TOT_MCP, &[]) <= 70);
+}
+
+#[test]
+fn rulesets_are_told_within_the_width_of_the_terminal() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["ruleset", "list"][..], &["ruleset", "show", "review"]] {
+        let output = sandbox.command(TOT).args(arguments).env("COLUMNS", "60").output().unwrap();
+        let shown = text(output.stdout);
+        shown.lines().for_each(|line| assert!(line.chars().count() <= 60, "{line}"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_review_fits_the_terminal_and_goes_on_by_keys() {
+    let sandbox = Sandbox::new();
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
+    ok(&sandbox, &["import", bundle.to_str().unwrap()]);
+    let line = format!("printf 'npq' | script -q -e -c '{TOT} review' /dev/null");
+    let mut command = sandbox.command("sh");
+    command.args(["-c", &line]).env("COLUMNS", "80").env("TERM", "xterm");
+    let shown = anstream::adapter::strip_str(&text(command.output().unwrap().stdout)).to_string();
+    let shown = shown.replace('\r', "\n");
+    assert!(shown.contains("(1/39)") && shown.contains("(2/39)"), "{shown}");
+    shown.lines().for_each(|line| assert!(line.chars().count() <= 80, "{line}"));
 }
 
 #[test]
@@ -202,6 +243,15 @@ fn at_terminal(sandbox: &Sandbox, line: &str, environment: &[(&str, &str)]) -> (
         .envs(environment.iter().copied());
     let output = command.output().unwrap();
     (output.status.code().unwrap(), text(output.stdout).replace('\r', ""))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_a_person_starts_says_what_it_waits_for() {
+    let sandbox = Sandbox::new();
+    let (status, said) = at_terminal(&sandbox, &format!("{TOT} mcp"), &[]);
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("tot setup tells one"), "{said}");
 }
 
 /// As git's: the first of `GIT_PAGER`, `core.pager` and `PAGER`, with `LESS` where nobody has set it; none in a pipe.

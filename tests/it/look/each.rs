@@ -131,7 +131,7 @@ fn each_command_says_what_it_did() {
     for (line, most) in SESSION {
         let arguments = words(line);
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let ran = tot_in(&sandbox, &sandbox.path(""), &arguments, &[("COLUMNS", "100")]);
+        let ran = tot_in(&sandbox, &sandbox.path(""), &arguments, &[("COLUMNS", "120")]);
         assert!(!ran.out.contains('\u{1b}'), "{line}: colours in a pipe");
         let shown: Vec<&str> = ran.out.lines().take(*most).collect();
         let more = if ran.out.lines().count() > *most { "\n…" } else { "" };

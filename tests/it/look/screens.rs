@@ -204,6 +204,9 @@ fn no_text_of_an_attacker_commands_a_terminal() {
         assert_eq!(check(&["show", id, "--all"]).status, 0, "{id}");
         assert_eq!(check(&["show", id, "R1.A"]).status, 0, "{id}");
         check(&["log", id]);
+        check(&["review", id, "--print"]);
+        check(&["next", id]);
+        check(&["verify", id]);
         check(&["diff", id, "HEAD~1..HEAD"]);
     }
 }

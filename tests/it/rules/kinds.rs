@@ -292,7 +292,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
     for file in files {
         let table = Table::of(file.clone(), Start::default());
         let agents = instructions(&table.rules());
-        let terminal = plain_text(&file.ruleset).split_whitespace().collect::<Vec<_>>().join(" ");
+        let terminal = plain_text(&file.ruleset, 100).split_whitespace().collect::<Vec<_>>().join(" ");
         let words = words(&table.rules());
         let snapshot = Snapshot {
             path: "investigation".into(),
