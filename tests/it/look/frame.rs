@@ -181,6 +181,20 @@ fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
 }
 
 #[test]
+fn people_are_told_of_commands_and_not_of_tools() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let release = tot(&sandbox, &["release", "R2.A1"]);
+    assert_eq!(release.status, 1, "{release:#?}");
+    assert!(release.err.contains("tot show lists it") && !release.err.contains("tot_"), "{release:#?}");
+    sandbox.git(&sandbox.repository(&id), &["tag", "-d", "ended/1"]);
+    let check = tot(&sandbox, &["check"]);
+    assert!(check.out.contains("the next tot end writes it") && !check.out.contains("tot_"), "{check:#?}");
+    let review = tot(&sandbox, &["help", "review"]);
+    assert!(review.out.contains("Whoever may use\nyour key can sign in your name"), "{review:#?}");
+}
+
+#[test]
 fn a_short_beginning_of_an_id_is_enough_for_people() {
     let sandbox = Sandbox::new();
     let id = import_the_demo(&sandbox);

@@ -240,20 +240,3 @@ fn inside_of_an_investigation_the_others_of_its_root_are_searched_too() {
     assert_eq!(inside.status, 0, "{inside:#?}");
     assert!(inside.out.contains("Why is the sky blue?"), "{inside:#?}");
 }
-
-#[test]
-fn the_newest_commits_are_shown_without_reading_the_older_ones() {
-    let sandbox = Sandbox::new();
-    let id = import_the_demo(&sandbox);
-    let whole = on(&sandbox, "80", &["log"]);
-    // Where the history ends before its beginning, who reads so far says so.
-    let shallow = sandbox.path("shallow");
-    let from = format!("file://{}", sandbox.repository(&id).display());
-    std::fs::create_dir(&shallow).unwrap();
-    let to = shallow.join(&id);
-    sandbox.git(&sandbox.path("home"), &["clone", "-q", "--depth", "6", &from, to.to_str().unwrap()]);
-    let newest = on(&sandbox, "80", &["log", "--root", "shallow", "-n", "3"]);
-    assert!(!newest.is_empty() && whole.starts_with(&newest), "{newest}");
-    let all = on(&sandbox, "80", &["log", "--root", "shallow", "-n", "7"]);
-    assert!(all.contains("The history is not read beyond this commit"), "{all}");
-}

@@ -52,6 +52,24 @@ fn folding_the_history_gives_what_the_tip_says() {
 }
 
 #[test]
+fn no_older_commit_is_read_than_the_last_that_is_wanted() {
+    let sandbox = Sandbox::new();
+    let session = eventful(&sandbox);
+    let store = Store::new(sandbox.root());
+    let snapshot = store.load(&session.repository()).unwrap();
+    let whole = store.history(&snapshot).unwrap();
+    let mut read = 0;
+    let newest = store
+        .history_until(&snapshot, |entry| {
+            assert_eq!(entry.commit, whole[read].commit);
+            read += 1;
+            read == 3
+        })
+        .unwrap();
+    assert!(whole.len() > 3 && newest == whole[..3], "nor is anything told as missing");
+}
+
+#[test]
 fn the_log_reads_like_the_story_of_the_work() {
     let sandbox = Sandbox::new();
     let session = eventful(&sandbox);
