@@ -48,7 +48,7 @@ def vectors(wine, programs, python, scratch):
     script = PROJECT / "tests" / "vectors"
     options = ["--vectors", script, "--skip-slow", "--start-args", start]
     server = [*wine, programs / "tot-mcp.exe", "--root", "vectors"]
-    print(run([python, script / "run_vectors.py", *options, "--", *server], cwd=scratch).splitlines()[-1])
+    print("vectors:", run([python, script / "run_vectors.py", *options, "--", *server], cwd=scratch).splitlines()[-1])
 
 
 def main():
