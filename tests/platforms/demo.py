@@ -1,7 +1,18 @@
-"""The demo of the programs for another system: it must make the very commit that it makes on Linux."""
+#!/usr/bin/env python3
+"""The demo of the programs for another system: it must make the very commit that it makes on Linux.
+
+  demo.py path/of/tot
+
+On a Linux that starts programs of the other system by an emulator: for aarch64, with Debian's qemu-user-static and
+binfmt-support,
+
+  .ci/cross aarch64-unknown-linux-musl
+  python3 tests/platforms/demo.py target/cross/aarch64-unknown-linux-musl/release/tot
+"""
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -33,3 +44,8 @@ def demo(tot, scratch):
     if status or faults:
         sys.exit(f"FAIL the repository of the demo: {status}{faults}")
     print(f"demo: {made}, as on Linux, clean and sound")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        demo([Path(sys.argv[1]).resolve()], Path(folder))
