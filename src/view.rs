@@ -449,11 +449,13 @@ impl<'a> NodeView<'a> {
         let (Some(state), Some(findings)) = (self.committed_as, self.findings) else { return Vec::new() };
         let warnings: Vec<String> = self.warnings.iter().map(WarningView::line).collect();
         let changes: Vec<String> = self.reclassified.iter().map(ChangeView::line).collect();
+        let person = self.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.clone());
         let mut fields = vec![
             Field::fact("State as committed", state.as_str()),
             Field::fact("Asked for", self.requested_state.map_or("", StateName::as_str)),
             Field::fact("Refutes its parent", if self.refutes.is_some() { "yes" } else { "" }),
             Field::fact("Agent", self.agent_id.unwrap_or_default()),
+            Field::fact("Person", person.unwrap_or_default()),
             Field::fact("Client", self.by.as_ref().map_or_else(String::new, caller_line)),
             Field::fact("Research began", self.started_at.unwrap_or_default()),
             Field::fact("Committed", self.committed_at.unwrap_or_default()),
@@ -540,12 +542,10 @@ impl<'a> ChangeView<'a> {
 
     /// Who or what did it, with a space before; empty where nobody gave a name.
     fn author(&self) -> String {
-        match (&self.agent_id, &self.by) {
-            (_, Some(By::Child(child))) => format!(" by its child {child}"),
-            (Some(agent), Some(By::Caller(caller))) => format!(" by {agent} ({})", caller_line(caller)),
-            (None, Some(By::Caller(caller))) => format!(" ({})", caller_line(caller)),
-            (Some(agent), None) => format!(" by {agent}"),
-            (None, None) => String::new(),
+        match &self.by {
+            Some(By::Child(child)) => format!(" by its child {child}"),
+            Some(By::Caller(caller)) => by_line(self.agent_id.as_deref(), Some(caller)),
+            None => by_line(self.agent_id.as_deref(), None),
         }
     }
 
@@ -621,17 +621,24 @@ impl<'a> AmendedConclusionView<'a> {
 
     /// When, by whom and why, in one line.
     pub fn line(&self) -> String {
-        let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
-        let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
-        format!("{}{agent}{caller}: {}", self.at, self.reason)
+        let by = by_line(self.agent_id.as_deref(), self.by.as_ref());
+        format!("{}{by}: {}", self.at, self.reason)
     }
 }
 
-/// The client, its session and the model, in one line.
+/// The client, its session and the model, in one line; empty where none is known.
 pub fn caller_line(caller: &Caller) -> String {
     let session = caller.session.as_deref().map(|session| format!("session {session}"));
     let parts = [caller.client.clone(), caller.model.clone(), session];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// By whom and through which client, with a space before; empty where nothing is known.
+pub fn by_line(agent: Option<&str>, caller: Option<&Caller>) -> String {
+    let who = caller.map_or_else(|| agent.map(str::to_owned), |caller| caller.who(agent));
+    let who = who.map(|who| format!(" by {who}")).unwrap_or_default();
+    let through = caller.map(caller_line).filter(|line| !line.is_empty());
+    who + &through.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
 /// A command with what it exited with and printed.
@@ -781,8 +788,10 @@ impl Shortener {
     }
 
     fn caller_texts(&mut self, field: &'static str, caller: &mut Caller) {
-        let Caller { client, session, model } = caller;
-        [client, session, model].into_iter().flatten().for_each(|text| self.string(field, text));
+        let Caller { person, client, session, model } = caller;
+        let (name, email) = person.as_mut().map(|it| (&mut it.name, &mut it.email)).unzip();
+        let texts = [email.and_then(Option::as_mut), client.as_mut(), session.as_mut(), model.as_mut()];
+        name.into_iter().chain(texts.into_iter().flatten()).for_each(|text| self.string(field, text));
     }
 
     fn optional(&mut self, field: &'static str, text: &mut Option<Cow<'_, str>>) {

@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::caller::caller;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::{Outcome, finish, misused, place, refused, say};
 use crate::decide::attach;
-use crate::domain::{Caller, Event, NodeId};
+use crate::domain::{Event, NodeId};
 use crate::format::layout;
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::Service;
@@ -83,7 +84,7 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     let session = place.store.load(&path)?.investigation.meta().id.to_string();
     let service = Service::new(place.store.root().to_owned(), World::Machine, None)
         .with_attachment_max(arguments.max_bytes);
-    let written = service.attach(&session, &node, &files, &Caller::default()).map_err(refused)?;
+    let written = service.attach(&session, &node, &files, &caller(&place.store, &path)?).map_err(refused)?;
     let attached = match &written.decision.event {
         Some(Event::Attached { attachments }) => attachments.as_slice(),
         _ => &[],

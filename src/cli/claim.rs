@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 
+use super::caller::caller;
 use super::place::Common;
 use super::print::say_json;
 use super::{Outcome, finish, misused, place, refused, say};
@@ -83,19 +84,20 @@ pub(super) fn release(arguments: &ReleaseArguments) -> ExitCode {
 }
 
 fn try_claim(arguments: &ClaimArguments) -> Outcome {
-    let Subject { service, session, nodes, author } = Subject::of(&arguments.common, &arguments.what)?;
+    let Subject { service, session, nodes, author, caller } =
+        Subject::of(&arguments.common, &arguments.what)?;
     let agent_id = match arguments.agent.clone().or(author) {
         Some(name) => name,
         None => return Err("git does not know your name: say with --as who takes the nodes".into()),
     };
     let claimant = Claimant { agent_id: Some(agent_id), minutes: arguments.minutes };
-    let written = service.claim(&session, &nodes, &claimant, &Caller::default()).map_err(refused)?;
+    let written = service.claim(&session, &nodes, &claimant, &caller).map_err(refused)?;
     tell(&written, &nodes, arguments.common.json)
 }
 
 fn try_release(arguments: &ReleaseArguments) -> Outcome {
-    let Subject { service, session, nodes, .. } = Subject::of(&arguments.common, &arguments.what)?;
-    let written = service.release(&session, &nodes, &Caller::default()).map_err(refused)?;
+    let Subject { service, session, nodes, caller, .. } = Subject::of(&arguments.common, &arguments.what)?;
+    let written = service.release(&session, &nodes, &caller).map_err(refused)?;
     tell(&written, &nodes, arguments.common.json)
 }
 
@@ -106,6 +108,7 @@ struct Subject {
     nodes: Vec<NodeId>,
     /// Who makes commits there, where somebody has said so.
     author: Option<String>,
+    caller: Caller,
 }
 
 impl Subject {
@@ -122,8 +125,9 @@ impl Subject {
         let path = place.one(id)?;
         let session = place.store.load(&path)?.investigation.meta().id.to_string();
         let author = place.store.author(&path)?;
+        let caller = caller(&place.store, &path)?;
         let service = Service::new(place.store.root().to_owned(), World::Machine, None);
-        Ok(Subject { service, session, nodes, author })
+        Ok(Subject { service, session, nodes, author, caller })
     }
 }
 

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Place, id_and_node};
 use super::print::say_json;
 use super::{Outcome, finish, refused, say};
 use crate::decide::comment::{Kind, Say};
-use crate::domain::{Caller, Comment, CommentKind, Event, Investigation, NodeId};
+use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
 use crate::ruleset::rules::objections;
 use crate::service::{Service, Written};
 use crate::text::{one_line, shorten};
@@ -183,7 +184,7 @@ pub(super) fn write(
     };
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let session = investigation.meta().id.to_string();
-    let written = service.comment(&session, request, &Caller::default(), true).map_err(|refusal| {
+    let written = service.comment(&session, request, &caller(&place.store, path)?).map_err(|refusal| {
         let error = refused(refusal);
         match &kept {
             Some(edited) => format!("{error}\n{}", edited.kept()).into(),

@@ -4,6 +4,7 @@
 mod amend;
 mod approve;
 mod attach;
+mod caller;
 mod check;
 mod claim;
 mod clone;

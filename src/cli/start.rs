@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::editor;
 use super::ruleset::Folder;
 use super::work::{self, Work, WorkArguments, Worked, fields, piped, word};
+use crate::domain::Caller;
 use crate::text::one_line;
 
 /// Begins an investigation of a question: a git repository of its own in the root, with the method pinned in it. Settings are
@@ -81,7 +82,7 @@ fn start(arguments: &StartArguments) -> Worked {
         ("minRounds", json!(arguments.min_rounds)),
         ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
     ]);
-    work.call("tot_start", call, edited.as_ref(), lines)
+    work.call("tot_start", call, Caller::default(), edited.as_ref(), lines)
 }
 
 fn lines(reply: &Value) -> String {

@@ -2,7 +2,7 @@
 //!
 //! 1. The command makes the arguments of its tool, of its options, of a file, or of what is written in an editor.
 //! 2. The tool answers them in this process, so that the same is refused, in the same words and with the same codes. The
-//!    author of the commit is git's, and no agent is named.
+//!    author of the commit is git's; what is stored says that it was a person, see [`super::caller`].
 //! 3. The reply is printed: as it is with `--json`, or else in lines. A refusal ends with status 1.
 
 use std::fs;
@@ -14,13 +14,14 @@ use std::sync::Arc;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::caller::caller;
 use super::draft::Fields;
 use super::editor::{self, Edited};
 use super::finish;
 use super::place::{Common, Place};
 use super::print::{columns, say, say_json, tell};
 use super::ruleset::Folder;
-use crate::domain::{Investigation, NodeId};
+use crate::domain::{Caller, Investigation, NodeId};
 use crate::format::layout;
 use crate::mcp::tools;
 use crate::project::Project;
@@ -106,10 +107,11 @@ impl Work {
         &self,
         tool: &str,
         arguments: Fields,
+        caller: Caller,
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
-        let reply = tools::call(&self.service, tool, Value::Object(arguments))?.content;
+        let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
         let is_done = reply["status"] == "OK";
         // What was so already is told as done, though nothing was written, and then the text is nowhere else.
         let is_stored = is_done && reply["commit"].is_string();
@@ -158,7 +160,7 @@ impl Subject {
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
         arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
-        self.work.call(tool, arguments, edited, lines)
+        self.work.call(tool, arguments, caller(&self.work.place.store, &self.path)?, edited, lines)
     }
 
     /// Has the user write in an editor; the file lies where git's own such files lie.

@@ -88,7 +88,7 @@ pub fn comment(
     let text = request.text.trim().to_owned();
     let is_empty = text.is_empty()
         || (text.starts_with('<') && says_nothing(&text))
-        || (!author.is_person && kind != CommentKind::Comment && says_nothing(&text));
+        || (!author.is_person() && kind != CommentKind::Comment && says_nothing(&text));
     if is_empty {
         let error =
             Diagnostic::new(Code::InvalidArgument, format!("The text of the {} says nothing.", kind.label()));
@@ -129,7 +129,7 @@ pub fn comment(
 
 /// Whether two authors are one; a session may have begun anew.
 fn is_same(one: &Commenter, other: &Commenter) -> bool {
-    let key = |it: &Commenter| (it.is_person, it.name.clone(), it.email.clone(), it.agent_id.clone());
+    let key = |it: &Commenter| (it.is_person(), it.name.clone(), it.email.clone(), it.agent_id.clone());
     key(one) == key(other)
 }
 

@@ -15,8 +15,8 @@ use super::propose::pending_list;
 use super::{Decision, Rejection, check_lengths, not_blank, quoted, refuse_if_ended, stored};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Attached, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn, Node,
-    NodeId, StateName, Timestamp,
+    Attached, Caller, Change, Classification, Code, Diagnostic, Event, Investigation, LookedUpPaths, NamedIn,
+    Node, NodeId, StateName, Timestamp,
 };
 use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
@@ -102,7 +102,7 @@ pub const WARNINGS: &[Code] = &[
     Code::SecretSuspected,
 ];
 
-/// Judges a commit. `known` is what was found of the paths that [`citing`] names.
+/// Judges a commit by that caller. `known` is what was found of the paths that [`citing`] names.
 ///
 /// # Errors
 ///
@@ -112,6 +112,7 @@ pub fn commit(
     rules: &EffectiveRules,
     results: Vec<NodeResult>,
     known: &LookedUpPaths,
+    caller: &Caller,
     now: Timestamp,
 ) -> Result<Decision, Rejection> {
     refuse_if_ended(investigation)?;
@@ -140,7 +141,7 @@ pub fn commit(
         }
         // Whatever else is wrong with a result: once that is mended, its state will count in the ratio.
         states.extend(state_in_ratio(investigation, rules, &result));
-        let judged = judge(investigation, rules, result, (known, now), &mut agents, &mut verdict);
+        let judged = judge(investigation, rules, result, (known, caller, now), &mut agents, &mut verdict);
         if let Some((node, attached)) = judged {
             nodes.push(Arc::new(node));
             attachments.extend(attached);
@@ -177,7 +178,7 @@ fn judge(
     investigation: &Investigation,
     rules: &EffectiveRules,
     result: NodeResult,
-    (known, now): (&LookedUpPaths, Timestamp),
+    (known, caller, now): (&LookedUpPaths, &Caller, Timestamp),
     agents: &mut HashMap<String, NodeId>,
     verdict: &mut Verdict,
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
@@ -208,7 +209,8 @@ fn judge(
         secrets::check(Enforcement::Warn, &about, proposed, &mut own);
     }
     let agent_id = not_blank(result.agent_id).map(|agent| agent.trim().to_owned());
-    let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(agent_id.as_deref(), now));
+    let person = caller.person.as_ref().filter(|_| agent_id.is_none()).map(|person| person.name.as_str());
+    let claim = node.claim.as_ref().filter(|claim| claim.is_of_other(agent_id.as_deref().or(person), now));
     own.warnings.extend(claim.map(|claim| claim::of_other(&node.id, claim)));
     let asked = match rules.ruleset().state_meant(&result.state, &about) {
         Ok(asked) => asked,
@@ -278,6 +280,7 @@ fn judge(
         evidence: result.evidence.as_deref(),
         alternatives: &result.alternatives_considered,
         agent: agent_id.as_deref(),
+        is_person: person.is_some(),
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
         started_at,
         has_commands: !commands.is_empty(),

@@ -44,8 +44,6 @@ pub struct Commenter {
     pub name: String,
     /// That one's address.
     pub email: Option<String>,
-    /// Whether it came through the person's command, and not through a tool.
-    pub is_person: bool,
     /// The agent, as it says.
     pub agent_id: Option<String>,
     /// Through which client it came.
@@ -53,9 +51,14 @@ pub struct Commenter {
 }
 
 impl Commenter {
+    /// Whether it came through the person's command, and not through a tool.
+    pub fn is_person(&self) -> bool {
+        self.caller.person.is_some()
+    }
+
     /// What pages and lists call it: the agent, or else the name.
     pub fn label(&self) -> &str {
-        self.agent_id.as_deref().filter(|_| !self.is_person).unwrap_or(&self.name)
+        self.agent_id.as_deref().filter(|_| !self.is_person()).unwrap_or(&self.name)
     }
 }
 

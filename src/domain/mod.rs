@@ -34,6 +34,6 @@ pub use id::{CommentId, IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
     AmendedConclusion, Amendment, Asked, Author, Caller, Claim, Classification, Command, Conclusion, Link,
-    LinkKind, Node, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
+    LinkKind, Node, Person, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
 };
 pub use time::Timestamp;

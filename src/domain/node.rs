@@ -109,6 +109,10 @@ pub struct Classification {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
+    /// The person, where it came through that one's own command, which an agent can run, too; nobody where it came through a
+    /// tool.
+    #[serde(flatten)]
+    pub person: Option<Person>,
     /// The program and its version, as `claude-code/2.1.154`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
@@ -118,6 +122,17 @@ pub struct Caller {
     /// The model, as the agent says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+/// Somebody who is no agent, by the name and address that git has. In JSON it is marked with `kind: person`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
+pub struct Person {
+    /// The name.
+    pub name: String,
+    /// The address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
 }
 
 /// A command that was run for a result.
@@ -380,6 +395,17 @@ fn exchange<T: PartialEq>(held: &mut Option<T>, there: &mut T) {
 }
 
 impl Caller {
+    /// A person.
+    pub fn of_person(name: impl Into<String>, email: Option<String>) -> Self {
+        Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }
+    }
+
+    /// Who it was, for people: the agent of that name, or else the person.
+    pub fn who(&self, agent: Option<&str>) -> Option<String> {
+        let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
+        agent.map(str::to_owned).or(person)
+    }
+
     /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
         *self == Caller::default()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Time, Version, as_text};
-use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId};
+use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -69,7 +69,8 @@ pub fn write(comment: &Comment) -> Result<String, YamlError> {
 
 fn entry(comment: Comment) -> File {
     let Comment { id, node, kind, reply_to, author, at, text } = comment;
-    let Commenter { name, email, is_person, agent_id, caller } = author;
+    let by = if author.is_person() { By::Person } else { By::Agent };
+    let Commenter { name, email, agent_id, caller } = author;
     File {
         version: None,
         id: Id(id),
@@ -78,7 +79,7 @@ fn entry(comment: Comment) -> File {
         reply_to: reply_to.map(Id),
         author: AuthorEntry { name: Text(name), email: email.map(Text), agent_id: agent_id.map(Text) },
         by: ByEntry {
-            kind: if is_person { By::Person } else { By::Agent },
+            kind: by,
             client: caller.client.map(Text),
             session: caller.session.map(Text),
             model: caller.model.map(Text),
@@ -116,17 +117,22 @@ impl<'de> Deserialize<'de> for Comment {
 
 fn comment(file: File) -> Comment {
     let text = |text: Option<Text>| text.map(|text| text.0);
+    let (name, email) = (file.author.name.0, text(file.author.email));
+    let person = match file.by.kind {
+        By::Person => Some(Person { name: name.clone(), email: email.clone() }),
+        By::Agent => None,
+    };
     Comment {
         id: file.id.0,
         node: file.node,
         kind: file.kind,
         reply_to: file.reply_to.map(|id| id.0),
         author: Commenter {
-            name: file.author.name.0,
-            email: text(file.author.email),
-            is_person: matches!(file.by.kind, By::Person),
+            name,
+            email,
             agent_id: text(file.author.agent_id),
             caller: Caller {
+                person,
                 client: text(file.by.client),
                 session: text(file.by.session),
                 model: text(file.by.model),

@@ -392,7 +392,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
         Event::Commented { comment } => {
             let [tool, on, object, resolve] = COMMENT;
             let tool = match comment.kind {
-                _ if !comment.author.is_person => tool,
+                _ if !comment.author.is_person() => tool,
                 CommentKind::Comment | CommentKind::Answer => on,
                 CommentKind::Objection => object,
                 CommentKind::Resolution => resolve,
@@ -423,10 +423,11 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     }
 }
 
-/// Through which client the call came, as far as it is known.
+/// Whose command it was, or through which client the call came, as far as it is known.
 fn called(text: &mut String, caller: &Caller) {
-    let Caller { client, session, model } = caller;
-    for (key, value) in [("Client", client), ("Session", session), ("Model", model)] {
+    let Caller { person, client, session, model } = caller;
+    let person = person.as_ref().map(|person| person.name.clone());
+    for (key, value) in [("Person", &person), ("Client", client), ("Session", session), ("Model", model)] {
         if let Some(value) = value {
             trailer(text, key, value);
         }

@@ -30,7 +30,7 @@ pub mod readme;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serializer};
 
-use crate::domain::{Caller, Change, Event, Timestamp};
+use crate::domain::{Caller, Change, Event, Person, Timestamp};
 use crate::yaml::{self, Text, YamlError};
 
 /// The version of the files' form that this program writes and reads.
@@ -160,6 +160,14 @@ mod as_text {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct CallerEntry {
+    /// Absent for agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<CallerKind>,
+    /// Of a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    email: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     client: Option<Text>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,12 +176,24 @@ struct CallerEntry {
     model: Option<Text>,
 }
 
+/// Who is told apart from agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum CallerKind {
+    Person,
+}
+
 impl CallerEntry {
     /// None for a caller of whom nothing is known.
     fn of(caller: Caller) -> Option<Self> {
         let is_known = !caller.is_unknown();
-        let Caller { client, session, model } = caller;
+        let Caller { person, client, session, model } = caller;
+        let kind = person.as_ref().map(|_| CallerKind::Person);
+        let (name, email) = person.map(|person| (person.name, person.email)).unzip();
         is_known.then(|| CallerEntry {
+            kind,
+            name: name.map(Text),
+            email: email.flatten().map(Text),
             client: client.map(Text),
             session: session.map(Text),
             model: model.map(Text),
@@ -183,6 +203,10 @@ impl CallerEntry {
     fn caller(entry: Option<Self>) -> Caller {
         let text = |text: Option<Text>| text.map(|text| text.0);
         entry.map_or_else(Caller::default, |entry| Caller {
+            person: match (entry.kind, text(entry.name), text(entry.email)) {
+                (None, None, None) => None,
+                (_, name, email) => Some(Person { name: name.unwrap_or_default(), email }),
+            },
             client: text(entry.client),
             session: text(entry.session),
             model: text(entry.model),

@@ -498,6 +498,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::Person;
 
     #[test]
     fn a_node_file_is_made_to_be_read() {
@@ -604,7 +605,12 @@ otherResults:
         ) {
             let time = |ms| crate::domain::Timestamp::from_milliseconds(ms).unwrap();
             let state = |name: &str| name.parse::<StateName>().unwrap();
-            let caller = Caller { client: agent.clone(), session: reason.clone(), model: None };
+            let caller = Caller {
+                client: agent.clone(),
+                session: reason.clone(),
+                model: None,
+                person: refutes.then(|| Person { name: title.clone(), email: evidence.clone() }),
+            };
             let node = Node {
                 planned_action: action,
                 covers: alternatives.clone(),

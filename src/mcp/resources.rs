@@ -18,7 +18,7 @@ use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
-use crate::view::{self, AmendedConclusionView, Body, By, NodeView, asked_line, caller_line};
+use crate::view::{self, AmendedConclusionView, Body, By, NodeView, asked_line, by_line};
 
 /// How many resources a page of the list has.
 const PAGE: usize = 50;
@@ -319,8 +319,8 @@ fn overview(snapshot: &Snapshot, standing: Option<&Standing>, links: Links) -> S
 
 /// How it ended.
 fn ended(text: &mut String, end: &Conclusion) {
-    let by = end.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
-    let _ = write!(text, "\n## Conclusion\n\nEnded {}{by}{}.\n", end.ended_at, through(Some(&end.caller)));
+    let ended_by = by(end.agent_id.as_deref(), Some(&end.caller));
+    let _ = write!(text, "\n## Conclusion\n\nEnded {}{ended_by}.\n", end.ended_at);
     if let Some(stopped) = &end.stopped {
         let note = stopped.note.as_deref().map(|note| format!(" {}", one_line(note))).unwrap_or_default();
         let _ = write!(text, "\nStopped early: {}.{note}\n", stopped.reason.label());
@@ -342,17 +342,16 @@ fn ended(text: &mut String, end: &Conclusion) {
         let _ = write!(text, "\nAmended {line}\n\nConclusion before:\n\n{}\n", amended.conclusion.trim());
     }
     for other in &end.other_conclusions {
-        let by =
-            other.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent))).unwrap_or_default();
+        let by = by(other.agent_id.as_deref(), Some(&other.caller));
         let said = other.conclusion.as_deref().unwrap_or("Without a conclusion.");
         let _ = write!(text, "\nEnded elsewhere, too, {}{by}:\n\n{}\n", other.ended_at, said.trim());
     }
 }
 
-/// Through which client something came, in brackets; empty where nothing is known.
-fn through(caller: Option<&Caller>) -> String {
-    let known = caller.filter(|caller| !caller.is_unknown());
-    known.map(|caller| format!(" ({})", one_line(&caller_line(caller)))).unwrap_or_default()
+/// By whom, in one line with a space before; empty where nothing is known.
+fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
+    let line = one_line(&by_line(agent, caller));
+    if line.is_empty() { line } else { format!(" {line}") }
 }
 
 /// What follows from the rules.
@@ -419,9 +418,9 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
     match (view.state, &view.committed_at) {
         (Some(state), Some(at)) => {
             let asked = view.requested_state.map(|state| format!(" (asked for as {state})"));
-            let by = view.agent_id.as_deref().map_or("an unnamed agent".to_owned(), one_line);
-            let through = through(view.by.as_ref());
-            let _ = write!(text, "{state}{}, committed {at} by {by}{through}", asked.unwrap_or_default());
+            let by = by(view.agent_id.as_deref(), view.by.as_ref());
+            let by = if by.starts_with(" by ") { by } else { format!(" by an unnamed agent{by}") };
+            let _ = write!(text, "{state}{}, committed {at}{by}", asked.unwrap_or_default());
             if let Some(began) = &view.started_at {
                 let _ = write!(text, ", research begun {began}");
             }
@@ -482,14 +481,8 @@ fn node(investigation: &Investigation, node: &Node, links: Links) -> String {
     let changes = changes.map(|change| {
         let by = match &change.by {
             Some(By::Child(child)) => format!(" by its child {}", link(investigation, child, links)),
-            other => {
-                let agent = change.agent_id.as_deref().map(|agent| format!(" by {}", one_line(agent)));
-                let caller = other.as_ref().and_then(|by| match by {
-                    By::Caller(caller) => Some(caller),
-                    By::Child(_) => None,
-                });
-                agent.unwrap_or_default() + &through(caller)
-            }
+            Some(By::Caller(caller)) => by(change.agent_id.as_deref(), Some(caller)),
+            None => by(change.agent_id.as_deref(), None),
         };
         let why = change.reason.as_deref().map(|why| format!(": {}", one_line(why))).unwrap_or_default();
         let mut line = format!("{} {} → {}{by}{why}", change.at, change.from, change.to);

@@ -159,7 +159,7 @@ impl Server {
         };
         let client = client.map(|client| format!("{}/{}", client.name, client.version));
         let client = client.map(|client| shorten(&one_line(&client), MOST));
-        Caller { client, session, model: None }
+        Caller { client, session, ..Caller::default() }
     }
 
     pub(super) async fn call(

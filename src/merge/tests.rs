@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    Amendment, Author, Citation, Claim, Classification, CommentKind, Commenter, Conclusion, Investigation,
-    Link, LinkKind, Meta, NamedIn, Pin, Reclassification, Timestamp,
+    Amendment, Author, Caller, Citation, Claim, Classification, CommentKind, Commenter, Conclusion,
+    Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification, Timestamp,
 };
 
 /// A tree in values.
@@ -95,7 +95,11 @@ impl Tree {
             node: Some(node.parse().unwrap()),
             kind: CommentKind::Objection,
             reply_to: None,
-            author: Commenter { name: "Maria".into(), is_person: true, ..Commenter::default() },
+            author: Commenter {
+                name: "Maria".into(),
+                caller: Caller::of_person("Maria", None),
+                ..Commenter::default()
+            },
             at: time(at),
             text: text.to_owned(),
         };

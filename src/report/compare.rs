@@ -427,7 +427,7 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let stopped = end.stopped.as_ref();
             let label = stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default();
             let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
-            let (by, at) = (or_none(&end.agent_id), or_none(&end.concluded_at));
+            let (by, at) = (or_none(&end.caller.who(end.agent_id.as_deref())), or_none(&end.concluded_at));
             let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
             let others = end.other_conclusions.iter().filter_map(|other| other.conclusion.clone());
             let others = others.collect::<Vec<_>>().join("\n\n");

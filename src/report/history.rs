@@ -394,7 +394,7 @@ fn view_of(
             if let Some(classification) = &node.classification {
                 view.to = state(&classification.state);
                 view.requested = classification.requested_state.as_ref().map(|state| cards.state(state));
-                view.by.clone_from(&classification.agent_id);
+                view.by = classification.caller.who(classification.agent_id.as_deref());
             }
         }
         Happening::Claimed(node) => {
@@ -405,7 +405,7 @@ fn view_of(
             if let Some(result) = first.and_then(|first| first.other_results.get(*number)) {
                 view.to = state(&result.state);
                 view.requested = result.requested_state.as_ref().map(|state| cards.state(state));
-                view.by.clone_from(&result.agent_id);
+                view.by = result.caller.who(result.agent_id.as_deref());
             }
         }
         Happening::Reclassified(_, change) => {
@@ -415,12 +415,12 @@ fn view_of(
             view.by = match &change.by {
                 Author::Agent(agent) => Some(agent.clone()),
                 Author::Child(child) => Some(child.to_string()),
-                Author::Unknown => None,
+                Author::Unknown => change.caller.who(None),
             };
         }
         Happening::Amended(_, amendment) => {
             view.reason = Some(amendment.reason.clone());
-            view.by.clone_from(&amendment.agent_id);
+            view.by = amendment.caller.who(amendment.agent_id.as_deref());
         }
         Happening::Edited(node) | Happening::Removed(node) => {
             view.to = node.state().map(|state| cards.state(state));
@@ -428,9 +428,9 @@ fn view_of(
         Happening::Ended(conclusion) => match conclusion.amended.last() {
             Some(amended) => {
                 view.reason = Some(amended.reason.clone());
-                view.by.clone_from(&amended.agent_id);
+                view.by = amended.caller.who(amended.agent_id.as_deref());
             }
-            None => view.by.clone_from(&conclusion.agent_id),
+            None => view.by = conclusion.caller.who(conclusion.agent_id.as_deref()),
         },
         Happening::Commented(comment)
         | Happening::CommentEdited(comment)

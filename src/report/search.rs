@@ -66,7 +66,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     whole.push(("What was asked", "index.html".to_owned(), ("Question", asked.join(" · "))));
     if let Some(end) = investigation.conclusion() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
-        let text = [text, end.agent_id.clone().unwrap_or_default()].join(" · ");
+        let text = [text, end.caller.who(end.agent_id.as_deref()).unwrap_or_default()].join(" · ");
         whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
     }
     let mut found: Vec<Found<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
@@ -136,6 +136,8 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -
     said.add("Sources", sources.chain(mentions));
     said.add("Commands", view.commands.iter().map(|it| it.command.to_string()));
     said.add("Agent", view.agent_id.iter().map(ToString::to_string));
+    let person = view.by.as_ref().and_then(|by| by.person.as_ref());
+    said.add("Person", person.map(|person| person.name.clone()));
     let results = view.other_results.iter().map(OtherResult::text);
     said.add("Other results", results.map(|text| markdown::plain_text(&text, most)));
     let changes = view.reclassified.iter().flat_map(|it| {

@@ -1512,6 +1512,7 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
 /// One whose node R3.A1a has every field that a node can have, and that was stopped early.
 fn backed() -> ReportInput {
     let caller = |number: u8| Caller {
+        person: None,
         client: Some(format!("client-{number}/1.0")),
         session: Some(format!("session-{number}")),
         model: Some(format!("model-{number}")),
@@ -1599,8 +1600,13 @@ fn backed() -> ReportInput {
     let asked = Some(Asked { answer: PersonsAnswer::Accepted, said: text("Then stop.") });
     let other = Conclusion { conclusion: text("It is the hash, after all."), ..Conclusion::new(time(210)) };
     let other_conclusions = vec![Conclusion { agent_id: text("elsewhere-1"), ..other }];
-    let end =
-        Conclusion { stopped, asked, caller: caller(4), other_conclusions, ..Conclusion::new(time(200)) };
+    let end = Conclusion {
+        stopped,
+        asked,
+        caller: Caller::of_person("Ada", None),
+        other_conclusions,
+        ..Conclusion::new(time(200))
+    };
     let nodes = nodes.into_iter().map(Arc::new).collect();
     let mut input = input(meta(9, "Why is it slow?", "Why is it slow?"), nodes, Some(end));
     let file = |name: &str, content: &[u8]| Attached {
@@ -1671,9 +1677,11 @@ fn discussed(text: &str) -> ReportInput {
             reply_to: reply_to.map(id),
             author: Commenter {
                 name: "Maria".to_owned(),
-                is_person: agent.is_none(),
                 agent_id: agent.map(str::to_owned),
-                caller: Caller { client: agent.map(|_| text.to_owned()), ..Caller::default() },
+                caller: match agent {
+                    Some(_) => Caller { client: Some(text.to_owned()), ..Caller::default() },
+                    None => Caller::of_person("Maria", None),
+                },
                 ..Commenter::default()
             },
             at: time(180 + i64::from(number)),

@@ -92,7 +92,7 @@ impl Service {
             if results.is_empty() {
                 return Ok((propose_next(investigation, rules, nodes, plan, now)?, None));
             }
-            let stored = commit(investigation, rules, results.clone(), &known, now)?;
+            let stored = commit(investigation, rules, results.clone(), &known, caller, now)?;
             let changes = stored.event.as_ref().map(Event::changes).unwrap_or_default();
             let proposed = propose_next(&investigation.with(&changes), rules, nodes, plan, now)?;
             Ok((stored, Some(proposed)))
@@ -157,7 +157,7 @@ impl Service {
     ) -> Result<Written, Refusal> {
         let known = self.look_up(&cited_by_results(&results));
         self.write(session, caller, |investigation, rules, now| {
-            commit(investigation, rules, results.clone(), &known, now)
+            commit(investigation, rules, results.clone(), &known, caller, now)
         })
     }
 
@@ -189,25 +189,17 @@ impl Service {
         })
     }
 
-    /// Says something, in the name that git's configuration has there; `is_person` where it came through the person's
-    /// command.
+    /// Says something, in the name that git's configuration has there.
     ///
     /// # Errors
     ///
     /// Those of [`Service::write`].
-    pub fn comment(
-        &self,
-        session: &str,
-        request: Say,
-        caller: &Caller,
-        is_person: bool,
-    ) -> Result<Written, Refusal> {
+    pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
         let (name, email) = self.store.identity(&path)?;
         let author = Commenter {
             name,
             email: Some(email).filter(|email| !email.is_empty()),
-            is_person,
             agent_id: None,
             caller: caller.clone(),
         };

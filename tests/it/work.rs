@@ -104,7 +104,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
-        commit 4bcc18be48
+        commit ce373987df
         Next: Research R1.A, then tot commit.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -116,8 +116,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
-        commit 2b83f92008
-        warning: MISSING_AGENT R1.A was committed without an agentId. Give the id of the agent that did the research.
+        commit 775d57f56a
         Next: tot propose for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
@@ -129,7 +128,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
-        commit bdf322e47e
+        commit d394f3cfd0
         Next: Research R2.A1, then tot commit.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
@@ -148,7 +147,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
-        commit ead3e145a9
+        commit 46260dc283
         Next: Nothing is owed: tot end with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -158,7 +157,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
         answer R2.A1 The law holds at noon (not confirmed)
         ended, tag ended/1
-        commit 7f934519ed
+        commit fc7f099a96
         Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
         ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
@@ -168,13 +167,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
         R3.A1a was EXPLORE and is VERIFY
-        commit 07b22c3468
+        commit 28cd988c39
         Next: Nothing is owed: tot end with your conclusion, or go deeper.
         ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
         amended the conclusion
-        commit 18f02a09bb
+        commit fe7a6095a9
         Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
         ");
 

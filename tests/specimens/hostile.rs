@@ -126,9 +126,8 @@ fn comments(text: &str, time: &impl Fn(i64) -> Timestamp) -> Vec<Arc<Comment>> {
             author: Commenter {
                 name: text.to_owned(),
                 email: Some(text.to_owned()),
-                is_person: number == 1,
                 agent_id: Some(text.to_owned()),
-                caller: caller(text),
+                caller: Caller { person: caller(text).person.filter(|_| number == 1), ..caller(text) },
             },
             at: time(5),
             text: text.to_owned(),
@@ -254,8 +253,9 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
 }
 
 fn caller(text: &str) -> Caller {
+    let caller = Caller::of_person(text, Some(text.to_owned()));
     let text = || Some(text.to_owned());
-    Caller { client: text(), session: text(), model: text() }
+    Caller { client: text(), session: text(), model: text(), ..caller }
 }
 
 /// Files that hold the text, and what a browser could take for more than text.

@@ -112,7 +112,8 @@ impl Table {
     }
 
     pub fn try_commit(&mut self, results: Vec<NodeResult>) -> Result<Decision, Rejection> {
-        let decision = commit(&self.investigation, &self.rules(), results, &self.known, self.now)?;
+        let decision =
+            commit(&self.investigation, &self.rules(), results, &self.known, &self.caller, self.now)?;
         Ok(self.apply(decision))
     }
 
@@ -140,12 +141,17 @@ impl Table {
     pub fn say(&mut self, request: Say, author: Commenter) -> Result<Decision, Rejection> {
         self.sleep(60);
         let id = CommentId::new(u64::try_from(self.now.milliseconds()).unwrap(), [0; 10]);
+        let caller = if author.is_person() { author.caller.clone() } else { self.caller.clone() };
         let decision = comment(&self.investigation, &self.rules(), request, author, id, self.now)?;
-        Ok(self.apply(decision))
+        Ok(self.apply_by(&caller, decision))
     }
 
-    pub fn apply(&mut self, mut decision: Decision) -> Decision {
-        decision.event = decision.event.map(|event| event.called_by(&self.caller));
+    pub fn apply(&mut self, decision: Decision) -> Decision {
+        self.apply_by(&self.caller.clone(), decision)
+    }
+
+    fn apply_by(&mut self, caller: &Caller, mut decision: Decision) -> Decision {
+        decision.event = decision.event.map(|event| event.called_by(caller));
         if let Some(event) = &decision.event {
             self.investigation = self.investigation.with(&event.changes());
         }

@@ -8,7 +8,7 @@ use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, start};
 use crate::decide::{Decision, TITLE_MAX};
-use crate::domain::{CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
+use crate::domain::{Caller, CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
 use crate::ruleset::{RulesetFile, builtin};
 
 const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
@@ -83,7 +83,14 @@ impl<'r> Play<'r> {
             })
             .collect();
         self.take(|investigation, rules, at| {
-            commit(investigation, rules, results, &crate::domain::LookedUpPaths::new(), at)
+            commit(
+                investigation,
+                rules,
+                results,
+                &crate::domain::LookedUpPaths::new(),
+                &Caller::default(),
+                at,
+            )
         })
     }
 

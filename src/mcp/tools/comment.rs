@@ -54,7 +54,7 @@ pub(super) fn tool(service: Arc<Service>) -> Tool {
 
 fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body, Nothing), Refusal> {
     let caller = with_model(caller, input.model);
-    let written = service.comment(&input.session_id, input.request, &caller, false)?;
+    let written = service.comment(&input.session_id, input.request, &caller)?;
     let mut shared = Shared::written(&written);
     let comment_id = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment.id.to_string()),

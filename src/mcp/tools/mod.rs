@@ -117,17 +117,17 @@ pub fn all(service: &Arc<Service>) -> Vec<Tool> {
     ]
 }
 
-/// What the tool of that name answers to these arguments, in this process and for no client: each command of a person that
-/// does what a tool does is a call of it.
+/// What the tool of that name answers to these arguments of that caller, in this process and for no client: each command of
+/// a person that does what a tool does is a call of it.
 ///
 /// # Errors
 ///
 /// No such tool, and a machine that has no thread left.
-pub fn call(service: &Arc<Service>, name: &str, arguments: Value) -> io::Result<Reply> {
+pub fn call(service: &Arc<Service>, name: &str, arguments: Value, caller: Caller) -> io::Result<Reply> {
     let tool = all(service).into_iter().find(|tool| tool.about().name == name);
     let tool = tool.ok_or_else(|| io::Error::other(format!("there is no tool {name}")))?;
     let runtime = stdio::start(&mut Builder::new_current_thread())?;
-    Ok(stdio::run(runtime, tool.answer(arguments, Caller::default())))
+    Ok(stdio::run(runtime, tool.answer(arguments, caller)))
 }
 
 /// The caller, with the model that the call names.

@@ -412,7 +412,7 @@ impl Cards<'_> {
         let objecting = |comment: &Comment| {
             Some(Objecting {
                 by: one_line(comment.author.label()),
-                is_person: comment.author.is_person,
+                is_person: comment.author.is_person(),
                 card: self.get(comment.node.as_ref()?)?.clone(),
                 text: markdown::excerpt(&comment.text, SENTENCE),
                 at: Time::of(comment.at),

@@ -250,7 +250,7 @@ impl<'a> Cards<'a> {
             Some(ConfirmedBy {
                 card: self.get(&it.node)?.clone(),
                 sure: Sure::of(it.grade),
-                agent: result.agent_id.clone(),
+                agent: result.caller.who(result.agent_id.as_deref()),
                 at: Time::of(result.committed_at),
             })
         };

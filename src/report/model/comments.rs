@@ -141,7 +141,7 @@ impl Cards<'_> {
             id: comment.id.to_string(),
             kind: comment.kind.label(),
             by: comment.author.label().to_owned(),
-            is_person: comment.author.is_person,
+            is_person: comment.author.is_person(),
             client: client(&comment.author.caller),
             at: Time::of(comment.at),
             text: SafeHtml::some_markdown(Some(&comment.text), &format!("said-text-{}", comment.id), 3),

@@ -122,7 +122,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
             .map(|rev| AsOf { rev: rev.clone(), at: input.history.first().map(|entry| Time::of(entry.at)) }),
         started_at: Time::of(meta.started_at),
         ended_at: conclusion.map(|end| Time::of(end.ended_at)),
-        ended_by: conclusion.and_then(|end| end.agent_id.clone()),
+        ended_by: conclusion.and_then(|end| end.caller.who(end.agent_id.as_deref())),
         ended_client: conclusion.and_then(|end| client(&end.caller)),
         stopped: conclusion
             .and_then(|end| end.stopped.as_ref())
@@ -134,7 +134,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
             .enumerate()
             .map(|(at, other)| OtherEnd {
                 at: Time::of(other.ended_at),
-                agent: other.agent_id.clone(),
+                agent: other.caller.who(other.agent_id.as_deref()),
                 conclusion: SafeHtml::some_markdown(
                     other.conclusion.as_deref(),
                     &format!("other-end-{at}"),

@@ -1,6 +1,5 @@
 //! The page of a node.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -295,7 +294,7 @@ impl<'a> Cards<'a> {
                     next: neighbour(at.checked_add(1)),
                     title: (node.name() != node.title).then(|| node.title.clone()),
                     covers: node.covers.clone(),
-                    agent: classification.and_then(|c| c.agent_id.clone()),
+                    agent: classification.and_then(|c| c.caller.who(c.agent_id.as_deref())),
                     client: classification.and_then(|c| client(&c.caller)),
                     proposed_at: Time::of(node.proposed_at),
                     began_at: classification.and_then(|c| c.started_at).map(Time::of),
@@ -366,13 +365,20 @@ impl<'a> Cards<'a> {
     fn other_results(&self, node: &Node) -> Vec<OtherResultView> {
         let view = |(at, OtherResult(other)): (usize, OtherResult<'_>)| {
             let result = &node.classification.as_ref()?.other_results[at];
-            let shown =
-                ["State as committed", "Agent", "Client", "Committed", view::HEADLINE, view::FINDINGS];
+            let shown = [
+                "State as committed",
+                "Agent",
+                "Person",
+                "Client",
+                "Committed",
+                view::HEADLINE,
+                view::FINDINGS,
+            ];
             let fields = other.clone().result().into_iter();
             let fields = fields.filter(|field| !field.value.is_empty() && !shown.contains(&field.name));
             Some(OtherResultView {
                 state: self.state(result.current_state()),
-                agent: result.agent_id.clone(),
+                agent: result.caller.who(result.agent_id.as_deref()),
                 client: client(&result.caller),
                 committed_at: Time::of(result.committed_at),
                 headline: result.headline.clone(),
@@ -440,7 +446,7 @@ impl<'a> Cards<'a> {
                 child_id: child.map(ToString::to_string),
                 reason: SafeHtml::some_markdown(view.reason.as_deref(), &format!("reason-{suffix}"), 4),
                 texts: html(&view.texts, &suffix, 4),
-                agent: view.agent_id.map(Cow::into_owned),
+                agent: change.caller.who(view.agent_id.as_deref()),
                 client: client(&change.caller),
             }
         };
@@ -450,7 +456,7 @@ impl<'a> Cards<'a> {
 
 /// Through which client it came, if anything is known of that.
 pub(super) fn client(caller: &Caller) -> Option<String> {
-    (!caller.is_unknown()).then(|| caller_line(caller))
+    Some(caller_line(caller)).filter(|line| !line.is_empty())
 }
 
 fn is_given(node: &Node, target: &str) -> bool {
@@ -492,7 +498,7 @@ fn amended(node: &Node) -> Vec<Amended> {
     let amendments = node.classification.iter().flat_map(|c| &c.amended).enumerate();
     let view = |(at, amendment): (usize, &Amendment)| Amended {
         at: Time::of(amendment.at),
-        agent: amendment.agent_id.clone(),
+        agent: amendment.caller.who(amendment.agent_id.as_deref()),
         client: client(&amendment.caller),
         reason: amendment.reason.clone(),
         title: amendment.title.clone(),

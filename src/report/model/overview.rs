@@ -262,7 +262,7 @@ impl<'a> Cards<'a> {
                     evidence,
                     has_commands: !result.commands.is_empty(),
                     is_withheld: false,
-                    agent: result.agent_id.clone(),
+                    agent: result.caller.who(result.agent_id.as_deref()),
                     found_at: Time::of(result.committed_at),
                     confirmed_by: self.confirmed_by(node),
                     contested_by: self.contested_by(node, comments),
@@ -326,7 +326,7 @@ impl<'a> Cards<'a> {
                 .enumerate()
                 .map(|(at, amended)| AmendedConclusion {
                     at: Time::of(amended.at),
-                    agent: amended.agent_id.clone(),
+                    agent: amended.caller.who(amended.agent_id.as_deref()),
                     client: client(&amended.caller),
                     reason: amended.reason.clone(),
                     conclusion: SafeHtml::markdown(

@@ -1,10 +1,11 @@
 //! How far to trust it: how sure the answers are, what speaks against them, and who says so.
 
 use serde::Serialize;
+use std::collections::HashSet;
 
 use super::cards::{Card, Cards, StateView};
 use super::overview::Solution;
-use crate::domain::{Author, Node, Reclassification, StateName};
+use crate::domain::{Author, Classification, Node, Reclassification, StateName};
 use crate::graph::{self, BarPart};
 use crate::report::templates::SharedValue;
 use crate::ruleset::Role;
@@ -26,6 +27,8 @@ pub(in crate::report) struct Trust {
     pub owed: usize,
     /// Agents, as they name themselves.
     pub agents: usize,
+    /// People who gave results.
+    pub people: usize,
     /// How many results nobody put a name to.
     pub unnamed: usize,
 }
@@ -60,10 +63,14 @@ impl Cards<'_> {
                 None => grades.push(GradeCount { label: sure.label, class: sure.class, count: 1 }),
             }
         }
+        let results = self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
+        let results = results.filter(|result| result.agent_id.is_none());
+        let people: HashSet<String> = results.filter_map(|result| result.caller.who(None)).collect();
+        let is_unnamed = |result: &Classification| result.caller.who(result.agent_id.as_deref()).is_none();
         let unnamed = self
             .investigation
             .committed()
-            .filter(|(node, _)| node.classification.as_ref().is_some_and(|result| result.agent_id.is_none()));
+            .filter(|(node, _)| node.classification.as_ref().is_some_and(is_unnamed));
         Trust {
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             grades,
@@ -72,6 +79,7 @@ impl Cards<'_> {
             warnings,
             owed,
             agents,
+            people: people.len(),
             unnamed: unnamed.count(),
         }
     }

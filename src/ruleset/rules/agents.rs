@@ -112,6 +112,7 @@ fn commit(result: &Committed, verdict: &mut Verdict) {
         verdict.add(checks.suspicious, doubt(Code::Suspicious, message, how));
     }
     match (result.agent, result.agents_other) {
+        (None, _) if result.is_person => {}
         (None, _) => {
             let message = format!("{} was committed without an agentId.", node.id);
             let how = "Give the id of the agent that did the research.";

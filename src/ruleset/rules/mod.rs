@@ -165,8 +165,10 @@ pub struct Committed<'a> {
     pub evidence: Option<&'a str>,
     /// What else was considered.
     pub alternatives: &'a [String],
-    /// Who did the research.
+    /// Which agent did the research.
     pub agent: Option<&'a str>,
+    /// Whether a person did it.
+    pub is_person: bool,
     /// When the work began, if the result says so.
     pub started_at: Option<Timestamp>,
     /// Whether it says what was run.

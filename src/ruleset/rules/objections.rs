@@ -86,7 +86,7 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
 pub fn may_resolve(node: Option<&Node>, author: &Commenter) -> bool {
     let Some(result) = node.and_then(|node| node.classification.as_ref()) else { return true };
     let who = Who::of(author.agent_id.as_deref(), &author.caller);
-    author.is_person || who.apart_from(&writers(result)).is_confirmed()
+    who.apart_from(&writers(result)).is_confirmed()
 }
 
 impl EffectiveRules<'_> {

@@ -14,7 +14,7 @@ use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, StateName,
+    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName,
 };
 use crate::ruleset::effective::EffectiveRules;
 
@@ -41,7 +41,7 @@ pub enum Grade {
     /// By another agent of the same session, or of one that is not known.
     #[serde(rename = "second-agent")]
     SecondAgent,
-    /// By another agent, in another session.
+    /// By another agent in another session, or between a person and anybody else.
     #[serde(rename = "independent")]
     Independent,
 }
@@ -132,7 +132,7 @@ impl EffectiveRules<'_> {
         if asked.confirmed == enforcement && !grade.is_confirmed() {
             Some((Code::UnconfirmedAnswer, grade, "another agent"))
         } else if asked.independent == enforcement && grade != Grade::Independent {
-            Some((Code::NotIndependent, grade, "an agent in another session"))
+            Some((Code::NotIndependent, grade, "an agent in another session, or a person,"))
         } else {
             None
         }
@@ -194,30 +194,53 @@ pub(super) fn writers(classification: &Classification) -> [Who<'_>; 2] {
 #[derive(Clone, Copy)]
 pub(super) struct Who<'a> {
     agent: Option<&'a str>,
+    /// Where no agent is named.
+    person: Option<&'a Person>,
     session: Option<&'a str>,
 }
 
 impl<'a> Who<'a> {
     pub(super) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
-        Who { agent, session: caller.session.as_deref() }
+        let person = caller.person.as_ref().filter(|_| agent.is_none());
+        Who { agent, person, session: caller.session.as_deref() }
     }
 
     /// How far somebody is from those who wrote something.
     pub(super) fn apart_from(self, others: &[Who<'_>]) -> Grade {
-        let Some(agent) = self.agent else { return Grade::SelfChecked };
-        let names: Vec<&str> = others.iter().filter_map(|other| other.agent).collect();
-        if names.iter().any(|name| name.trim().eq_ignore_ascii_case(agent.trim())) {
-            return Grade::SelfChecked;
-        }
-        let is_another_session =
-            |other: &Who| matches!((self.session, other.session), (Some(a), Some(b)) if a != b);
-        if others.iter().all(is_another_session) {
-            Grade::Independent
-        } else if names.is_empty() {
+        if !self.has_name() || others.iter().any(|other| self.is(other)) {
             Grade::SelfChecked
-        } else {
+        } else if others.iter().all(|other| self.is_elsewhere(other)) {
+            Grade::Independent
+        } else if others.iter().any(Who::has_name) {
             Grade::SecondAgent
+        } else {
+            Grade::SelfChecked
         }
+    }
+
+    fn has_name(&self) -> bool {
+        self.agent.is_some() || self.person.is_some()
+    }
+
+    /// Whether both are the same. Who has an address goes by that: a name is written in many ways.
+    fn is(&self, other: &Who<'_>) -> bool {
+        let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
+        match (self.agent, other.agent, self.person, other.person) {
+            (Some(a), Some(b), ..) => is_same(a, b),
+            (.., Some(a), Some(b)) => match (&a.email, &b.email) {
+                (Some(a), Some(b)) => is_same(a, b),
+                _ => is_same(&a.name, &b.name),
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.
+    fn is_elsewhere(&self, other: &Who<'_>) -> bool {
+        let sessions = (self.session, other.session);
+        self.person.is_some()
+            || other.person.is_some()
+            || matches!(sessions, (Some(own), Some(other)) if own != other)
     }
 }
 

@@ -59,7 +59,7 @@ fn two_agents_share_the_work_and_nothing_that_was_researched_is_lost() {
     let document: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!(document["nodes"], json!([{"nodeId": "R2.A2"}]));
     assert_eq!(document["commit"], sandbox.head(&repository));
-    assert_eq!(tot(&["claim", "nothing"]).0, 1);
+    assert_eq!(tot(&["claim", "nothing"]).0, 2);
 
     sandbox.assert_sound(&repository);
     assert_snapshot!(sandbox.git(&repository, &["log", "--reverse", "--format=%s%n%(trailers:only)"]));

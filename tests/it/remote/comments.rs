@@ -43,6 +43,7 @@ fn a_person_objects_an_agent_answers_and_a_person_resolves() {
         Tool: tot object
         Round: 2
         Node: R2.A1
+        Person: Tester
         "#);
     let file =
         std::fs::read_to_string(one.repository(&id).join(format!("comments/{objection}.yaml"))).unwrap();

@@ -28,7 +28,7 @@ fn answer(ruleset: &str, state: &str) -> Table {
 }
 
 fn session(name: &str) -> Caller {
-    Caller { client: Some("it/1".into()), session: Some(name.into()), model: None }
+    Caller { client: Some("it/1".into()), session: Some(name.into()), ..Caller::default() }
 }
 
 /// What the answer R1.A is worth once the child is committed with those findings by that agent in that session.
@@ -58,6 +58,43 @@ fn a_confirmation_is_worth_what_its_author_and_its_findings_are() {
     for nothing in ["", "ok", "Yes.", "x", "<findings in Markdown>"] {
         assert_eq!(graded(nothing, Some("reviewer"), "two"), Grade::None, "{nothing}");
     }
+}
+
+#[test]
+fn a_person_confirms_what_somebody_else_wrote_and_is_missed_no_agent() {
+    let ada = || Caller::of_person("Ada", Some("ada@example.org".into()));
+    let tried = "Three other causes were tried, and none of them fits.";
+    let confirmed_by = |mut table: Table, caller: Caller, agent: Option<&str>| {
+        table.caller = caller;
+        let agent_id = agent.map(str::to_owned);
+        let result = NodeResult { findings: tried.into(), agent_id, ..found("R2.A1", "CONFIRMED") };
+        let said = said(table.try_commit(vec![result]));
+        (grade(&table), said.contains("MISSING_AGENT"))
+    };
+    let by_ada = || {
+        let mut table = Table::new("review");
+        table.caller = ada();
+        table.propose(&[("R1.A", "")]);
+        table.sleep(60);
+        let alternatives_considered = vec!["The cache was cold.".into(), "The clock was wrong.".into()];
+        let result = NodeResult { alternatives_considered, agent_id: None, ..found("R1.A", "ANSWER") };
+        table.try_commit(vec![result]).unwrap();
+        table.propose(&[("R2.A1", "R1.A")]);
+        table.sleep(60);
+        table
+    };
+    let agents = || answer("review", "ANSWER");
+    assert_eq!(confirmed_by(agents(), ada(), None), (Grade::Independent, false));
+    // The method refuses a result of nobody.
+    assert_eq!(confirmed_by(agents(), session("two"), None), (Grade::None, true));
+    // What a person hands in for an agent is the agent's.
+    assert_eq!(confirmed_by(agents(), ada(), Some("researcher")), (Grade::SelfChecked, false));
+    assert_eq!(confirmed_by(agents(), ada(), Some("reviewer")), (Grade::SecondAgent, false));
+    assert_eq!(confirmed_by(by_ada(), session("one"), Some("reviewer")), (Grade::Independent, false));
+    let elsewhere = Caller::of_person("Ada L.", Some("Ada@example.org".into()));
+    assert_eq!(confirmed_by(by_ada(), elsewhere, None), (Grade::SelfChecked, false));
+    let grace = Caller::of_person("Grace", Some("grace@example.org".into()));
+    assert_eq!(confirmed_by(by_ada(), grace, None), (Grade::Independent, false));
 }
 
 #[test]
@@ -458,5 +495,5 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     table.propose(&[("R2.A2", "R1.A")]);
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
-    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by a second agent. Let an agent in another session try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by a second agent. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
 }

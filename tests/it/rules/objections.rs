@@ -28,7 +28,7 @@ fn objection(node: &str) -> Say {
 }
 
 fn person() -> Commenter {
-    Commenter { name: "Maria".into(), is_person: true, ..Commenter::default() }
+    Commenter { name: "Maria".into(), caller: Caller::of_person("Maria", None), ..Commenter::default() }
 }
 
 /// The id of the newest comment.

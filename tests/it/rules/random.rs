@@ -203,7 +203,7 @@ impl Bench {
                     })
                     .collect();
                 self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
-                    commit(investigation, rules, results.clone(), &HashMap::new(), now)
+                    commit(investigation, rules, results.clone(), &HashMap::new(), &Caller::default(), now)
                 })
             }
             Call::Reclassify { node, state, evidence: given } => {

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::comment::{Kind, Say};
-use tree_of_thoughts::domain::{CommentKind, Commenter, Investigation};
+use tree_of_thoughts::domain::{Caller, CommentKind, Commenter, Investigation};
 use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::review::review;
 
@@ -29,7 +29,8 @@ fn object(table: &mut Table, node: &str) {
         text: "The cache\nwas warm.".into(),
         ..Say::default()
     };
-    let maria = Commenter { name: "Maria".into(), is_person: true, ..Commenter::default() };
+    let maria =
+        Commenter { name: "Maria".into(), caller: Caller::of_person("Maria", None), ..Commenter::default() };
     table.say(objection, maria).unwrap();
 }
 

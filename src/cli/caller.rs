@@ -1,0 +1,60 @@
+//! Who uses a command that writes: the person whom git names, or the agent in whose shell it runs.
+
+use std::path::Path;
+
+use crate::domain::Caller;
+use crate::store::{Store, StoreError};
+
+/// What agents set for the commands that they run: the variable, the agent, and the variable that tells one of its sessions
+/// from another. An agent that hides this passes for a person, as it would in git itself.
+const AGENTS: &[(&str, &str, Option<&str>)] = &[
+    ("CLAUDECODE", "claude-code", Some("CLAUDE_CODE_SESSION_ID")),
+    ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
+    ("CODEX_SANDBOX", "codex", None),
+    ("CURSOR_AGENT", "cursor", None),
+    ("GEMINI_CLI", "gemini-cli", Some("GEMINI_SESSION_ID")),
+    ("OPENCODE", "opencode", None),
+];
+/// By which any agent may name itself.
+const ANY_AGENT: &str = "AI_AGENT";
+
+/// Who makes commits in that investigation.
+pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    if let Some(agent) = agent(variable) {
+        return Ok(agent);
+    }
+    let (name, email) = store.identity(path)?;
+    Ok(Caller::of_person(name, Some(email).filter(|email| !email.is_empty())))
+}
+
+/// The agent that has set these variables.
+fn agent(variable: impl Fn(&str) -> Option<String>) -> Option<Caller> {
+    let known = AGENTS.iter().find(|(marker, ..)| variable(marker).is_some());
+    let client = known.map(|(_, name, _)| (*name).to_owned()).or_else(|| variable(ANY_AGENT))?;
+    let session = known.and_then(|(_, _, session)| variable((*session)?));
+    Some(Caller { client: Some(client), session, ..Caller::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_in_the_shell_of_an_agent_is_no_persons() {
+        let in_shell = |variables: &[(&str, &str)]| {
+            let caller = agent(|name| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })?;
+            Some((caller.client?, caller.session.unwrap_or_default()))
+        };
+        let some = |client: &str, session: &str| Some((client.to_owned(), session.to_owned()));
+        assert_eq!(in_shell(&[("EDITOR", "vi")]), None);
+        assert_eq!(
+            in_shell(&[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "s-1")]),
+            some("claude-code", "s-1")
+        );
+        assert_eq!(in_shell(&[("CODEX_SANDBOX", "seatbelt")]), some("codex", ""));
+        assert_eq!(in_shell(&[("AI_AGENT", "devin@1")]), some("devin@1", ""));
+    }
+}
