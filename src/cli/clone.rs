@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Common;
 use super::print::{say_json, tell};
 use super::sync::shown;
-use super::{Progress, finish, say};
+use super::{Progress, finish, remote_address, say};
 use crate::remote::GitProgram;
 use crate::sync::clone::{Cloned, clone};
 use crate::text::one_line;
@@ -19,6 +19,7 @@ use crate::text::one_line;
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct CloneArguments {
     /// The address of the repository, as git takes it
+    #[arg(value_parser = remote_address)]
     url: String,
     /// The investigations of one that holds many: ids, or beginnings or endings of them; without, all
     #[arg(value_name = "ID")]

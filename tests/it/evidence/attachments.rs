@@ -168,14 +168,19 @@ fn a_person_attaches_files_also_after_the_end() {
         (&["attach", "R9.Z", plot], "There is no committed node R9.Z"),
         (&["attach", "R1.A", plot, "--name", "../x"], "may hold letters"),
         (&["attach", "R1.A", plot, "--max-bytes", "5"], "has more than 5 bytes"),
-        (&["attach", "R1.A", "-"], "standard input has no name"),
-        (&["attach", "R1.A", plot, text, "--name", "x"], "--name is for one file"),
         (&["attach", "R1.A", "no-such-file"], "cannot read no-such-file"),
         (&["attach", "R1.A", "/"], "/ is not a file"),
     ] {
         let ran = one.tot(arguments);
         assert_eq!(ran.status, 1, "{ran:?}");
         assert!(ran.err.starts_with("tot attach: ") && ran.err.contains(said), "{ran:?}");
+    }
+    for (arguments, said) in [
+        (&["attach", "R1.A", "-"][..], "standard input has no name"),
+        (&["attach", "R1.A", plot, text, "--name", "x"], "--name is for one file"),
+    ] {
+        let ran = one.tot(arguments);
+        assert!(ran.status == 2 && ran.err.contains(said), "{ran:?}");
     }
     assert_eq!(one.head(&id), head);
     one.assert_sound(&id);

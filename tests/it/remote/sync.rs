@@ -409,7 +409,7 @@ fn addresses_that_are_options_or_commands_are_refused() {
                 .output()
                 .unwrap()
                 .into();
-            assert!(ran.status == 1 && ran.err.contains("is not the address"), "{ran:?}");
+            assert!(ran.status == 2 && ran.err.contains("is not the address"), "{ran:?}");
         }
     }
     assert!(!mark.exists());
