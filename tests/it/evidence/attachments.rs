@@ -149,6 +149,7 @@ fn a_person_attaches_files_also_after_the_end() {
         Tool: tot attach
         Round: 1
         Node: R1.A
+        Person: Tester
         ");
     let json: Value =
         serde_json::from_str(&one.ok(&["attach", &id, "R1.A", text, "--name", "more.md", "--json"])).unwrap();
