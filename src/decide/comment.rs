@@ -104,7 +104,7 @@ pub fn comment(
                 format!("An objection to {about} is not resolved by who wrote it, or by nobody with a name.");
             let error = Diagnostic::new(Code::ResolvedByAuthor, message);
             verdict.errors.push(error.about(about).suggest(
-                "Answer it with kind answer; a person, or another agent that has looked into it, resolves it then.",
+                "Answer it with kind answer; somebody else who has looked into it resolves it then.",
             ));
         }
     }

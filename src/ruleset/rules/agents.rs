@@ -75,7 +75,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let early = format!("A commit less than {} s after its proposal", checks.min_research_seconds);
     let each = [
         checks.suspicious.sentence(&early),
-        checks.missing_agent.sentence("A result without agentId"),
+        checks.missing_agent.sentence("A result without agentId that is no person's"),
         checks.reused_agent.sentence("An agentId that already stands on another node"),
         checks.no_reason.sentence("A change of state without a reason"),
         checks.missing_conclusion.sentence("An end without a conclusion"),

@@ -76,7 +76,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     let open = |table: &Table| objections::open(&table.investigation).len();
     let id = newest(&table);
     let own = table.say(reply(&table, CommentKind::Resolution, " Agent-R2.A1"), Commenter::default());
-    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 is not resolved by who wrote it, or by nobody with a name. Answer it with kind answer; a person, or another agent that has looked into it, resolves it then.");
+    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 is not resolved by who wrote it, or by nobody with a name. Answer it with kind answer; somebody else who has looked into it resolves it then.");
     let nobody = Say { agent_id: None, ..reply(&table, CommentKind::Resolution, "") };
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();

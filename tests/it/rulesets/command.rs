@@ -76,7 +76,7 @@ fn a_ruleset_can_be_read() {
       - One root, R1.A.
       - 3 or more nodes are recommended in round 2.
       - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
-      - A result without agentId is refused.
+      - A result without agentId that is no person's is refused.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
       - A text that holds what looks like a credential triggers a warning, which stays in the history.
@@ -112,7 +112,7 @@ fn a_ruleset_can_be_read() {
       - One root, R1.A.
       - 5 or more nodes are recommended in round 2.
       - A commit less than 10 s after its proposal triggers a warning, which stays in the history.
-      - A result without agentId triggers a warning, which stays in the history.
+      - A result without agentId that is no person's triggers a warning, which stays in the history.
       - An agentId that already stands on another node triggers a warning, which stays in the history.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.

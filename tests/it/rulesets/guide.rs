@@ -52,7 +52,7 @@ fn the_example_runs_from_start_to_report_as_written() {
         "Look for what would",
         "In rounds 1 to 2, REFUTED, ROOT_CAUSE, CONFIRMED are stored as HYPOTHESIS.",
         "In round 3 and later, CONFIRMED is stored as ROOT_CAUSE.",
-        "A result without agentId is refused.",
+        "A result without agentId that is no person's is refused.",
     ] {
         assert!(instructions.contains(text), "{text} is not in\n{instructions}");
     }
