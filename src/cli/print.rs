@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::interrupt::left_to_another;
 use super::{Outcome, is_person};
 use crate::remote::GitProgram;
-use crate::text::{is_hidden, made_visible};
+use crate::text::{self, is_hidden, made_visible, wrap};
 
 /// Has all that is printed from here on in colour, or not, or as the terminal and `NO_COLOR` and `CLICOLOR_FORCE` say.
 pub(super) fn set_colour(asked: Asked) {
@@ -45,7 +45,7 @@ pub(super) fn say(text: &str) -> Outcome {
 /// Says something on stderr, a line or several. What others wrote in it commands no terminal, and that nobody listens any more
 /// is no reason to fail.
 pub(super) fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", made_visible(text));
+    let _ = writeln!(io::stderr(), "{}", wrapped(&made_visible(text), columns_of(&io::stderr())).trim_end());
 }
 
 /// Prints a document of `--json`. What a terminal would take for a command, or would hide, is an escape: it stands in strings
@@ -83,12 +83,57 @@ pub(super) fn page(text: &str) -> Outcome {
     }
 }
 
-/// How many columns there are: those of the terminal, or as many as `COLUMNS` says; in a pipe it is not known.
+/// How many columns there are for what is printed on stdout.
 pub(super) fn columns() -> Option<usize> {
+    columns_of(&io::stdout())
+}
+
+/// How many columns there are: those of the terminal, or as many as `COLUMNS` says; in a pipe it is not known.
+fn columns_of(stream: &impl IsTerminal) -> Option<usize> {
     let said =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
     said.or_else(|| {
-        let size = crossterm::terminal::size().ok().filter(|_| io::stdout().is_terminal())?;
+        let size = crossterm::terminal::size().ok().filter(|_| stream.is_terminal())?;
         Some(usize::from(size.0)).filter(|columns| *columns > 0)
     })
+}
+
+/// The lines in so many columns; what belongs to a line stands a little to the right of it.
+pub(super) fn wrapped(text: &str, columns: Option<usize>) -> String {
+    /// The least that is left beside what is indented.
+    const LEAST: usize = 20;
+    let Some(columns) = columns else { return text.to_owned() };
+    let mut lines = String::new();
+    for line in text.lines() {
+        if text::columns(line) <= columns {
+            lines.push_str(&format!("{line}\n"));
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        for (number, part) in
+            wrap(line.trim_start(), columns.saturating_sub(indent + 4).max(LEAST)).iter().enumerate()
+        {
+            let more = if number == 0 { 0 } else { 4 };
+            lines.push_str(&format!("{:1$}{part}\n", "", indent + more));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn a_long_line_goes_on_to_the_right_of_its_beginning() {
+        let text = "one two three four five six seven eight\n  tot next\n";
+        assert_snapshot!(wrapped(text, Some(30)), @"
+            one two three four five
+                six seven eight
+              tot next
+            ");
+        assert_eq!(wrapped(text, None), text);
+    }
 }

@@ -19,7 +19,7 @@ use super::draft::Fields;
 use super::editor::{self, Edited};
 use super::finish;
 use super::place::{Common, Place};
-use super::print::{columns, say, say_json, tell};
+use super::print::{columns, say, say_json, tell, wrapped};
 use super::ruleset::Folder;
 use crate::domain::{Caller, Investigation, NodeId};
 use crate::format::layout;
@@ -27,7 +27,7 @@ use crate::mcp::tools;
 use crate::project::Project;
 use crate::service::sharing::Sharing;
 use crate::service::{Service, Standing};
-use crate::text::{self, one_line, wrap};
+use crate::text::one_line;
 use crate::world::World;
 
 /// What each of these commands takes.
@@ -125,7 +125,7 @@ impl Work {
         } else if is_done {
             say(&wrapped(&lines(&reply), columns()))?;
         } else {
-            tell(wrapped(&rejection(&spoken(tool), &reply), columns()).trim_end());
+            tell(rejection(&spoken(tool), &reply).trim_end());
         }
         Ok(if is_stored || (is_done && edited.is_none()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -265,28 +265,6 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.iter().map(|line| one_line(line) + "\n").collect()
 }
 
-/// The lines in so many columns; what belongs to a line stands a little to the right of it.
-fn wrapped(text: &str, columns: Option<usize>) -> String {
-    /// The least that is left beside what is indented.
-    const LEAST: usize = 20;
-    let Some(columns) = columns else { return text.to_owned() };
-    let mut lines = String::new();
-    for line in text.lines() {
-        if text::columns(line) <= columns {
-            lines.push_str(&format!("{line}\n"));
-            continue;
-        }
-        let indent = line.len() - line.trim_start().len();
-        for (number, part) in
-            wrap(line.trim_start(), columns.saturating_sub(indent + 4).max(LEAST)).iter().enumerate()
-        {
-            let more = if number == 0 { 0 } else { 4 };
-            lines.push_str(&format!("{:1$}{part}\n", "", indent + more));
-        }
-    }
-    lines
-}
-
 /// Why nothing was done.
 fn rejection(command: &str, reply: &Value) -> String {
     let mut text = format!("{command}: rejected, and nothing was written\n");
@@ -332,17 +310,6 @@ mod tests {
             tot commit: rejected, and nothing was written
               STATE_LOCKED R1.A can't be FOUND yet. Use tot next.
             ");
-    }
-
-    #[test]
-    fn a_long_line_goes_on_to_the_right_of_its_beginning() {
-        let text = "one two three four five six seven eight\n  tot next\n";
-        assert_snapshot!(wrapped(text, Some(30)), @"
-            one two three four five
-                six seven eight
-              tot next
-            ");
-        assert_eq!(wrapped(text, None), text);
     }
 
     #[test]
