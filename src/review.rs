@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::decide::standing::turned;
 use crate::domain::event::{what_happened, what_was_attached};
 use crate::domain::{
-    Author, Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
+    Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
 };
 use crate::project::Evidence;
 use crate::ruleset::rules::objections::{self, Objection};
@@ -148,29 +148,24 @@ impl Notes {
     }
 
     fn happened(&mut self, id: &NodeId, happening: &Happening, rules: Option<&EffectiveRules>) {
-        let by =
-            |agent: &Option<String>| agent.as_ref().map(|agent| format!(", by {agent}")).unwrap_or_default();
+        let by = |who: Option<String>| who.map(|who| format!(", by {who}")).unwrap_or_default();
         let (risk, text) = match happening {
             Happening::Proposed(_) => (Risk::Other, "proposed".to_owned()),
             Happening::Withdrawn(_) => (Risk::Other, "the proposal was taken back".to_owned()),
             Happening::Committed(node) => {
                 let Some(result) = &node.classification else { return };
                 self.warned(id, &result.warnings);
-                (Risk::Other, format!("committed as {}{}", result.state, by(&result.agent_id)))
+                (Risk::Other, format!("committed as {}{}", result.state, by(result.who())))
             }
             Happening::OtherResult(node, number) => {
                 let result = node.classification.as_ref().and_then(|first| first.other_results.get(*number));
                 let Some(result) = result else { return };
                 self.warned(id, &result.warnings);
-                (Risk::Turned, format!("another result, {}{}", result.state, by(&result.agent_id)))
+                (Risk::Turned, format!("another result, {}{}", result.state, by(result.who())))
             }
             Happening::Reclassified(_, change) => {
                 self.warned(id, &change.warnings);
-                let by = match &change.by {
-                    Author::Agent(agent) => format!(", by {agent}"),
-                    Author::Child(child) => format!(", by {child}"),
-                    Author::Unknown => String::new(),
-                };
+                let by = by(change.who());
                 let reason = change.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 // To settle a contest, or to repeat what it was, turns nothing round.
                 let risk = match is_turn(&change.from, &change.to, rules) {
@@ -181,7 +176,7 @@ impl Notes {
             }
             Happening::Amended(_, amendment) => {
                 let parts: Vec<&str> = amendment.parts().collect();
-                let by = by(&amendment.agent_id);
+                let by = by(amendment.who());
                 (Risk::Other, format!("amended ({}){by}: {}", parts.join(", "), amendment.reason))
             }
             Happening::Edited(_) => (Risk::Warning, "changed by hand, or in a merge".to_owned()),

@@ -505,9 +505,9 @@ impl<'a> ClaimView<'a> {
 impl OtherResult<'_> {
     /// Its state, by whom and when, in one line.
     pub fn line(&self) -> String {
-        let agent = self.0.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
+        let by = by_line(self.0.agent_id.as_deref(), self.0.by.as_ref());
         let state = self.0.state.map_or("", StateName::as_str);
-        format!("{state}{agent} at {}", self.0.committed_at.as_deref().unwrap_or_default())
+        format!("{state}{by} at {}", self.0.committed_at.as_deref().unwrap_or_default())
     }
 
     /// All of it as text.
@@ -597,13 +597,12 @@ impl<'a> AmendmentView<'a> {
 
     /// The change in one line, with every field that a manual edit could have changed.
     pub fn line(&self) -> String {
-        let agent = self.agent_id.as_deref().map(|agent| format!(" by {agent}")).unwrap_or_default();
-        let caller = self.by.as_ref().map(|by| format!(" ({})", caller_line(by))).unwrap_or_default();
+        let by = by_line(self.agent_id.as_deref(), self.by.as_ref());
         let before = [("title", &self.title), ("headline", &self.headline), ("findings", &self.findings)];
         let before = before.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?.to_owned())));
         let before: String =
             before.chain(self.backing()).map(|(name, text)| format!("; {name} before: {text}")).collect();
-        format!("{}{agent}{caller}: {}{before}", self.at, self.reason)
+        format!("{}{by}: {}{before}", self.at, self.reason)
     }
 }
 

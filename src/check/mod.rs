@@ -99,8 +99,7 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
 
 /// All findings about an investigation: by file and line, then by commit, oldest first.
 pub fn check(subject: &Subject) -> Vec<Finding> {
-    let ruleset = subject.snapshot.ruleset.as_ref().ok();
-    let rules = ruleset.map(|file| EffectiveRules::new(&file.ruleset, subject.snapshot.investigation.meta()));
+    let rules = subject.snapshot.rules();
     let mut findings = files::findings(subject, rules.as_ref());
     if let Some(rules) = &rules {
         findings.extend(tree::findings(subject, rules));

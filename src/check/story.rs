@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject};
-use crate::domain::{Author, Code, Happening, NodeId};
+use crate::domain::{Code, Happening, NodeId};
 use crate::format::layout::{self, Place};
 use crate::format::message::{ATTACH, COMMENT, RELEASE};
 use crate::ruleset::EffectiveRules;
@@ -145,7 +145,7 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
     let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
     let all = happenings.len();
     let confirmed =
-        count(|it| matches!(it, Happening::Reclassified(_, change) if matches!(change.by, Author::Child(_))));
+        count(|it| matches!(it, Happening::Reclassified(_, change) if change.by.child().is_some()));
     Some(match tool {
         "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
         // A proposal that is repeated within a millisecond changes nothing.

@@ -186,7 +186,7 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
     let blockers =
         judged.rules.map(|rules| standing::blockers(judged.investigation, &rules)).unwrap_or_default();
-    let mut faults = snapshot.ruleset.as_ref().err().into_iter().chain(&snapshot.faults);
+    let mut faults = snapshot.all_faults();
     let fault = faults.next().map(|first| match faults.count() {
         0 => first.to_string(),
         more => format!("{first}; and {}", counted(more, "other fault")),

@@ -20,7 +20,6 @@ use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
 use crate::remote::{GitProgram, SEEN};
 use crate::review::{Item, Risk, review};
-use crate::ruleset::EffectiveRules;
 use crate::signoff::Decision;
 use crate::store::{Snapshot, StoreError};
 use crate::text::{counted, made_visible, one_line, visible};
@@ -130,10 +129,8 @@ struct Look<'a> {
 impl Look<'_> {
     fn items(&self) -> Vec<Item> {
         let after = self.after.investigation.as_ref();
-        let rules = self.after.ruleset.as_ref().ok();
-        let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, after.meta()));
         let before = self.before.map(|before| before.investigation.as_ref());
-        review(before, after, rules.as_ref(), &self.evidence)
+        review(before, after, self.after.rules().as_ref(), &self.evidence)
     }
 
     /// How much there is to look at.

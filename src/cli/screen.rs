@@ -119,9 +119,7 @@ pub(super) struct NodeLine {
 impl<'a> Judged<'a> {
     pub(super) fn new(snapshot: &'a Snapshot) -> Self {
         let investigation = snapshot.investigation.as_ref();
-        let rules = snapshot.ruleset.as_ref().ok();
-        let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
-        Judged { investigation, rules, open: objections::open(investigation) }
+        Judged { investigation, rules: snapshot.rules(), open: objections::open(investigation) }
     }
 
     pub(super) fn role(&self, node: &Node) -> Option<Role> {

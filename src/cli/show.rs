@@ -145,7 +145,6 @@ fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
     let meta = investigation.meta();
     let outlook = judged.rules.map(|rules| standing::outlook(investigation, &rules));
     let (blockers, next) = outlook.map_or((Vec::new(), None), |it| (it.blockers, Some(it.next_action)));
-    let ruleset_fault = snapshot.ruleset.as_ref().err();
     Document {
         id: meta.id.to_string(),
         title: &meta.title,
@@ -171,7 +170,7 @@ fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
             .map(|it| Blocker { code: it.code.to_string(), node_id: it.node, message: it.message })
             .collect(),
         next_action: next.filter(|_| investigation.end_in_force().is_none()),
-        faults: ruleset_fault.into_iter().chain(&snapshot.faults).map(ToString::to_string).collect(),
+        faults: snapshot.all_faults().map(ToString::to_string).collect(),
         nodes: investigation
             .preorder()
             .into_iter()

@@ -334,7 +334,45 @@ pub enum StopReason {
     Stuck,
 }
 
+impl Author {
+    /// The agent.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Author::Agent(agent) => Some(agent),
+            Author::Child(_) | Author::Unknown => None,
+        }
+    }
+
+    /// The child.
+    pub fn child(&self) -> Option<&NodeId> {
+        match self {
+            Author::Child(child) => Some(child),
+            Author::Agent(_) | Author::Unknown => None,
+        }
+    }
+}
+
+impl Reclassification {
+    /// Who or what did it, for people: the agent, the child or the person.
+    pub fn who(&self) -> Option<String> {
+        let child = self.by.child().map(ToString::to_string);
+        child.or_else(|| self.caller.who(self.by.agent()))
+    }
+}
+
+impl AmendedConclusion {
+    /// Who did it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+}
+
 impl Amendment {
+    /// Who did it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
     /// One that changes nothing yet.
     pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
         Amendment {
@@ -471,6 +509,11 @@ impl PersonsAnswer {
 }
 
 impl Conclusion {
+    /// Who ended it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
     /// An end with nothing said.
     pub fn new(ended_at: Timestamp) -> Self {
         Conclusion {
@@ -563,6 +606,11 @@ impl Reclassification {
 }
 
 impl Classification {
+    /// Who committed it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
     /// A result of a state and findings alone.
     pub fn new(state: StateName, findings: impl Into<String>, committed_at: Timestamp) -> Self {
         Classification {
@@ -620,10 +668,7 @@ impl Classification {
 
     /// The child that brought the state in force about, if one did.
     pub fn promoted_by(&self) -> Option<&NodeId> {
-        match &self.reclassified.last()?.by {
-            Author::Child(child) => Some(child),
-            Author::Agent(_) | Author::Unknown => None,
-        }
+        self.reclassified.last()?.by.child()
     }
 
     /// All warnings, of the commit and of later changes, oldest first.
@@ -633,12 +678,18 @@ impl Classification {
 
     /// Every agent who put its name to this node.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
-        self.agent_id.as_deref().into_iter().chain(self.reclassified.iter().filter_map(|change| {
-            match &change.by {
-                Author::Agent(agent) => Some(agent.as_str()),
-                Author::Child(_) | Author::Unknown => None,
-            }
-        }))
+        self.callers().filter_map(|(agent, _)| agent)
+    }
+
+    /// Every person who put a name to this node.
+    pub fn people(&self) -> impl Iterator<Item = &Person> {
+        self.callers().filter(|(agent, _)| agent.is_none()).filter_map(|(_, caller)| caller.person.as_ref())
+    }
+
+    /// Who gave it its states, oldest first.
+    fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
+        let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
+        std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
     }
 }
 

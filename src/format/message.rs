@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{
-    Amendment, Attached, Author, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta,
-    Node, NodeId, Transition, Warning,
+    Amendment, Attached, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta, Node,
+    NodeId, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
 use crate::ruleset::rules::verification::Grade;
@@ -367,10 +367,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
         ),
         Event::Reclassified { transition, transitions, .. } => {
             let last = transition.node.classification.as_ref().and_then(|it| it.reclassified.last());
-            let agent = last.and_then(|change| match &change.by {
-                Author::Agent(agent) => Some(agent.as_str()),
-                Author::Child(_) | Author::Unknown => None,
-            });
+            let agent = last.and_then(|change| change.by.agent());
             let nodes = std::iter::once(transition)
                 .chain(transitions)
                 .map(|transition| &transition.node.id)

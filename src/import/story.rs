@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
-    Amendment, Attached, Author, Caller, Classification, Comment, Conclusion, Diagnostic, Event,
-    Investigation, Node, NodeId, Timestamp, Transition, Warning,
+    Amendment, Attached, Caller, Classification, Comment, Conclusion, Diagnostic, Event, Investigation, Node,
+    NodeId, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -250,10 +250,7 @@ fn changes_of(
         }
         if let Some(change) = changes.next_if(|change| Some(change.at) == first) {
             stage.classification.iter_mut().for_each(|result| result.reclassified.push(change.clone()));
-            let by = match &change.by {
-                Author::Child(child) => Some(child.clone()),
-                Author::Agent(_) | Author::Unknown => None,
-            };
+            let by = change.by.child().cloned();
             let (from, to, node) = (change.from.clone(), change.to.clone(), Arc::new(stage.clone()));
             return Some((change.at, Act::Changed(Transition { node, from, to, by })));
         }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use super::history::verb_of;
 use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
-use crate::domain::{Author, Happening, Investigation, NodeId};
+use crate::domain::{Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
+use crate::ruleset::Role;
 use crate::ruleset::rules::objections::{self, Objection};
-use crate::ruleset::{EffectiveRules, Role};
 use crate::store::Snapshot;
 use crate::text::counted;
 
@@ -87,10 +87,7 @@ fn line(happening: &Happening) -> String {
     let mut line = format!("- `{}`", node.id);
     match happening {
         Happening::Reclassified(_, change) => {
-            let by = match &change.by {
-                Author::Child(child) => format!(", by `{child}`"),
-                Author::Agent(_) | Author::Unknown => String::new(),
-            };
+            let by = change.by.child().map(|child| format!(", by `{child}`")).unwrap_or_default();
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, LENGTH)));
             let _ = write!(line, " {} → {}{by}{}", change.from, change.to, reason.unwrap_or_default());
         }
@@ -126,7 +123,7 @@ fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
     let open = [before, after].map(|snapshot| objections::open(&snapshot.investigation));
     let stands = |snapshot: &Snapshot, open: &[Objection], id: &NodeId| -> Option<String> {
         let investigation = &snapshot.investigation;
-        let rules = EffectiveRules::new(&snapshot.ruleset.as_ref().ok()?.ruleset, investigation.meta());
+        let rules = snapshot.rules()?;
         let node = investigation.node(id)?;
         let is_answer = rules.role(node.state()?) == Role::Solution;
         let refuted = rules.refuted_by(investigation, node).len();

@@ -16,7 +16,6 @@ use super::texts;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::project::Evidence;
 use crate::review::{self, Item};
-use crate::ruleset::EffectiveRules;
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
 use crate::view::{self, NodeView};
@@ -247,8 +246,7 @@ fn reviewed(
     new_cards: &Cards<'_>,
 ) -> Vec<ReviewItem> {
     let investigation = after.snapshot.investigation.as_ref();
-    let rules = after.snapshot.ruleset.as_ref().ok();
-    let rules = rules.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
+    let rules = after.snapshot.rules();
     let items = review::review(Some(&before.investigation), investigation, rules.as_ref(), &after.evidence);
     let item = |item: Item| ReviewItem {
         node: item.node.and_then(|id| {
@@ -341,10 +339,7 @@ impl Side {
 }
 
 fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) -> Cards<'s> {
-    let investigation = snapshot.investigation.as_ref();
-    let file = snapshot.ruleset.as_ref().ok();
-    let rules = file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
-    let mut cards = Cards::new(investigation, rules, &[], texts::excerpt);
+    let mut cards = Cards::new(&snapshot.investigation, snapshot.rules(), &[], texts::excerpt);
     cards.put_at(|id| place(id).unwrap_or_else(|| "history.html".to_owned()));
     cards
 }
@@ -427,7 +422,7 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let stopped = end.stopped.as_ref();
             let label = stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default();
             let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
-            let (by, at) = (or_none(&end.caller.who(end.agent_id.as_deref())), or_none(&end.concluded_at));
+            let (by, at) = (or_none(&end.who()), or_none(&end.concluded_at));
             let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
             let others = end.other_conclusions.iter().filter_map(|other| other.conclusion.clone());
             let others = others.collect::<Vec<_>>().join("\n\n");

@@ -12,7 +12,7 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::SharedValue;
-use crate::domain::{Author, CommentKind, Happening, Node, NodeId, StateName};
+use crate::domain::{CommentKind, Happening, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
@@ -394,7 +394,7 @@ fn view_of(
             if let Some(classification) = &node.classification {
                 view.to = state(&classification.state);
                 view.requested = classification.requested_state.as_ref().map(|state| cards.state(state));
-                view.by = classification.caller.who(classification.agent_id.as_deref());
+                view.by = classification.who();
             }
         }
         Happening::Claimed(node) => {
@@ -405,22 +405,18 @@ fn view_of(
             if let Some(result) = first.and_then(|first| first.other_results.get(*number)) {
                 view.to = state(&result.state);
                 view.requested = result.requested_state.as_ref().map(|state| cards.state(state));
-                view.by = result.caller.who(result.agent_id.as_deref());
+                view.by = result.who();
             }
         }
         Happening::Reclassified(_, change) => {
             view.from = state(&change.from);
             view.to = state(&change.to);
             view.reason.clone_from(&change.reason);
-            view.by = match &change.by {
-                Author::Agent(agent) => Some(agent.clone()),
-                Author::Child(child) => Some(child.to_string()),
-                Author::Unknown => change.caller.who(None),
-            };
+            view.by = change.who();
         }
         Happening::Amended(_, amendment) => {
             view.reason = Some(amendment.reason.clone());
-            view.by = amendment.caller.who(amendment.agent_id.as_deref());
+            view.by = amendment.who();
         }
         Happening::Edited(node) | Happening::Removed(node) => {
             view.to = node.state().map(|state| cards.state(state));
@@ -428,9 +424,9 @@ fn view_of(
         Happening::Ended(conclusion) => match conclusion.amended.last() {
             Some(amended) => {
                 view.reason = Some(amended.reason.clone());
-                view.by = amended.caller.who(amended.agent_id.as_deref());
+                view.by = amended.who();
             }
-            None => view.by = conclusion.caller.who(conclusion.agent_id.as_deref()),
+            None => view.by = conclusion.who(),
         },
         Happening::Commented(comment)
         | Happening::CommentEdited(comment)

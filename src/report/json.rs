@@ -10,9 +10,9 @@ use crate::decide::quality::{Quality, quality};
 use crate::decide::standing;
 use crate::domain::{Caller, Comment, Node, NodeId, PersonsAnswer, StopReason};
 use crate::format::attachment_entry::AttachmentEntry;
+use crate::ruleset::Role;
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::Grade;
-use crate::ruleset::{EffectiveRules, Role};
 use crate::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
 
@@ -197,8 +197,7 @@ struct ChangeOf {
 fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a> {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
-    let rules =
-        snapshot.ruleset.as_ref().ok().map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
+    let rules = snapshot.rules();
     let meta = investigation.meta();
     let open: Vec<Objection> = objections::open(investigation);
     let with_role = |role| -> Vec<&Node> {
@@ -248,14 +247,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         },
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion().map(Conclusion::of),
-        faults: snapshot
-            .ruleset
-            .as_ref()
-            .err()
-            .into_iter()
-            .chain(&snapshot.faults)
-            .map(ToString::to_string)
-            .collect(),
+        faults: strings(snapshot.all_faults()),
         solutions: with_role(Role::Solution).into_iter().filter_map(solution).collect(),
         refuted: refuted.collect(),
         theories: ids(with_role(Role::Theory)),
@@ -317,6 +309,6 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-fn strings<T: ToString>(values: &[T]) -> Vec<String> {
-    values.iter().map(ToString::to_string).collect()
+fn strings<T: ToString>(values: impl IntoIterator<Item = T>) -> Vec<String> {
+    values.into_iter().map(|value| value.to_string()).collect()
 }

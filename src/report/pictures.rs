@@ -160,7 +160,7 @@ impl Pictures {
             }
             files.push((PLACES.to_owned(), script(&drawn, &names)?));
         }
-        let rows = report.outline.iter().enumerate().map(|(at, row)| (row.card.id.as_str(), at)).collect();
+        let rows = report.outline.iter().enumerate().map(|(at, row)| (&row.card.id, at)).collect();
         let best = drawn.best();
         let others = drawn.checked().filter(|id| Some(*id) != best).collect();
         let ways = [Way::Confirmed, Way::Doubted].map(|way| drawn.leads_to(way));
@@ -175,9 +175,8 @@ impl Pictures {
 
 impl Pictures {
     /// Where a node's card is.
-    pub(super) fn on_graph(&self, id: &str) -> &str {
-        let id = id.parse::<NodeId>().ok();
-        id.and_then(|id| self.places.get(&id)).map_or("graph.html", String::as_str)
+    pub(super) fn on_graph(&self, id: &NodeId) -> &str {
+        self.places.get(id).map_or("graph.html", String::as_str)
     }
 }
 
@@ -190,7 +189,7 @@ struct PageModels<'a, 'i> {
     names: &'a [String],
     places: &'a HashMap<NodeId, String>,
     /// Where each node stands in the outline.
-    rows: HashMap<&'a str, usize>,
+    rows: HashMap<&'a NodeId, usize>,
     best: Option<&'i NodeId>,
     /// The other answers that a node confirms.
     others: Vec<&'a NodeId>,
@@ -253,17 +252,14 @@ impl PageModels<'_, '_> {
     }
 
     fn card(&self, id: &NodeId) -> Option<SharedValue<Card>> {
-        let row = self.rows.get(id.as_str())?;
+        let row = self.rows.get(id)?;
         self.report.outline.get(*row).map(|row| row.card.clone())
     }
 
     /// The cards of a page as a nested list.
     fn outline(&self, page: &graph::Page) -> Vec<OutlineRow> {
-        let rows: Vec<&OutlineRow> = self
-            .drawn
-            .shown(page)
-            .filter_map(|id| self.report.outline.get(*self.rows.get(id.as_str())?))
-            .collect();
+        let rows: Vec<&OutlineRow> =
+            self.drawn.shown(page).filter_map(|id| self.report.outline.get(*self.rows.get(id)?)).collect();
         let first = rows.first().map_or(1, |row| row.card.round);
         let row = |(at, row): (usize, &&OutlineRow)| {
             let next = rows.get(at + 1).map_or(first, |next| next.card.round);

@@ -64,12 +64,12 @@ pub(super) fn png(report: &Report, investigation: &Investigation, ruleset: &Rule
     let left = BAND + MARGIN + (width - leaf * leaves as f32) / 2.0;
     let top = MARGIN + (height - row * rows as f32) / 2.0;
     let gap = if leaf > 4.0 * GAP { GAP } else { 0.0 };
-    let cards: HashMap<&str, &Card> =
-        report.nodes.iter().map(|node| (node.card.id.as_str(), &*node.card)).collect();
+    let cards: HashMap<&NodeId, &Card> =
+        report.nodes.iter().map(|node| (&node.card.id, &*node.card)).collect();
     for (id, place) in places {
         let state =
             investigation.node(id).and_then(|node| node.state()).and_then(|state| ruleset.state(state));
-        let card = cards.get(id.as_str());
+        let card = cards.get(id);
         let role = match state {
             _ if card.is_some_and(|card| card.state.word == graph::REFUTATION) => Role::DeadEnd,
             state => state.map_or(Role::Open, |state| state.role),

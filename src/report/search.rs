@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::model::{Report, StateView};
 use super::{ReportError, ReportInput};
-use crate::domain::{Investigation, Node};
+use crate::domain::{Classification, Investigation, Node};
 use crate::graph::Sure;
 use crate::markdown;
 use crate::text::{is_hidden, shorten};
@@ -66,7 +66,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
     whole.push(("What was asked", "index.html".to_owned(), ("Question", asked.join(" · "))));
     if let Some(end) = investigation.conclusion() {
         let text = markdown::plain_text(end.conclusion.as_deref().unwrap_or_default(), MOST_OF_ONE);
-        let text = [text, end.caller.who(end.agent_id.as_deref()).unwrap_or_default()].join(" · ");
+        let text = [text, end.who().unwrap_or_default()].join(" · ");
         whole.push(("Conclusion", "index.html#conclusion".to_owned(), ("Conclusion", text)));
     }
     let mut found: Vec<Found<'_>> = Vec::with_capacity(whole.len() + report.nodes.len());
@@ -88,7 +88,7 @@ pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<V
             note_cut(text);
             texts.push((field(name), text.as_str()));
         }
-        found.push(Found(&card.id, &card.title, card.href.clone(), Some(state), card.sure, texts));
+        found.push(Found(card.id.as_str(), &card.title, card.href.clone(), Some(state), card.sure, texts));
     }
     let states = states.into_iter().map(|s| (s.word.as_str(), s.class, s.meaning.as_str())).collect();
     let json = serde_json::to_string(&Data { cut, states, fields, found })
@@ -136,8 +136,8 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -
     said.add("Sources", sources.chain(mentions));
     said.add("Commands", view.commands.iter().map(|it| it.command.to_string()));
     said.add("Agent", view.agent_id.iter().map(ToString::to_string));
-    let person = view.by.as_ref().and_then(|by| by.person.as_ref());
-    said.add("Person", person.map(|person| person.name.clone()));
+    let people = node.classification.iter().flat_map(Classification::people);
+    said.add("Person", people.map(|person| person.name.clone()));
     let results = view.other_results.iter().map(OtherResult::text);
     said.add("Other results", results.map(|text| markdown::plain_text(&text, most)));
     let changes = view.reclassified.iter().flat_map(|it| {
@@ -147,7 +147,11 @@ pub(super) fn texts(node: &Node, findings: &markdown::Parsed<'_>, most: usize) -
     said.add("Changes of state", list(&changes.collect::<Vec<_>>()));
     let amended = view.amended.iter().flat_map(|it| {
         let before = [&it.title, &it.headline, &it.findings, &it.evidence];
-        [it.agent_id.as_deref(), Some(&*it.reason)].into_iter().chain(before.map(Option::as_deref)).flatten()
+        let person = it.by.as_ref().and_then(|by| by.person.as_ref()).map(|person| person.name.as_str());
+        [it.agent_id.as_deref().or(person), Some(&*it.reason)]
+            .into_iter()
+            .chain(before.map(Option::as_deref))
+            .flatten()
     });
     said.add("Amendments", list(&amended.collect::<Vec<_>>()));
     said.add("Proposed as", view.headline.iter().map(|_| view.title.to_string()));

@@ -365,7 +365,9 @@ fn pages(
         };
         let from = match &content {
             Content::Print(_) => From::Print,
-            Content::Node(content) => From::Page { root: page.root, own: Some(&content.node.card.id) },
+            Content::Node(content) => {
+                From::Page { root: page.root, own: Some(content.node.card.id.as_str()) }
+            }
             _ => From::Page { root: page.root, own: None },
         };
         let page = InvestigationPage { site, page, head, investigation: &report.header, content };

@@ -130,7 +130,7 @@ fn investigation(report: &Report, base: Option<&BaseUrl>, folder: &str) -> Value
 fn node_data(header: &Header, node: &NodePage, base: Option<&BaseUrl>, folder: &str) -> Value {
     let mut data = object("Article");
     data.insert("headline".into(), node.card.title.clone().into());
-    data.insert("identifier".into(), node.card.id.clone().into());
+    data.insert("identifier".into(), node.card.id.as_str().into());
     if !node.card.excerpt.is_empty() {
         data.insert("description".into(), node.card.excerpt.clone().into());
     }

@@ -192,7 +192,7 @@ mod tests {
         ];
         let forge: Forge = "https://x.example/{commit}/{path}#{line}-{last}".parse().unwrap();
         let card = Card {
-            id: "R1.A".into(),
+            id: "R1.A".parse().unwrap(),
             title: "T\"<".into(),
             href: "n.html".into(),
             round: 1,

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::decide::standing;
 use crate::domain::{Node, NodeId};
-use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
@@ -99,8 +98,7 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     if !snapshot.faults.is_empty() || snapshot.ruleset.is_err() {
         open.push("faults in its files".to_owned());
     }
-    let Ok(file) = &snapshot.ruleset else { return open };
-    let rules = EffectiveRules::new(&file.ruleset, investigation.meta());
+    let Some(rules) = snapshot.rules() else { return open };
     let about = |node: Option<&str>| node.map(|node| format!(" {node}")).unwrap_or_default();
     // Contested nodes are among them.
     for owed in standing::owed(investigation, &rules).iter().chain(&standing::faults(investigation, &rules)) {

@@ -55,7 +55,7 @@ impl Store {
 fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
     let tree = flat(git, snapshot.head)?;
     let mut marked = Vec::new();
-    for fault in snapshot.faults.iter().chain(snapshot.ruleset.as_ref().err()) {
+    for fault in snapshot.all_faults() {
         let Some((blob, _)) = tree.get(&fault.path) else { continue };
         let text = String::from_utf8(git.read(*blob, read::FILE_MAX)?).ok();
         marked.extend(text.and_then(|text| Some((fault.path.clone(), sides(&text)?))));

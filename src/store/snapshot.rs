@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Size;
 use super::git::CommitId;
 use crate::domain::{Happening, Investigation, Timestamp};
-use crate::ruleset::RulesetFile;
+use crate::ruleset::{EffectiveRules, RulesetFile};
 
 /// The committed state of an investigation at one commit.
 #[derive(Clone, Debug)]
@@ -39,6 +39,17 @@ impl Snapshot {
             faults: Vec::new(),
             size: Size::default(),
         }
+    }
+
+    /// The rules in force; `None` where the ruleset can't be used.
+    pub fn rules(&self) -> Option<EffectiveRules<'_>> {
+        let file = self.ruleset.as_ref().ok()?;
+        Some(EffectiveRules::new(&file.ruleset, self.investigation.meta()))
+    }
+
+    /// All that is wrong with its files, the ruleset first.
+    pub fn all_faults(&self) -> impl Iterator<Item = &Fault> {
+        self.ruleset.as_ref().err().into_iter().chain(&self.faults)
     }
 }
 

@@ -49,5 +49,5 @@ impl Syncing<'_> {
 }
 
 fn faults(snapshot: &Snapshot) -> BTreeSet<String> {
-    snapshot.faults.iter().chain(snapshot.ruleset.as_ref().err()).map(ToString::to_string).collect()
+    snapshot.all_faults().map(ToString::to_string).collect()
 }

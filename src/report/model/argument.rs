@@ -38,12 +38,12 @@ const LOOKED_AT: usize = 64;
 pub(in crate::report) struct Arguments {
     /// In the order of the first page.
     pub all: Vec<Argument>,
-    at: HashMap<String, usize>,
+    at: HashMap<NodeId, usize>,
 }
 
 impl Arguments {
     /// The way to the page of an answer.
-    pub(in crate::report) fn way(&self, node: &str) -> Option<&WayLink> {
+    pub(in crate::report) fn way(&self, node: &NodeId) -> Option<&WayLink> {
         Some(&self.all.get(*self.at.get(node)?)?.way)
     }
 }
@@ -187,13 +187,13 @@ pub(in crate::report) struct Hand {
 /// What all arguments are read from: the nodes in preorder, so that all below one follow it.
 struct Reading<'r> {
     nodes: &'r [NodePage],
-    at: HashMap<&'r str, usize>,
+    at: HashMap<&'r NodeId, usize>,
     /// Behind the last node below each.
     end: Vec<usize>,
     /// The nodes that are ruled out or refuted, in their order.
     ruled_out: Vec<usize>,
     /// In a sentence, on what evidence.
-    evidence: HashMap<&'r str, &'r str>,
+    evidence: HashMap<&'r NodeId, &'r str>,
 }
 
 impl<'r> Reading<'r> {
@@ -207,32 +207,27 @@ impl<'r> Reading<'r> {
             open.push(at);
         }
         let is_ruled_out = |node: &NodePage| {
-            let id = node.card.id.parse::<NodeId>().ok();
-            let node = id.and_then(|id| cards.investigation.committed_node(&id));
+            let node = cards.investigation.committed_node(&node.card.id);
             // What refutes an answer stands with that.
             node.is_some_and(|node| cards.is_dead_end(node) || cards.is_refuted(node))
         };
         Reading {
             nodes,
-            at: nodes.iter().enumerate().map(|(at, node)| (node.card.id.as_str(), at)).collect(),
+            at: nodes.iter().enumerate().map(|(at, node)| (&node.card.id, at)).collect(),
             end,
             ruled_out: (0..nodes.len()).filter(|at| is_ruled_out(&nodes[*at])).collect(),
-            evidence: overview
-                .dead_ends
-                .iter()
-                .map(|it| (it.card.id.as_str(), it.in_short.as_str()))
-                .collect(),
+            evidence: overview.dead_ends.iter().map(|it| (&it.card.id, it.in_short.as_str())).collect(),
         }
     }
 
-    fn node(&self, id: &str) -> Option<&'r NodePage> {
+    fn node(&self, id: &NodeId) -> Option<&'r NodePage> {
         self.nodes.get(*self.at.get(id)?)
     }
 
     /// What was ruled out in branches that leave the way at the node above a step, the nearest first; and how many more.
     fn beside(&self, step: usize) -> (Vec<Beside>, usize) {
         let node = &self.nodes[step];
-        let above = node.parent.as_ref().and_then(|parent| self.at.get(parent.id.as_str()));
+        let above = node.parent.as_ref().and_then(|parent| self.at.get(&parent.id));
         let (from, until) = above.map_or((0, self.nodes.len()), |above| (above + 1, self.end[*above]));
         let within = |from: usize, until: usize| {
             let first = self.ruled_out.partition_point(|at| *at < from);
@@ -249,7 +244,7 @@ impl<'r> Reading<'r> {
             // What it says itself was found wrong: what says so counts.
             let sentence = match node.refuted_by.first() {
                 Some(by) => sentence(by),
-                None => match self.evidence.get(node.card.id.as_str()) {
+                None => match self.evidence.get(&node.card.id) {
                     Some(evidence) => (*evidence).to_owned(),
                     None => sentence(&node.card),
                 },
@@ -269,9 +264,8 @@ fn sentence(card: &Card) -> String {
 impl Cards<'_> {
     /// The page of the answer, where it is one of so many that have one.
     pub(super) fn way(&self, card: &Card, before: usize) -> Option<WayLink> {
-        let id: NodeId = card.id.parse().ok()?;
         let href = card.href.replacen("nodes/", "answers/", 1);
-        (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&id).len() })
+        (before < MOST).then(|| WayLink { href, steps: self.investigation.path(&card.id).len() })
     }
 
     /// The pages of the answers: first of those on the first page, then of those that are refuted.
@@ -285,7 +279,7 @@ impl Cards<'_> {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
         let refuted = overview.refuted.iter().map(|refuted| &refuted.card);
         let refuted = refuted.filter(|card| {
-            let node = card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+            let node = self.investigation.node(&card.id);
             node.is_some_and(|node| self.is(node, Role::Solution))
         });
         let answers: Vec<(&SharedValue<Card>, WayLink)> = standing
@@ -325,7 +319,7 @@ impl Cards<'_> {
             |number: &usize| skipped == 0 || *number < FIRST_STEPS || *number >= FIRST_STEPS + skipped;
         let steps: Vec<Step> = (0..all.len())
             .filter(is_told)
-            .filter_map(|number| self.step(reading, *reading.at.get(all[number].id.as_str())?, number + 1))
+            .filter_map(|number| self.step(reading, *reading.at.get(&all[number].id)?, number + 1))
             .collect();
         let confirming: Vec<Voice> = node
             .confirmed_by
@@ -334,11 +328,11 @@ impl Cards<'_> {
             .collect();
         let refuting: Vec<Voice> =
             node.refuted_by.iter().filter_map(|card| self.voice(reading, card)).collect();
-        let shown: HashSet<&str> = all
+        let shown: HashSet<&NodeId> = all
             .iter()
             .copied()
             .chain(confirming.iter().chain(&refuting).map(|voice| &voice.card))
-            .map(|card| card.id.as_str())
+            .map(|card| &card.id)
             .collect();
         let crossing = crossing(reading, &steps, &shown);
         let hands = hands(&steps, &confirming, &refuting);
@@ -377,7 +371,7 @@ impl Cards<'_> {
             evidence: self.evidence_of(&page.card),
             agent: page.agent.clone(),
             at: page.committed_at.clone(),
-            reference_count: self.cited.get(&page.card.id.parse().ok()?).map_or(0, Vec::len),
+            reference_count: self.cited.get(&page.card.id).map_or(0, Vec::len),
             commands: page.commands.len(),
             is_contested: page.is_contested,
             warnings: page.warnings.len(),
@@ -400,13 +394,13 @@ impl Cards<'_> {
 
     /// The evidence that was given for a node, where that is not what its title says.
     fn evidence_of(&self, card: &Card) -> String {
-        let node = card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+        let node = self.investigation.node(&card.id);
         let evidence = node.and_then(|node| given_evidence(node)).unwrap_or_default();
         if evidence == card.title || evidence == card.excerpt { String::new() } else { evidence }
     }
 
     fn objecting(&self, argument: &mut Argument, comments: &Comments) {
-        let answer = argument.card.id.parse().ok().and_then(|id: NodeId| self.investigation.node(&id));
+        let answer = self.investigation.node(&argument.card.id);
         let (Some(answer), Some(rules)) = (answer, self.rules) else { return };
         let against = rules.against(self.investigation, answer, comments.objections());
         let objecting = |comment: &Comment| {
@@ -428,8 +422,7 @@ impl Cards<'_> {
         let voices = argument.confirming.iter().chain(&argument.refuting).map(|voice| &voice.card);
         let mut here: HashMap<usize, Vec<SharedValue<Card>>> = HashMap::new();
         for card in argument.steps.iter().map(|step| &step.card).chain(voices) {
-            let cited = card.id.parse().ok().and_then(|id: NodeId| self.cited.get(&id));
-            for at in cited.into_iter().flatten() {
+            for at in self.cited.get(&card.id).into_iter().flatten() {
                 here.entry(*at).or_default().push(card.clone());
             }
         }
@@ -444,7 +437,7 @@ impl Cards<'_> {
     }
 
     fn shared(&self, reference: &Reference, place: usize, here: Vec<SharedValue<Card>>) -> SharedSource {
-        let is_here = |id: &NodeId| here.iter().any(|card| card.id == id.as_str());
+        let is_here = |id: &NodeId| here.iter().any(|card| card.id == *id);
         // Of a source that thousands cite, only so many are looked at.
         let others = reference.cited_by.iter().map(|(id, _)| id).take(here.len() + MOST_CITING);
         let elsewhere: Vec<SharedValue<Card>> =
@@ -469,9 +462,9 @@ fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
 }
 
 /// What the steps have to do with nodes that are not shown: first the links that were given as data.
-fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&str>) -> Vec<Crossing> {
+fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&NodeId>) -> Vec<Crossing> {
     let mut crossing = Vec::new();
-    let mut known: HashSet<(&str, &str)> = HashSet::new();
+    let mut known: HashSet<(&NodeId, &NodeId)> = HashSet::new();
     let pages: Vec<(&Step, &NodePage)> =
         steps.iter().filter_map(|step| Some((step, reading.node(&step.card.id)?))).collect();
     let links = pages.iter().flat_map(|(step, page)| {
@@ -481,10 +474,10 @@ fn crossing(reading: &Reading<'_>, steps: &[Step], shown: &HashSet<&str>) -> Vec
         let texts =
             page.findings.iter().chain(page.texts.iter().flat_map(|text| text.text.iter().chain(&text.list)));
         let ids = texts.flat_map(|html| text_links::nodes_in(html.as_str()));
-        ids.filter_map(|id| Some((*step, "names", reading.node(id)?)))
+        ids.filter_map(|id| Some((*step, "names", reading.node(&id.parse().ok()?)?)))
     });
     for (step, what, to) in links.chain(named) {
-        if !shown.contains(to.card.id.as_str()) && known.insert((&step.card.id, &to.card.id)) {
+        if !shown.contains(&to.card.id) && known.insert((&step.card.id, &to.card.id)) {
             crossing.push(Crossing { from: step.card.clone(), what, to: to.card.clone() });
         }
     }

@@ -18,7 +18,7 @@ use crate::text::first_sentence;
 /// A node in a few words, as a link to its page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Card {
-    pub id: String,
+    pub id: NodeId,
     pub title: String,
     pub href: String,
     pub round: u32,
@@ -161,7 +161,7 @@ impl<'a> Cards<'a> {
         // Of a withheld node both say who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
-            id: node.id.to_string(),
+            id: node.id.clone(),
             title: node.name().to_owned(),
             href,
             round: node.round(),
@@ -250,7 +250,7 @@ impl<'a> Cards<'a> {
             Some(ConfirmedBy {
                 card: self.get(&it.node)?.clone(),
                 sure: Sure::of(it.grade),
-                agent: result.caller.who(result.agent_id.as_deref()),
+                agent: result.who(),
                 at: Time::of(result.committed_at),
             })
         };

@@ -216,7 +216,7 @@ impl Cards<'_> {
     }
 
     fn add(&self, found: &mut Found, kind: Kind, card: &SharedValue<Card>, text: String) {
-        found.add(kind, Some(card), card.id.parse().ok().as_ref(), text);
+        found.add(kind, Some(card), Some(&card.id), text);
     }
 
     fn of_the_whole(&self, overview: &Overview, found: &mut Found) {
@@ -273,7 +273,7 @@ impl Cards<'_> {
         let by: Vec<&str> = solution.confirmed_by.iter().map(|by| by.card.id.as_str()).collect();
         let by = shorten(&by.join(", "), QUOTED);
         // An objection to the answer itself is told already.
-        if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id) {
+        if let Some(by) = solution.contested_by.iter().find(|by| by.node != card.id.as_str()) {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
             self.add(found, Kind::Contested, card, text);
         }
@@ -326,13 +326,12 @@ impl Cards<'_> {
         let is_confirmed = solutions.iter().any(|it| confirmed(&it));
         let (near, far): (Vec<&Solution>, Vec<&Solution>) =
             solutions.iter().partition(|it| !is_confirmed || confirmed(it));
-        let id = |card: &SharedValue<Card>| card.id.parse::<NodeId>().ok();
-        let answers: HashSet<NodeId> = near.iter().filter_map(|it| id(&it.card)).collect();
+        let answers: HashSet<NodeId> = near.iter().map(|it| it.card.id.clone()).collect();
         let mut rests_on: HashSet<NodeId> = HashSet::new();
         for answer in &answers {
             rests_on.extend(self.investigation.path(answer).into_iter().map(|node| node.id.clone()));
         }
-        rests_on.extend(near.iter().flat_map(|it| &it.confirmed_by).filter_map(|by| id(&by.card)));
+        rests_on.extend(near.iter().flat_map(|it| &it.confirmed_by).map(|by| by.card.id.clone()));
         let mut steps: HashMap<NodeId, usize> = answers.iter().map(|id| (id.clone(), 0)).collect();
         let mut next: VecDeque<NodeId> = answers.iter().cloned().collect();
         while let Some(at) = next.pop_front() {
@@ -349,7 +348,7 @@ impl Cards<'_> {
         Nearness {
             answers,
             rests_on,
-            others: far.iter().filter_map(|it| id(&it.card)).collect(),
+            others: far.iter().map(|it| it.card.id.clone()).collect(),
             steps,
             is_confirmed,
         }

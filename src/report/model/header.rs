@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::node::client;
 use super::{Overview, Time};
 use crate::decide::standing;
+use crate::domain::Conclusion;
 use crate::markdown;
 use crate::report::templates::SafeHtml;
 use crate::report::texts::CARD_EXCERPT;
 use crate::report::{ReportInput, history};
-use crate::ruleset::EffectiveRules;
 use crate::view::asked_line;
 
 /// Characters of a question that stand whole at the top of a page.
@@ -107,8 +107,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
     let meta = investigation.meta();
     let conclusion = investigation.conclusion();
     let head = snapshot.head.to_string();
-    let rules = snapshot.ruleset.as_ref().ok().map(|file| EffectiveRules::new(&file.ruleset, meta));
-    let at_odds = rules.map(|rules| standing::at_odds(investigation, &rules)).unwrap_or_default();
+    let at_odds = snapshot.rules().map(|rules| standing::at_odds(investigation, &rules)).unwrap_or_default();
     Header {
         id: meta.id.to_string(),
         title: meta.title.clone(),
@@ -122,7 +121,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
             .map(|rev| AsOf { rev: rev.clone(), at: input.history.first().map(|entry| Time::of(entry.at)) }),
         started_at: Time::of(meta.started_at),
         ended_at: conclusion.map(|end| Time::of(end.ended_at)),
-        ended_by: conclusion.and_then(|end| end.caller.who(end.agent_id.as_deref())),
+        ended_by: conclusion.and_then(Conclusion::who),
         ended_client: conclusion.and_then(|end| client(&end.caller)),
         stopped: conclusion
             .and_then(|end| end.stopped.as_ref())
@@ -134,7 +133,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
             .enumerate()
             .map(|(at, other)| OtherEnd {
                 at: Time::of(other.ended_at),
-                agent: other.caller.who(other.agent_id.as_deref()),
+                agent: other.who(),
                 conclusion: SafeHtml::some_markdown(
                     other.conclusion.as_deref(),
                     &format!("other-end-{at}"),
@@ -163,11 +162,7 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
         head_short: head.chars().take(history::SHORT).collect(),
         head,
         faults: snapshot
-            .ruleset
-            .as_ref()
-            .err()
-            .into_iter()
-            .chain(&snapshot.faults)
+            .all_faults()
             .map(ToString::to_string)
             .chain(at_odds.iter().map(ToString::to_string))
             .collect(),

@@ -42,7 +42,6 @@ use super::templates::SharedValue;
 use super::texts;
 use crate::decide::quality::quality;
 use crate::domain::{Node, NodeId};
-use crate::ruleset::EffectiveRules;
 
 /// All pages of one investigation.
 pub(super) struct Report {
@@ -79,8 +78,7 @@ impl Report {
     /// The data of all pages.
     pub(super) fn of(input: &ReportInput) -> Report {
         let investigation = input.snapshot.investigation.as_ref();
-        let file = input.snapshot.ruleset.as_ref().ok();
-        let rules = file.map(|file| EffectiveRules::new(&file.ruleset, investigation.meta()));
+        let (file, rules) = (input.snapshot.ruleset.as_ref().ok(), input.snapshot.rules());
         let texts = texts::read(investigation);
         let references = cited::collect(investigation, &texts);
         let excerpt =
@@ -101,9 +99,8 @@ impl Report {
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let mut overview = cards.overview(&warnings, &states, references.len(), &comments);
-        let is_withheld = |id: &str| id.parse().is_ok_and(|id| input.withheld.contains(&id));
         for solution in &mut overview.solutions {
-            solution.is_withheld = is_withheld(&solution.card.id);
+            solution.is_withheld = input.withheld.contains(&solution.card.id);
         }
         let overview = overview;
         let doubts = cards.doubts(&overview, &warnings, &comments, &input.evidence);

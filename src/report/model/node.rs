@@ -294,7 +294,7 @@ impl<'a> Cards<'a> {
                     next: neighbour(at.checked_add(1)),
                     title: (node.name() != node.title).then(|| node.title.clone()),
                     covers: node.covers.clone(),
-                    agent: classification.and_then(|c| c.caller.who(c.agent_id.as_deref())),
+                    agent: classification.and_then(Classification::who),
                     client: classification.and_then(|c| client(&c.caller)),
                     proposed_at: Time::of(node.proposed_at),
                     began_at: classification.and_then(|c| c.started_at).map(Time::of),
@@ -378,7 +378,7 @@ impl<'a> Cards<'a> {
             let fields = fields.filter(|field| !field.value.is_empty() && !shown.contains(&field.name));
             Some(OtherResultView {
                 state: self.state(result.current_state()),
-                agent: result.caller.who(result.agent_id.as_deref()),
+                agent: result.who(),
                 client: client(&result.caller),
                 committed_at: Time::of(result.committed_at),
                 headline: result.headline.clone(),
@@ -498,7 +498,7 @@ fn amended(node: &Node) -> Vec<Amended> {
     let amendments = node.classification.iter().flat_map(|c| &c.amended).enumerate();
     let view = |(at, amendment): (usize, &Amendment)| Amended {
         at: Time::of(amendment.at),
-        agent: amendment.caller.who(amendment.agent_id.as_deref()),
+        agent: amendment.who(),
         client: client(&amendment.caller),
         reason: amendment.reason.clone(),
         title: amendment.title.clone(),

@@ -1,7 +1,7 @@
 //! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -238,8 +238,7 @@ impl<'a> Cards<'a> {
 
     /// What an answer says.
     fn findings_of(&self, solution: Option<&Solution>) -> &str {
-        let id = solution.and_then(|solution| solution.card.id.parse().ok());
-        let node = id.and_then(|id| self.investigation.committed_node(&id));
+        let node = solution.and_then(|solution| self.investigation.committed_node(&solution.card.id));
         node.and_then(|node| node.classification.as_ref()).map_or("", |result| &result.findings)
     }
 
@@ -262,7 +261,7 @@ impl<'a> Cards<'a> {
                     evidence,
                     has_commands: !result.commands.is_empty(),
                     is_withheld: false,
-                    agent: result.caller.who(result.agent_id.as_deref()),
+                    agent: result.who(),
                     found_at: Time::of(result.committed_at),
                     confirmed_by: self.confirmed_by(node),
                     contested_by: self.contested_by(node, comments),
@@ -292,10 +291,8 @@ impl<'a> Cards<'a> {
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();
         let mut rounds: BTreeMap<u32, usize> = BTreeMap::new();
-        let mut agents: HashSet<&str> = HashSet::new();
         for (node, _) in self.investigation.committed() {
             *rounds.entry(node.round()).or_default() += 1;
-            agents.extend(node.classification.iter().flat_map(|classification| classification.agents()));
         }
         let method_confirms = self.rules.is_some_and(|rules| {
             let ruleset = rules.ruleset();
@@ -326,7 +323,7 @@ impl<'a> Cards<'a> {
                 .enumerate()
                 .map(|(at, amended)| AmendedConclusion {
                     at: Time::of(amended.at),
-                    agent: amended.caller.who(amended.agent_id.as_deref()),
+                    agent: amended.who(),
                     client: client(&amended.caller),
                     reason: amended.reason.clone(),
                     conclusion: SafeHtml::markdown(
@@ -344,7 +341,6 @@ impl<'a> Cards<'a> {
                 &solutions,
                 warnings.iter().map(|kind| kind.warnings.len()).sum(),
                 blockers.len(),
-                agents.len(),
             ),
             solutions,
             objections: comments.open(),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::cards::{Card, Cards, StateView};
 use super::overview::Solution;
-use crate::domain::{Author, Classification, Node, Reclassification, StateName};
+use crate::domain::{Classification, Node, Reclassification, StateName};
 use crate::graph::{self, BarPart};
 use crate::report::templates::SharedValue;
 use crate::ruleset::Role;
@@ -27,7 +27,7 @@ pub(in crate::report) struct Trust {
     pub owed: usize,
     /// Agents, as they name themselves.
     pub agents: usize,
-    /// People who gave results.
+    /// People who gave results or changed them, by the name that git has for them.
     pub people: usize,
     /// How many results nobody put a name to.
     pub unnamed: usize,
@@ -49,13 +49,13 @@ pub(in crate::report) struct Overturned {
     pub card: SharedValue<Card>,
     pub from: StateView,
     pub to: StateView,
-    /// The agent or the child that changed it.
+    /// The agent, the child or the person that changed it.
     pub by: Option<String>,
     pub reason: Option<String>,
 }
 
 impl Cards<'_> {
-    pub(super) fn trust(&self, solutions: &[Solution], warnings: usize, owed: usize, agents: usize) -> Trust {
+    pub(super) fn trust(&self, solutions: &[Solution], warnings: usize, owed: usize) -> Trust {
         let mut grades: Vec<GradeCount> = Vec::new();
         for sure in solutions.iter().filter_map(|solution| solution.card.sure) {
             match grades.iter_mut().find(|known| known.label == sure.label) {
@@ -63,14 +63,10 @@ impl Cards<'_> {
                 None => grades.push(GradeCount { label: sure.label, class: sure.class, count: 1 }),
             }
         }
-        let results = self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
-        let results = results.filter(|result| result.agent_id.is_none());
-        let people: HashSet<String> = results.filter_map(|result| result.caller.who(None)).collect();
-        let is_unnamed = |result: &Classification| result.caller.who(result.agent_id.as_deref()).is_none();
-        let unnamed = self
-            .investigation
-            .committed()
-            .filter(|(node, _)| node.classification.as_ref().is_some_and(is_unnamed));
+        let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
+        let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();
+        let people: HashSet<&str> =
+            results().flat_map(Classification::people).map(|person| person.name.as_str()).collect();
         Trust {
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
             grades,
@@ -78,9 +74,9 @@ impl Cards<'_> {
             overturned: self.overturned(),
             warnings,
             owed,
-            agents,
+            agents: agents.len(),
             people: people.len(),
-            unnamed: unnamed.count(),
+            unnamed: results().filter(|result| result.who().is_none()).count(),
         }
     }
 
@@ -104,11 +100,7 @@ impl Cards<'_> {
             card: self.card(node)?,
             from: self.state(&change.from),
             to: self.state(now),
-            by: match &change.by {
-                Author::Agent(agent) => Some(agent.clone()),
-                Author::Child(child) => Some(child.to_string()),
-                Author::Unknown => None,
-            },
+            by: change.who(),
             reason: change.reason.clone(),
         })
     }

@@ -73,7 +73,7 @@ pub(in crate::report) fn of_argument(
         argument.card.id,
         counted(argument.way.steps, "step")
     );
-    let href = |id: &NodeId| sketch.href(id.as_str());
+    let href = |id: &NodeId| sketch.href(id);
     let options = SvgOptions { href: Some(&href), ..SvgOptions::default() };
     let drawn = reasons(investigation, rules, &sketch.reasons, &options);
     let used = |kind: ReasonKind| sketch.reasons.lines.iter().any(|line| line.kind == kind);
@@ -89,25 +89,25 @@ pub(in crate::report) fn of_argument(
 struct Sketch<'a> {
     reasons: Reasons,
     /// The boxes of nodes, with their addresses.
-    at: HashMap<&'a str, (usize, &'a str)>,
+    at: HashMap<&'a NodeId, (usize, &'a str)>,
     /// How many boxes of sources there are, at the end.
     sources: usize,
 }
 
 impl<'a> Sketch<'a> {
-    fn href(&self, id: &str) -> String {
+    fn href(&self, id: &NodeId) -> String {
         self.at.get(id).map(|(_, href)| format!("../{href}")).unwrap_or_default()
     }
 
     /// A node's box, which is made where it has none.
-    fn card(&mut self, card: &'a Card, on_path: bool) -> Option<usize> {
-        if let Some((at, _)) = self.at.get(card.id.as_str()) {
-            return Some(*at);
+    fn card(&mut self, card: &'a Card, on_path: bool) -> usize {
+        if let Some((at, _)) = self.at.get(&card.id) {
+            return *at;
         }
         let at = self.reasons.boxes.len();
-        self.reasons.boxes.push(ReasonBox::Node(card.id.parse().ok()?, on_path));
+        self.reasons.boxes.push(ReasonBox::Node(card.id.clone(), on_path));
         self.at.insert(&card.id, (at, &card.href));
-        Some(at)
+        at
     }
 
     fn note(&mut self, class: &'static str, head: String, text: String, href: Option<String>) -> usize {
@@ -152,12 +152,11 @@ impl<'a> Sketch<'a> {
             let shown = step.beside.len().min(BESIDE).min(room);
             room -= shown;
             for it in &step.beside[..shown] {
-                if let Some(at) = self.card(&it.card, false) {
-                    self.line(last, at, ReasonKind::RuledOut, format!("{} was ruled out", it.card.id));
-                }
+                let at = self.card(&it.card, false);
+                self.line(last, at, ReasonKind::RuledOut, format!("{} was ruled out", it.card.id));
             }
             self.rest(step.beside.len() - shown + step.more_beside, "ruled out", last, ReasonKind::RuledOut);
-            let Some(at) = self.card(&step.card, is_confirmed) else { continue };
+            let at = self.card(&step.card, is_confirmed);
             self.line(last, at, kind, format!("Step {}: {}", step.number, step.card.id));
             last = at;
         }
@@ -174,9 +173,8 @@ impl<'a> Sketch<'a> {
                 Some(_) => (ReasonKind::Checks, "would confirm it, and does not count"),
                 None => (ReasonKind::Refutes, "refutes it"),
             };
-            if let Some(at) = self.card(&voice.card, false) {
-                self.line(at, answer, kind, format!("{} {what}", voice.card.id));
-            }
+            let at = self.card(&voice.card, false);
+            self.line(at, answer, kind, format!("{} {what}", voice.card.id));
         }
         let (kind, what) = match voices.first() {
             Some(Voice { sure: None, .. }) => (ReasonKind::Refutes, "against it"),
@@ -187,7 +185,7 @@ impl<'a> Sketch<'a> {
 
     fn objections(&mut self, argument: &'a Argument) {
         for it in argument.objections.iter().take(OBJECTIONS) {
-            if let Some((at, _)) = self.at.get(it.card.id.as_str()).copied() {
+            if let Some((at, _)) = self.at.get(&it.card.id).copied() {
                 let href = Some(format!("../{}", it.href));
                 let note = self.note("objection", format!("! {} objects", it.by), it.text.clone(), href);
                 self.line(note, at, ReasonKind::Refutes, format!("{} objects to {}", it.by, it.card.id));
@@ -197,18 +195,17 @@ impl<'a> Sketch<'a> {
 
     fn crossing(&mut self, argument: &'a Argument) {
         for it in argument.crossing.iter().take(CROSSING) {
-            let from = self.at.get(it.from.id.as_str()).map(|(at, _)| *at);
-            if let (Some(from), Some(to)) = (from, self.card(&it.to, false)) {
-                let label = format!("{} {} {}", it.from.id, it.what, it.to.id);
-                self.line(from, to, ReasonKind::Names, label);
-            }
+            let Some((from, _)) = self.at.get(&it.from.id).copied() else { continue };
+            let to = self.card(&it.to, false);
+            let label = format!("{} {} {}", it.from.id, it.what, it.to.id);
+            self.line(from, to, ReasonKind::Names, label);
         }
     }
 
     fn sources(&mut self, argument: &'a Argument) {
         for it in argument.sources.iter().take(SOURCES) {
             let citing: Vec<usize> =
-                it.here.iter().filter_map(|card| Some(self.at.get(card.id.as_str())?.0)).collect();
+                it.here.iter().filter_map(|card| Some(self.at.get(&card.id)?.0)).collect();
             if citing.is_empty() {
                 continue;
             }

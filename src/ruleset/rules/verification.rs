@@ -14,7 +14,7 @@ use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Author, Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName,
+    Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName,
 };
 use crate::ruleset::effective::EffectiveRules;
 
@@ -258,13 +258,11 @@ fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
     let Some(change) = classification.reclassified.last() else {
         return (committed, Text::Findings(&classification.findings));
     };
-    let agent = match &change.by {
-        Author::Child(_) => return (committed, Text::Findings(&classification.findings)),
-        Author::Agent(agent) => Some(agent.as_str()),
-        Author::Unknown => None,
-    };
+    if change.by.child().is_some() {
+        return (committed, Text::Findings(&classification.findings));
+    }
     let text = Text::Change(change.reason.as_deref(), change.evidence.as_deref());
-    (Who::of(agent, &change.caller), text)
+    (Who::of(change.by.agent(), &change.caller), text)
 }
 
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
