@@ -72,6 +72,7 @@ pub use icicle::swatch;
 pub use maps::Row;
 pub use mermaid::mermaid;
 pub use pages::{Drawn, Page, Pages, REFUTATION, Way};
+pub(crate) use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
 pub use sure::Sure;
 pub use svg::{PageHref, ReasonBox, ReasonKind, ReasonLine, Reasons, Svg, SvgOptions, reasons, sign, svg};

@@ -37,7 +37,7 @@ const EXHAUSTED: Colour = colour("--role-exhausted", "#6e7781", "#8b949e");
 const DEAD_END: Colour = colour("--role-deadEnd", "#b3373a", "#f47067");
 
 /// All roles, in the order in which a legend names them.
-pub(super) const ROLES: [Role; 7] = [
+pub(crate) const ROLES: [Role; 7] = [
     Role::Open,
     Role::AwaitingConfirmation,
     Role::Solution,

@@ -396,16 +396,7 @@ fn script(drawn: &Pages<'_>, names: &[String]) -> Result<Vec<u8>, serde_json::Er
 
 /// By class, as `sign` draws them.
 fn signs(sign: fn(Option<Role>) -> graph::Svg) -> BTreeMap<&'static str, SafeHtml> {
-    let roles = [
-        Role::Open,
-        Role::AwaitingConfirmation,
-        Role::Solution,
-        Role::Confirmation,
-        Role::Theory,
-        Role::Exhausted,
-        Role::DeadEnd,
-    ];
-    roles
+    graph::ROLES
         .into_iter()
         .map(|role| (graph::role_class(role), SafeHtml::drawing(&sign(Some(role)))))
         .chain([("proposed", SafeHtml::drawing(&sign(None)))])

@@ -287,7 +287,7 @@ impl Cards<'_> {
                 self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
             }
             Some("self-checked") => {
-                let text = format!(" was checked only by the agent that found it, in {by}.");
+                let text = format!(" was checked only by who found it, in {by}.");
                 self.add(found, Kind::SelfChecked, card, text);
             }
             _ => {}

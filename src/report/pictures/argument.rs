@@ -45,7 +45,7 @@ const KINDS: [(ReasonKind, &str); 8] = [
     (ReasonKind::Way(true), "the way to a confirmed answer"),
     (ReasonKind::Way(false), "the way to an answer in doubt"),
     (ReasonKind::Confirms, "confirms it"),
-    (ReasonKind::Checks, "would confirm it: the same agent, or does not count"),
+    (ReasonKind::Checks, "would confirm it: by who found it, or does not count"),
     (ReasonKind::Refutes, "speaks against it"),
     (ReasonKind::RuledOut, "ruled out"),
     (ReasonKind::Names, "has to do with another branch"),
@@ -167,9 +167,7 @@ impl<'a> Sketch<'a> {
         for voice in voices.iter().take(VOICES) {
             let (kind, what) = match voice.sure {
                 Some(sure) if sure.is_confirmed() => (ReasonKind::Confirms, "confirms it"),
-                Some(sure) if sure.is_checked() => {
-                    (ReasonKind::Checks, "confirms it, by the agent that found it")
-                }
+                Some(sure) if sure.is_checked() => (ReasonKind::Checks, "confirms it, by who found it"),
                 Some(_) => (ReasonKind::Checks, "would confirm it, and does not count"),
                 None => (ReasonKind::Refutes, "refutes it"),
             };

@@ -136,7 +136,7 @@ pub fn diagnostic(objection: &Objection) -> Diagnostic {
     let node = comment.node.as_ref().map_or("", NodeId::as_str);
     let how = match objection.is_answered() {
         true => format!(
-            "It is answered, and open until a person or another agent than who wrote {node} resolves it: tot_comment with kind \
+            "It is answered, and open until somebody else than who wrote {node} resolves it: tot_comment with kind \
              resolution and replyTo {}.",
             comment.id
         ),

@@ -130,7 +130,7 @@ impl EffectiveRules<'_> {
         }
         let grade = self.grade(investigation, node);
         if asked.confirmed == enforcement && !grade.is_confirmed() {
-            Some((Code::UnconfirmedAnswer, grade, "another agent"))
+            Some((Code::UnconfirmedAnswer, grade, "another agent, or a person,"))
         } else if asked.independent == enforcement && grade != Grade::Independent {
             Some((Code::NotIndependent, grade, "an agent in another session, or a person,"))
         } else {
@@ -268,8 +268,8 @@ fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let asked = rules.ruleset().verification.clone().unwrap_or_default();
     let each = [
-        (asked.confirmed, "Each answer must be confirmed by another agent or in another session"),
-        (asked.independent, "Each answer must be confirmed in another session"),
+        (asked.confirmed, "Each answer must be confirmed by another agent, by a person or in another session"),
+        (asked.independent, "Each answer must be confirmed in another session or by a person"),
     ];
     let sentence = |(enforcement, what): (Enforcement, &str)| match enforcement {
         Enforcement::Off => None,

@@ -150,7 +150,7 @@ fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again(
     table.caller = session("three");
     table.try_reclassify(turn("CONFIRMED")).unwrap();
     assert_eq!(grade(&table), Grade::None);
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not confirmed. Let another agent try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not confirmed. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.try_commit(vec![by("fourth", "R2.A2", "CONFIRMED")]).unwrap();
     assert_eq!(grade(&table), Grade::Independent);
@@ -491,7 +491,7 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     let mut table = answer("review", "ANSWER");
     let own = NodeResult { agent_id: Some("researcher".into()), ..found("R2.A1", "CONFIRMED") };
     table.try_commit(vec![own]).unwrap();
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and self-checked. Let another agent try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and self-checked. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");

@@ -135,7 +135,7 @@ fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_the
     table.say(objection("R1.A"), Commenter::default()).unwrap();
     table.say(reply(&table, CommentKind::Answer, "agent-R1.A"), Commenter::default()).unwrap();
     let id = table.investigation.comments().next().unwrap().id.to_string();
-    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until a person or another agent than who wrote R1.A resolves it: tot_comment with kind resolution and replyTo ID.");
+    assert_snapshot!(said(table.try_end()).replace(&id, "ID"), @"OBJECTION_OPEN R1.A: a reader objects to R1.A: “The cache was warm.”. It is answered, and open until somebody else than who wrote R1.A resolves it: tot_comment with kind resolution and replyTo ID.");
     let plan = next(&table.investigation, &table.rules(), &Next::default(), table.now).unwrap();
     let task = plan.next_call.unwrap();
     assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Resolution, .. })));
