@@ -268,7 +268,10 @@ fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
 fn sentences(rules: &EffectiveRules) -> Vec<String> {
     let asked = rules.ruleset().verification.clone().unwrap_or_default();
     let each = [
-        (asked.confirmed, "Each answer must be confirmed by another agent, by a person or in another session"),
+        (
+            asked.confirmed,
+            "Each answer must be confirmed by another agent, by a person or in another session",
+        ),
         (asked.independent, "Each answer must be confirmed in another session or by a person"),
     ];
     let sentence = |(enforcement, what): (Enforcement, &str)| match enforcement {

@@ -3,9 +3,11 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter, Investigation};
 use tree_of_thoughts::project::Evidence;
 use tree_of_thoughts::review::review;
+use tree_of_thoughts::view::NodeView;
 
 use crate::support::table::{Table, found};
 
@@ -75,6 +77,27 @@ fn what_is_new_is_told_with_the_riskiest_first() {
         R3.A3a: Title of R3.A3a
           changed - proposed
         "#);
+}
+
+#[test]
+fn what_a_person_did_is_told_with_the_name() {
+    let mut table = Table::in_mode("single-root", "smoke");
+    table.caller = Caller::of_person("Ada", Some("ada@example.org".into()));
+    table.propose(&[("R1.A", "")]);
+    let seen = table.investigation.clone();
+    table.sleep(60);
+    table.try_commit(vec![NodeResult { agent_id: None, ..found("R1.A", "DEAD") }]).unwrap();
+    table.reclassify("R1.A", "EXPLORE");
+    let headline = Amend {
+        node_id: Some("R1.A".into()),
+        headline: Some("Half of it".into()),
+        reason: "Shorter.".into(),
+        ..Amend::default()
+    };
+    table.try_amend(headline).unwrap();
+    assert_snapshot!(told(Some(&seen), &table), @"");
+    let root = table.investigation.nodes().next().unwrap();
+    assert_snapshot!(NodeView::stored(root).amended[0].line(), @"");
 }
 
 #[test]
