@@ -324,7 +324,7 @@ impl Check<'_> {
             if &change.from != state {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
-            } else if change.from == change.to {
+            } else if change.from == change.to && change.settles == 0 {
                 let message = format!("{} changed from {} to the same.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             }

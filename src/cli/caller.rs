@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::print::tell;
 use crate::domain::Caller;
 use crate::store::{Store, StoreError};
 
@@ -18,14 +19,20 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
 /// By which any agent may name itself.
 const ANY_AGENT: &str = "AI_AGENT";
 
-/// Who makes commits in that investigation.
+/// Who makes commits in that investigation. One without a name is nobody: all of them would be the same person.
 pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     if let Some(agent) = agent(variable) {
         return Ok(agent);
     }
     let (name, email) = store.identity(path)?;
-    Ok(Caller::of_person(name, Some(email).filter(|email| !email.is_empty())))
+    if store.author(path)?.is_none() {
+        tell(
+            "git does not know your name, so nobody's name stands with this: `git config --global user.name 'Your Name'`",
+        );
+        return Ok(Caller::default());
+    }
+    Ok(Caller::of_person(name, email))
 }
 
 /// The agent that has set these variables.

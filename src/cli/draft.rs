@@ -29,6 +29,9 @@ pub(super) enum DraftError {
     /// The text below the head stands in the head, too.
     #[error("`{0}` stands in the head, and a text below it: only one of them can be meant")]
     Twice(&'static str),
+    /// YAML has made something else of a text, and what was written can't be told any more.
+    #[error("`{0}` is {1} as YAML reads it: write the text in quotes")]
+    NoText(String, String),
     /// It is a text without a head, say, or a number.
     #[error(
         "it is neither Markdown with a head of fields between two lines `---`, nor fields in YAML or JSON; --help shows both"
@@ -44,8 +47,8 @@ impl From<YamlError> for DraftError {
 
 /// The fields of a text with a head; what stands below it is the field `body`. `None` where it has no head.
 pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>, DraftError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
-    let mut lines = text.split_inclusive('\n');
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let mut lines = text.trim_start_matches(['\n', '\r']).split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";
     if !lines.next().is_some_and(is_mark) {
         return Ok(None);
@@ -53,7 +56,7 @@ pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>
     let mut head = "\n".to_owned();
     for line in lines.by_ref() {
         if is_mark(line) {
-            let mut fields = fields(yaml::from_text(&head)?)?;
+            let mut fields = fields(read(&head)?)?;
             let below: String = lines.collect();
             if !below.trim().is_empty() {
                 if fields.get(body).is_some_and(|value| !value.is_null()) {
@@ -75,7 +78,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
     if let Some(fields) = with_head(text, body)? {
         return Ok(one(Value::Array(vec![Value::Object(fields)])));
     }
-    match yaml::from_text(text)? {
+    match read(text)? {
         Value::Array(entries) => Ok(one(Value::Array(entries))),
         Value::Object(arguments) if arguments.contains_key(list) => Ok(given(arguments)),
         Value::Object(entry) if entry.contains_key("withdraw") => Ok(given(entry)),
@@ -88,7 +91,7 @@ pub(super) fn batch(text: &str, list: &str, body: &'static str) -> Result<Fields
 pub(super) fn single(text: &str, body: &'static str) -> Result<Fields, DraftError> {
     match with_head(text, body)? {
         Some(fields) => Ok(fields),
-        None => fields(yaml::from_text(text)?),
+        None => fields(read(text)?),
     }
 }
 
@@ -104,6 +107,27 @@ pub(super) fn template(head: &impl Serialize, blank: &[&str], body: &str) -> Res
 /// A text that is written as a block where it has several lines.
 pub(super) fn text(text: &str) -> Text {
     Text(text.to_owned())
+}
+
+/// YAML or JSON, in which no text became anything else.
+fn read(text: &str) -> Result<Value, DraftError> {
+    let value: Value = yaml::from_text(text)?;
+    texts_in("", &value)?;
+    Ok(value)
+}
+
+/// Refuses what YAML has rounded or translated, such as a version `1.10`, or `No`: no field of a draft takes a number with a
+/// fraction, and one alone takes yes or no.
+fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            Err(DraftError::NoText(key.to_owned(), format!("the number {number}")))
+        }
+        Value::Bool(truth) if key != "refutes" => Err(DraftError::NoText(key.to_owned(), truth.to_string())),
+        Value::Array(values) => values.iter().try_for_each(|value| texts_in(key, value)),
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| texts_in(key, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
 }
 
 fn fields(value: Value) -> Result<Fields, DraftError> {
@@ -143,8 +167,9 @@ mod tests {
             json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "alternativesConsidered": ["a", "b"],
                 "findings": "    code\n\n---\nbelow a rule"}]})
         );
-        let windows = "\u{feff}---\r\nnodeId: R1.A\r\n---\r\n\r\nText.\r\n";
-        assert_eq!(results(windows).unwrap(), json!({"results": [{"nodeId": "R1.A", "findings": "Text."}]}));
+        let windows = "\u{feff}---\r\nnodeId: R1.A\r\n---\r\n\r\nTwo\r\nlines.\r\n";
+        let read = json!({"results": [{"nodeId": "R1.A", "findings": "Two\nlines."}]});
+        assert_eq!(results(windows).unwrap(), read);
     }
 
     #[test]
@@ -163,6 +188,23 @@ mod tests {
             batch("withdraw: [R1.A]", "nodes", "plannedAction").unwrap(),
             *json!({"withdraw": ["R1.A"]}).as_object().unwrap()
         );
+    }
+
+    #[test]
+    fn a_text_that_yaml_would_make_a_number_of_is_not_changed_in_silence() {
+        for (line, key) in [
+            ("headline: 1.10", "headline"),
+            ("headline: 1e3", "headline"),
+            ("evidence: No", "evidence"),
+            ("alternativesConsidered: [1.10, b]", "alternativesConsidered"),
+        ] {
+            let error = results(&format!("---\nnodeId: R1.A\n{line}\n---\n")).unwrap_err();
+            assert!(error.starts_with(&format!("`{key}` is ")), "{line}: {error}");
+        }
+        let kept = "---\nheadline: '1.10'\nrefutes: true\ncommands: [{command: ls, exitCode: 0}]\n---\n";
+        let read =
+            json!({"headline": "1.10", "refutes": true, "commands": [{"command": "ls", "exitCode": 0}]});
+        assert_eq!(results(kept).unwrap(), json!({"results": [read]}));
     }
 
     #[test]

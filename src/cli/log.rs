@@ -30,7 +30,7 @@ pub(super) struct LogArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, commits: [{commit, at, author, agentId?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
+With --json: {id, commits: [{commit, at, author, agentId?, client?, subject, tags, merge, changes: [{what, nodeId?}], warnings, gaps}]}
 
 Examples:
   tot log                 all of it, in the folder of an investigation
@@ -52,6 +52,9 @@ struct Commit {
     author: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<String>,
+    /// The program that made the call, and its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
     subject: String,
     tags: Vec<String>,
     merge: bool,
@@ -169,6 +172,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
         at: entry.at.to_string(),
         author: entry.author_name.clone(),
         agent_id: all("Agent-Id").into_iter().next(),
+        client: all("Client").into_iter().next(),
         subject: entry.subject().to_owned(),
         // By its name alone, a tag that anybody can have made would say that something is approved.
         tags: entry
@@ -189,7 +193,8 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
 fn shown(commits: &[Commit], screen: Screen) -> String {
     let one = |commit: &Commit| {
         let id = &commit.commit[..10];
-        let who = one_line(commit.agent_id.as_deref().unwrap_or(&commit.author));
+        let program = commit.client.as_deref().map(|client| client.split('/').next().unwrap_or(client));
+        let who = one_line(commit.agent_id.as_deref().or(program).unwrap_or(&commit.author));
         let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
         let used = id.len() + commit.minute.len() + tags.chars().count() + 4;
         let subject = match commit.subject.trim() {

@@ -100,12 +100,18 @@ pub fn comment(
     if kind == CommentKind::Resolution && reply_to.is_some() {
         let node = node.as_ref().and_then(|id| investigation.node(id));
         if !may_resolve(node.map(AsRef::as_ref), &author) {
-            let message =
-                format!("An objection to {about} is not resolved by who wrote it, or by nobody with a name.");
+            let message = match about {
+                "" => "An objection to the whole is resolved by somebody with a name.".to_owned(),
+                about => format!(
+                    "An objection to {about} is resolved by somebody with a name, and not by who wrote {about}."
+                ),
+            };
             let error = Diagnostic::new(Code::ResolvedByAuthor, message);
-            verdict.errors.push(error.about(about).suggest(
-                "Answer it with kind answer; somebody else who has looked into it resolves it then.",
-            ));
+            verdict.errors.push(
+                error
+                    .about(about)
+                    .suggest("Answer the objection; somebody else who has looked into it resolves it then."),
+            );
         }
     }
     Rejection::unless_empty(verdict.errors)?;

@@ -122,7 +122,7 @@ pub fn end(
             let message =
                 format!("It was ended at {} already; this conclusion was not stored.", ended.ended_at);
             Diagnostic::new(Code::AlreadyEnded, message)
-                .suggest("To replace it, reclassify a node to another, open state, and end it again.")
+                .suggest("To replace it, call tot_amend with `conclusion`. To go on, reclassify a node to an open state, and end it again.")
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }

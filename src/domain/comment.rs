@@ -56,9 +56,10 @@ impl Commenter {
         self.caller.person.is_some()
     }
 
-    /// What pages and lists call it: the agent, or else the name.
+    /// What pages and lists call it: the person, the agent, or its program; where none of them is known, whom git names.
     pub fn label(&self) -> &str {
-        self.agent_id.as_deref().filter(|_| !self.is_person()).unwrap_or(&self.name)
+        let program = self.caller.client.as_deref().map(|client| client.split('/').next().unwrap_or(client));
+        self.agent_id.as_deref().or(program).filter(|_| !self.is_person()).unwrap_or(&self.name)
     }
 }
 

@@ -696,11 +696,27 @@ impl Classification {
 /// Whether a text says nothing of what was done or found: it is blank, a single short word such as "ok", or what stands in
 /// for a text that is still to be written.
 pub fn says_nothing(text: &str) -> bool {
-    /// Longer than this, a word is a path, an address or a sentence in a script without spaces.
+    /// Longer than this, a word is a path or an address.
     const WORD: usize = 15;
+    /// Longer than this, it is a sentence in a script without spaces.
+    const IDEOGRAPHS: usize = 4;
     let text = text.trim();
     let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);
     let mut words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
     let first = words.next().unwrap_or_default();
-    is_left_open || (words.next().is_none() && first.chars().count() <= WORD)
+    let ideographs = first.chars().filter(|c| is_without_spaces(*c)).count();
+    is_left_open || (words.next().is_none() && first.chars().count() <= WORD && ideographs <= IDEOGRAPHS)
+}
+
+/// Whether the sign is of a script that has no spaces between words: Thai and Lao, Burmese, Khmer, Japanese, Chinese.
+fn is_without_spaces(sign: char) -> bool {
+    matches!(
+        sign,
+        '\u{e00}'..='\u{eff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }

@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::domain::{
-    Amendment, Attached, Caller, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta, Node,
-    NodeId, Transition, Warning,
+    Amendment, Attached, Caller, Classification, Code, Comment, CommentKind, Diagnostic, Event,
+    Investigation, Meta, Node, NodeId, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
+use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line, shorten, visible};
@@ -28,8 +29,10 @@ pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot
 /// What put files beside a node: a command of a person.
 pub const ATTACH: &str = "tot attach";
 
-/// The one warning about a call that writes no result of a node: only the message keeps it.
-const UNFILED: Code = Code::SecretSuspected;
+/// Whether only the message keeps a warning: of an end each one, and of other calls what a text seems to hold.
+fn is_unfiled(event: &Event, code: &Code) -> bool {
+    matches!(event, Event::Ended { .. }) || *code == Code::SecretSuspected
+}
 
 /// The message of the first commit.
 pub fn started(meta: &Meta) -> String {
@@ -104,7 +107,7 @@ pub fn message(
     ) {
         // No file holds these: the message is where a reviewer sees them.
         let kept: Vec<Diagnostic> =
-            warnings.iter().filter(|warning| warning.code == UNFILED).cloned().collect();
+            warnings.iter().filter(|warning| is_unfiled(event, &warning.code)).cloned().collect();
         body.push_str(&noted(&kept));
     }
     if !body.is_empty() {
@@ -166,10 +169,16 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let verb = if conclusion.stopped.is_some() { "Stop early" } else { "End" };
             let grades: Vec<Grade> = solutions.iter().map(|node| rules.grade(before, node)).collect();
             let graded = |is: fn(Grade) -> bool| grades.iter().filter(|grade| is(**grade)).count();
+            let open = objections::open(before);
+            let is_contested = |node: &&Arc<Node>| {
+                let differ = node.classification.as_ref().is_some_and(Classification::is_contested);
+                differ || !rules.against(before, node, &open).is_empty()
+            };
             let parts = [
                 (graded(Grade::is_confirmed), "confirmed"),
                 (graded(|grade| grade == Grade::SelfChecked), Grade::SelfChecked.label()),
                 (graded(|grade| grade == Grade::None), Grade::None.label()),
+                (solutions.iter().filter(|node| is_contested(node)).count(), "contested"),
                 (refuted.len(), "refuted"),
             ];
             let parts = parts.iter().filter(|(number, _)| *number > 0);
@@ -277,7 +286,8 @@ fn body(before: &Investigation, event: &Event) -> String {
         }
         Event::Committed { nodes, transitions, attachments } => {
             for node in nodes {
-                body.push_str(&entry(&node.id, &node.title));
+                let found = node.classification.as_ref().and_then(|it| it.newest().headline.as_ref());
+                body.push_str(&entry(&node.id, found.unwrap_or(&node.title)));
                 body.push_str(&warned(node.classification.iter().flat_map(|it| &it.newest().warnings)));
                 body.push_str(&attached(attachments, &node.id));
             }
@@ -414,7 +424,8 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
     }
     called(text, caller);
     let stored = stored_codes(event);
-    for warning in warnings.iter().filter(|warning| stored.contains(&warning.code)) {
+    let is_kept = |code: &Code| stored.contains(code) || is_unfiled(event, code);
+    for warning in warnings.iter().filter(|warning| is_kept(&warning.code)) {
         let node = warning.node.as_deref().unwrap_or_default();
         trailer(text, "Warning", format!("{} {node}", warning.code).trim_end());
     }
@@ -449,7 +460,6 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
         .filter_map(|node| node.classification.as_ref())
         .flat_map(|classification| classification.all_warnings().chain(&classification.newest().warnings))
         .map(|warning| &warning.code)
-        .chain([&UNFILED])
         .collect()
 }
 

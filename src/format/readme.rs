@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::{FileChange, layout};
-use crate::domain::{Conclusion, Investigation, Node, NodeId};
+use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
 use crate::graph;
 use crate::ruleset::rules::objections;
 use crate::ruleset::rules::verification::Grade;
@@ -49,7 +49,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
     let mut page = format!("# {}\n\n{}\n", inline(&meta.title, 300), quoted(&meta.query, QUESTION));
     match investigation.conclusion() {
         None => page.push_str(
-            "This is an investigation by AI agents, in git: every finding is a file, every step a commit. It is under \
+            "This is an investigation in git: every finding is a file, every step a commit. It is under \
              way; at its end the answer will stand here.\n\n",
         ),
         Some(end) => ended(&mut page, investigation, rules, end),
@@ -81,14 +81,20 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
 fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRules, end: &Conclusion) {
     let answer = end.conclusion.as_deref().unwrap_or("No answer was given.");
     let _ = write!(page, "## Answer\n\n{}\n", quoted(answer, ANSWER));
-    let by = end.agent_id.as_deref().map(|agent| format!(" by {}", inline(agent, 60))).unwrap_or_default();
+    let by = end.who().map(|who| format!(" by {}", inline(&who, 60))).unwrap_or_default();
     let _ = write!(page, "Ended {}{by}", end.ended_at.to_minute());
     if let Some(stopped) = &end.stopped {
         let note =
             stopped.note.as_deref().map(|note| format!(" ({})", inline(note, 300))).unwrap_or_default();
         let _ = write!(page, ", before the rules were met: {}{note}", stopped.reason.label());
     }
-    page.push_str(". Agents wrote this: it is no sign-off by a person.\n\n");
+    let results = || investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
+    let is_by_people =
+        end.caller.person.is_some() || results().flat_map(Classification::people).next().is_some();
+    page.push_str(match is_by_people {
+        true => ". Some of this was written by people: none of it is a sign-off.\n\n",
+        false => ". Agents wrote this: it is no sign-off by a person.\n\n",
+    });
     if !end.other_conclusions.is_empty() {
         let others = counted(end.other_conclusions.len(), "other end");
         let _ = write!(page, "**A merge has brought {others}: see [`{0}`](<{0}>).**\n\n", layout::CONCLUSION);
@@ -113,12 +119,16 @@ fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRule
     } else {
         page.push_str("| finding | | how well it is checked |\n|---|---|---|\n");
         for node in answers.iter().chain(&theories).take(LISTED) {
-            let confirming: Vec<String> =
-                rules.confirming(investigation, node).iter().map(|by| link(&by.node)).collect();
+            let best = rules.grade(investigation, node);
+            let confirming = rules.confirming(investigation, node).into_iter().map(|by| match by.grade {
+                grade if grade == best => link(&by.node),
+                grade => format!("{} ({})", link(&by.node), grade.label()),
+            });
+            let confirming: Vec<String> = confirming.collect();
             let grade = match node.state().map(|state| rules.role(state)) {
                 Some(Role::Theory) => "an answer that can't be tested here".to_owned(),
                 _ if confirming.is_empty() => Grade::None.label().to_owned(),
-                _ => format!("{}: {}", rules.grade(investigation, node).label(), confirming.join(", ")),
+                _ => format!("{}: {}", best.label(), confirming.join(", ")),
             };
             let _ = writeln!(page, "| {} | {} | {grade} |", link(&node.id), inline(node.name(), 200));
         }

@@ -197,12 +197,7 @@ impl Service {
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
         let (path, _) = self.find(session)?;
         let (name, email) = self.store.identity(&path)?;
-        let author = Commenter {
-            name,
-            email: Some(email).filter(|email| !email.is_empty()),
-            agent_id: None,
-            caller: caller.clone(),
-        };
+        let author = Commenter { name, email, agent_id: None, caller: caller.clone() };
         self.write(session, caller, |investigation, rules, now| {
             let id = self.world.comment_id(now);
             comment(investigation, rules, request.clone(), author.clone(), id, now)

@@ -598,12 +598,12 @@ impl Store {
         Ok(self.open(path)?.author())
     }
 
-    /// The name and address that commits there are made with, also where nobody has said them.
+    /// The name that commits there are made with, also where nobody has said one, and the address that somebody has said.
     ///
     /// # Errors
     ///
     /// No repository.
-    pub fn identity(&self, path: &Path) -> Result<(String, String), StoreError> {
+    pub fn identity(&self, path: &Path) -> Result<(String, Option<String>), StoreError> {
         Ok(self.open(path)?.identity())
     }
 

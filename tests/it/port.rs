@@ -139,7 +139,7 @@ fn what_is_printed_of_an_import() {
     assert_eq!(ran.status, 1);
     let root = machine.root.to_str().unwrap();
     insta::assert_snapshot!(format!("{}{}", ran.out, ran.err).replace(root, "ROOT"), @r"
-    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at bf66116248
+    old.json is in ROOT/22222222-3333-4444-9555-666666666666: 6 nodes, 11 commits, at 0779012f21
       Where do the missing invoices go?
       Taken as an investigation by the ruleset exhaust.
       It has no times of its nodes: they follow its beginning, a millisecond for each step.

@@ -22,7 +22,7 @@ pub const EVIDENCE: &str = "Measured three times on the same machine, with the s
 /// An investigation, its rules and its clock.
 #[derive(Clone)]
 pub struct Table {
-    ruleset: Arc<RulesetFile>,
+    pub ruleset: Arc<RulesetFile>,
     pub investigation: Investigation,
     pub now: Timestamp,
     /// Through which client the calls come.

@@ -28,6 +28,9 @@ const BASE_MAX: usize = 80;
 /// Of a title, how many characters a combination may take.
 const COMBINATION_MAX: usize = 120;
 
+/// What a child is for, before the title of what it extends: of an open node, of an answer, and of what seems exhausted.
+const TASKS: [&str; 3] = ["Dig deeper", "Check the answer", "Look for what is left"];
+
 /// How many characters each prompt of a plan may have.
 pub(super) fn prompt_length(tasks: usize) -> usize {
     (PROMPTS_MAX / tasks.max(1)).clamp(PROMPT_LEAST, PROMPT_MAX)
@@ -50,19 +53,19 @@ pub(super) fn title_and_action(
             "Take the question from an angle that no other root takes: say which, and why it could be the right one.".to_owned(),
         ),
         Some((parent, state)) => {
-            let meaning = rules.ruleset().state(state).map_or("", |state| state.meaning.as_str());
-            let (base, path) = base(rules, &parent.title);
+            let (base, path) = base(&parent.title);
             let path = path.map_or(number.to_string(), |path| format!("{path}.{number}"));
             let owed = rules.owed(state, parent.round());
             let owed = owed.map(|(number, of)| format!(", which needs {}", children(number, of))).unwrap_or_default();
-            let todo = match rules.role(state) {
-                Role::Solution | Role::AwaitingConfirmation => "Try to break what it says; confirm it only if it holds.",
-                Role::Exhausted => "Make sure that nothing is left to try there.",
-                _ if number > 1 => "Take a direction that its other children do not take.",
-                _ => "Take the most promising direction from its findings.",
+            let [deeper, check, left] = TASKS;
+            let (task, todo) = match rules.role(state) {
+                Role::Solution | Role::AwaitingConfirmation => (check, "Try to break what it says; confirm it only if it holds."),
+                Role::Exhausted => (left, "Make sure that nothing is left to try there."),
+                _ if number > 1 => (deeper, "Take a direction that its other children do not take."),
+                _ => (deeper, "Take the most promising direction from its findings."),
             };
             (
-                format!("{meaning}: {} ({path})", shorten(base, BASE_MAX)),
+                format!("{task}: {} ({path})", shorten(base, BASE_MAX)),
                 format!("Continue {} ({state}{owed}). {todo}", parent.id),
             )
         }
@@ -209,15 +212,9 @@ fn said(rules: &EffectiveRules, state: &State) -> String {
 }
 
 /// A title without what a former task's title put around it, and the number that stood at its end.
-fn base<'t>(rules: &EffectiveRules, title: &'t str) -> (&'t str, Option<&'t str>) {
-    let mut base = title;
-    for state in &rules.ruleset().states {
-        if let Some(rest) = base.strip_prefix(state.meaning.as_str()).and_then(|rest| rest.strip_prefix(": "))
-        {
-            base = rest;
-            break;
-        }
-    }
+fn base(title: &str) -> (&str, Option<&str>) {
+    let rest = |task: &&str| title.strip_prefix(*task)?.strip_prefix(": ");
+    let base = TASKS.iter().find_map(rest).unwrap_or(title);
     let numbered = base.strip_suffix(')').and_then(|base| base.rsplit_once(" ("));
     match numbered {
         Some((base, path)) if path.bytes().all(|b| b.is_ascii_digit() || b == b'.') && path.len() < 30 => {

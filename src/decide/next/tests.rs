@@ -407,11 +407,7 @@ fn each_strategy_has_its_order() {
     // The state that the parent waits for is suggested.
     let verify = &play.plan(&with(Strategy::Verify)).tasks[0];
     assert_eq!(verify.suggested_state.as_str(), "VERIFY");
-    assert!(
-        verify.title.starts_with("An answer, to be verified by a child: Title of R3.A1a"),
-        "{}",
-        verify.title
-    );
+    assert!(verify.title.starts_with("Check the answer: Title of R3.A1a"), "{}", verify.title);
     assert!(verify.planned_action.contains("break"), "{}", verify.planned_action);
 }
 

@@ -117,7 +117,7 @@ impl EffectiveRules<'_> {
     }
 
     /// What an answer lacks of the confirmations for which the ruleset has that enforcement, with what it has, and who could
-    /// give it. One that is refuted needs none.
+    /// give it. One that is refuted needs none, and no other node does.
     fn lacks(
         &self,
         asked: &Verification,
@@ -125,7 +125,8 @@ impl EffectiveRules<'_> {
         investigation: &Investigation,
         node: &Node,
     ) -> Option<(Code, Grade, &'static str)> {
-        if !self.refuted_by(investigation, node).is_empty() {
+        let is_answer = node.state().is_some_and(|state| self.role(state) == Role::Solution);
+        if !is_answer || !self.refuted_by(investigation, node).is_empty() {
             return None;
         }
         let grade = self.grade(investigation, node);
@@ -194,15 +195,14 @@ pub(super) fn writers(classification: &Classification) -> [Who<'_>; 2] {
 #[derive(Clone, Copy)]
 pub(super) struct Who<'a> {
     agent: Option<&'a str>,
-    /// Where no agent is named.
+    /// Through whose command it came, also what that one hands in for an agent.
     person: Option<&'a Person>,
     session: Option<&'a str>,
 }
 
 impl<'a> Who<'a> {
     pub(super) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
-        let person = caller.person.as_ref().filter(|_| agent.is_none());
-        Who { agent, person, session: caller.session.as_deref() }
+        Who { agent, person: caller.person.as_ref(), session: caller.session.as_deref() }
     }
 
     /// How far somebody is from those who wrote something.
@@ -222,7 +222,13 @@ impl<'a> Who<'a> {
         self.agent.is_some() || self.person.is_some()
     }
 
-    /// Whether both are the same. Who has an address goes by that: a name is written in many ways.
+    /// Whether a person did it, and no agent.
+    fn is_person(&self) -> bool {
+        self.agent.is_none() && self.person.is_some()
+    }
+
+    /// Whether both are the same. A person who names an agent is nobody else by that. Who has an address goes by that: a name is
+    /// written in many ways.
     fn is(&self, other: &Who<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, self.person, other.person) {
@@ -238,9 +244,7 @@ impl<'a> Who<'a> {
     /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
         let sessions = (self.session, other.session);
-        self.person.is_some()
-            || other.person.is_some()
-            || matches!(sessions, (Some(own), Some(other)) if own != other)
+        self.is_person() || other.is_person() || matches!(sessions, (Some(own), Some(other)) if own != other)
     }
 }
 
@@ -293,8 +297,7 @@ fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Di
 /// The answers that lack a confirmation for which the ruleset has that enforcement.
 fn missing(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
     let Some(verification) = &rules.ruleset().verification else { return Vec::new() };
-    let answers = investigation.committed().filter(|(_, state)| rules.role(state) == Role::Solution);
-    let lacking = answers.filter_map(|(node, state)| {
+    let lacking = investigation.committed().filter_map(|(node, state)| {
         let (code, grade, by) = rules.lacks(verification, asked, investigation, node)?;
         let message = format!("{} is {state} and {}.", node.id, grade.label());
         let how = format!("Let {by} try to refute it, and commit a child with what came of it.");

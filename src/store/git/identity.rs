@@ -17,8 +17,10 @@ impl Identity {
         Some(self.name.clone()).filter(|name| name != FALLBACK_NAME)
     }
 
-    pub(super) fn parts(&self) -> (String, String) {
-        (self.name.clone(), self.email.clone())
+    /// The name, also where nobody has said one, and the address that somebody has said.
+    pub(super) fn parts(&self) -> (String, Option<String>) {
+        let email = Some(self.email.clone()).filter(|email| !email.is_empty() && email != FALLBACK_EMAIL);
+        (self.name.clone(), email)
     }
 
     pub(super) fn signature<'a>(&'a self, time: &'a str) -> gix::actor::SignatureRef<'a> {

@@ -273,8 +273,8 @@ impl Git {
         self.author.name()
     }
 
-    /// The author's name and address, which are the program's own where nobody has said them.
-    pub fn identity(&self) -> (String, String) {
+    /// The author's name, which is the program's own where nobody has said one, and address.
+    pub fn identity(&self) -> (String, Option<String>) {
         self.author.parts()
     }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use insta::assert_snapshot;
+use tree_of_thoughts::check::of_facts;
 use tree_of_thoughts::decide::next::{Call, Next, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::standing::contested;
-use tree_of_thoughts::domain::{Change, Classification, Node};
+use tree_of_thoughts::domain::{Change, Classification, Code, Node};
 
 use crate::support::table::{Table, found, told};
 
@@ -38,4 +39,7 @@ fn results_that_differ_keep_the_end_away_until_somebody_decides() {
     assert!(table.try_reclassify(request.clone()).unwrap().event.is_some());
     assert!(contested(&table.investigation).is_empty());
     assert!(table.try_reclassify(request).unwrap().event.is_none());
+    // That it decided so is no fault of its files.
+    let found = of_facts(table.investigation.clone(), &table.ruleset);
+    assert!(found.iter().all(|finding| finding.code != Code::ReclassifiedChain), "{found:?}");
 }

@@ -1,5 +1,7 @@
 //! Honest work is easy, and cheating shows: confirmations by grade, refutations, amendments, ends that say what they are.
 
+use std::sync::Arc;
+
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::backing::{Cited, Linked, Ran};
@@ -8,7 +10,8 @@ use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::{Turned, owed, turned};
-use tree_of_thoughts::domain::{Asked, Caller, LinkKind, PersonsAnswer, StopReason};
+use tree_of_thoughts::domain::{Asked, Caller, Change, Conclusion, LinkKind, PersonsAnswer, StopReason};
+use tree_of_thoughts::format::readme::readme;
 use tree_of_thoughts::ruleset::rules::verification::Grade;
 
 use crate::support::table::{Table, found, said};
@@ -58,6 +61,8 @@ fn a_confirmation_is_worth_what_its_author_and_its_findings_are() {
     for nothing in ["", "ok", "Yes.", "x", "<findings in Markdown>"] {
         assert_eq!(graded(nothing, Some("reviewer"), "two"), Grade::None, "{nothing}");
     }
+    // A sentence in a script that has no spaces.
+    assert_eq!(graded("日志是另一台服务器的。", Some("reviewer"), "two"), Grade::Independent);
 }
 
 #[test]
@@ -93,6 +98,8 @@ fn a_person_confirms_what_somebody_else_wrote_and_is_missed_no_agent() {
     assert_eq!(confirmed_by(by_ada(), session("one"), Some("reviewer")), (Grade::Independent, false));
     let elsewhere = Caller::of_person("Ada L.", Some("Ada@example.org".into()));
     assert_eq!(confirmed_by(by_ada(), elsewhere, None), (Grade::SelfChecked, false));
+    // Whom she names as the agent makes no second person of her.
+    assert_eq!(confirmed_by(by_ada(), ada(), Some("me")), (Grade::SelfChecked, false));
     let grace = Caller::of_person("Grace", Some("grace@example.org".into()));
     assert_eq!(confirmed_by(by_ada(), grace, None), (Grade::Independent, false));
 }
@@ -496,4 +503,32 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
     assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by a second agent. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
+}
+
+#[test]
+fn an_open_question_blocks_the_end_also_where_answers_must_be_confirmed() {
+    let mut table = Table::new("review");
+    table.grow(&[("R1.A", "", "OPEN"), ("R1.B", "", "OPEN")]);
+    table.grow(&[("R2.A1", "R1.A", "OPEN")]);
+    let refused = said(table.try_end());
+    assert!(refused.contains("INSUFFICIENT_CHILDREN R1.B"), "{refused}");
+    assert!(refused.contains("INSUFFICIENT_CHILDREN R2.A1"), "{refused}");
+}
+
+#[test]
+fn the_page_for_forges_tells_each_confirmation_for_what_it_is() {
+    let mut table = answer("review", "ANSWER");
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.sleep(60);
+    let own = table.node("R1.A").classification.as_ref().unwrap().agent_id.clone();
+    table
+        .try_commit(vec![
+            found("R2.A1", "CONFIRMED"),
+            NodeResult { agent_id: own, ..found("R2.A2", "CONFIRMED") },
+        ])
+        .unwrap();
+    let end = Change::Concluded(Arc::new(Conclusion::new(table.now)));
+    let page = readme(&table.investigation.with(&[end]), &table.rules());
+    let told = "confirmed by a second agent: [R2.A1](<nodes/R2/R2.A1.yaml>), [R2.A2](<nodes/R2/R2.A2.yaml>) (self-checked)";
+    assert!(page.contains(told), "{page}");
 }

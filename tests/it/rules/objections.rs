@@ -76,7 +76,7 @@ fn who_wrote_a_node_answers_an_objection_to_it_and_does_not_resolve_it() {
     let open = |table: &Table| objections::open(&table.investigation).len();
     let id = newest(&table);
     let own = table.say(reply(&table, CommentKind::Resolution, " Agent-R2.A1"), Commenter::default());
-    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 is not resolved by who wrote it, or by nobody with a name. Answer it with kind answer; somebody else who has looked into it resolves it then.");
+    assert_snapshot!(said(own).replace(&id, "ID"), @"RESOLVED_BY_AUTHOR R2.A1: An objection to R2.A1 is resolved by somebody with a name, and not by who wrote R2.A1. Answer the objection; somebody else who has looked into it resolves it then.");
     let nobody = Say { agent_id: None, ..reply(&table, CommentKind::Resolution, "") };
     assert!(said(table.say(nobody, Commenter::default())).contains("RESOLVED_BY_AUTHOR"));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
@@ -174,4 +174,17 @@ fn what_is_said_must_fit() {
         table.say(say(CommentKind::Comment, "Good work."), Commenter::default()).unwrap().event.is_none()
     );
     assert!(table.say(say(CommentKind::Comment, "Good work."), person()).unwrap().event.is_some());
+}
+
+#[test]
+fn what_an_agent_says_is_not_told_as_of_the_person_whom_git_names() {
+    let by = |caller: Caller, agent_id: Option<&str>| {
+        let agent_id = agent_id.map(str::to_owned);
+        Commenter { name: "Maria".into(), caller, agent_id, ..Commenter::default() }.label().to_owned()
+    };
+    let client = || Caller { client: Some("claude-code/2.1.154".into()), ..Caller::default() };
+    assert_eq!(by(Caller::of_person("Maria", None), None), "Maria");
+    assert_eq!(by(client(), None), "claude-code");
+    assert_eq!(by(client(), Some("reviewer-1")), "reviewer-1");
+    assert_eq!(by(Caller::default(), None), "Maria");
 }

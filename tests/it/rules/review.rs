@@ -95,9 +95,14 @@ fn what_a_person_did_is_told_with_the_name() {
         ..Amend::default()
     };
     table.try_amend(headline).unwrap();
-    assert_snapshot!(told(Some(&seen), &table), @"");
+    assert_snapshot!(told(Some(&seen), &table), @"
+        R1.A: Half of it
+          turned - DEAD became EXPLORE, by Ada, a person: It was looked into once more.
+          changed - amended (headline), by Ada, a person: Shorter.
+          changed - committed as DEAD, by Ada, a person
+        ");
     let root = table.investigation.nodes().next().unwrap();
-    assert_snapshot!(NodeView::stored(root).amended[0].line(), @"");
+    assert_snapshot!(NodeView::stored(root).amended[0].line(), @"2026-01-05T09:01:00.000Z by Ada, a person: Shorter.; headline before:");
 }
 
 #[test]
