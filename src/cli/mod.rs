@@ -124,8 +124,7 @@ enum Command {
     Reclassify(reclassify::ReclassifyArguments),
     Release(claim::ReleaseArguments),
     Remote(remote::RemoteArguments),
-    /// The same as the command tot-report
-    Report(Box<report::ReportArguments>),
+    Report(Box<report::InRootArguments>),
     Resolve(comment::ResolveArguments),
     Review(review::ReviewArguments),
     /// Lists, shows and checks rulesets: the methods of investigation
@@ -260,7 +259,7 @@ pub fn tot(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Command::Reclassify(arguments)) => reclassify::run(&arguments),
         Ok(Command::Release(arguments)) => claim::release(&arguments),
         Ok(Command::Remote(arguments)) => remote::run(&arguments),
-        Ok(Command::Report(arguments)) => finish("tot report", report::run(&arguments)),
+        Ok(Command::Report(arguments)) => finish("tot report", report::run_in_root(&arguments)),
         Ok(Command::Resolve(arguments)) => comment::resolve(&arguments),
         Ok(Command::Review(arguments)) => review::run(&arguments),
         Ok(Command::Ruleset(arguments)) => finish("tot ruleset", ruleset::run(arguments)),
@@ -285,7 +284,7 @@ pub fn mcp(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// The command `tot-report`.
 pub fn report(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse::<report::ReportCommand>(arguments) {
-        Ok(command) => finish("tot-report", report::run(&command.arguments)),
+        Ok(command) => finish("tot-report", report::run(&command)),
         Err(status) => status,
     }
 }

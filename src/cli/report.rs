@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Parser};
 
 use super::hub::Hub;
-use super::place::withheld;
+use super::place::{Place, RootArgument, withheld};
 use super::print::tell;
 use super::publish::publish;
 use super::serve::{self, Address};
@@ -20,7 +20,7 @@ use crate::report::{
     self, BaseUrl, Comparison, Contents, IssueUrl, ReportInput, SiteOptions, Unreadable, export,
 };
 use crate::signoff;
-use crate::store::{Since, Store};
+use crate::store::{FindError, Since, Store};
 
 /// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
 /// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
@@ -33,16 +33,29 @@ const MOST_MEMORY: u64 = 4 << 30;
 #[derive(Parser)]
 #[command(name = "tot-report", version)]
 pub(super) struct ReportCommand {
+    /// Folders of investigations (bare clones too), or a folder that holds several
+    #[arg(value_name = "INVESTIGATION", required_unless_present_any = ["dump_template", "hub"])]
+    investigations: Vec<PathBuf>,
     #[command(flatten)]
-    pub arguments: ReportArguments,
+    arguments: ReportArguments,
+}
+
+/// The same as the command tot-report, and takes ids, too; without any, the investigation that you stand in, or all in the root
+#[derive(Args)]
+#[command(after_long_help = GUIDE)]
+pub(super) struct InRootArguments {
+    /// Ids, or beginnings or endings of them; or folders of investigations (bare clones too), or a folder that holds several
+    #[arg(value_name = "INVESTIGATION")]
+    investigations: Vec<PathBuf>,
+    #[command(flatten)]
+    root: RootArgument,
+    #[command(flatten)]
+    arguments: ReportArguments,
 }
 
 #[derive(Args)]
 #[command(after_long_help = GUIDE)]
-pub(super) struct ReportArguments {
-    /// Folders of investigations (bare clones too), or a folder that holds several
-    #[arg(value_name = "INVESTIGATION", required_unless_present_any = ["dump_template", "hub"])]
-    investigations: Vec<PathBuf>,
+struct ReportArguments {
     /// Take all investigations of this hub instead, or the one of a repository of its own. They are cloned for this run, and no
     /// clone is kept
     #[arg(long, value_name = "URL", conflicts_with_all = ["investigations", "serve"])]
@@ -123,6 +136,7 @@ the forge delete the old one with its caches.
 
 Examples:
   tot-report investigations --out site                   all of them, with an index
+  tot report 0196 --out site                             one, by its id; without it the one that you stand in, or all
   tot-report investigations/ID --compare ended/1.. --out site
   tot-report investigations/ID --single-file sky.html    one page, to be mailed
   tot-report investigations --serve                      on this machine, with every new commit at once";
@@ -152,8 +166,35 @@ impl FromStr for Range {
     }
 }
 
-/// The command.
-pub(super) fn run(arguments: &ReportArguments) -> Outcome {
+/// The command `tot-report`.
+pub(super) fn run(command: &ReportCommand) -> Outcome {
+    write(&command.investigations, &command.arguments)
+}
+
+/// The command `tot report`.
+pub(super) fn run_in_root(command: &InRootArguments) -> Outcome {
+    let InRootArguments { investigations, root, arguments } = command;
+    let place = root.place();
+    let is_elsewhere = arguments.hub.is_some() || arguments.dump_template.is_some();
+    let paths = match investigations.as_slice() {
+        [] if is_elsewhere => Vec::new(),
+        [] => vec![place.here()?.to_owned()],
+        given => given.iter().map(|path| path_or_id(&place, path)).collect::<Result<_, _>>()?,
+    };
+    write(&paths, arguments)
+}
+
+/// What is there by that name, or else the folder of the investigation whose id it is, or a part of one.
+fn path_or_id(place: &Place, given: &Path) -> Result<PathBuf, FindError> {
+    let Some(id) = given.to_str().filter(|_| !given.exists()) else { return Ok(given.to_owned()) };
+    match place.store.find(id) {
+        // What is no path either is told as one.
+        Err(FindError::NotFound { .. }) => Ok(given.to_owned()),
+        found => found,
+    }
+}
+
+fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
     if arguments.template.is_some() {
         limit_memory(MOST_MEMORY);
     }
@@ -171,7 +212,7 @@ pub(super) fn run(arguments: &ReportArguments) -> Outcome {
     let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
     let stores = match &hub {
         Some(hub) => vec![Store::new(hub.folder.path())],
-        None => arguments.investigations.iter().map(Store::new).collect(),
+        None => investigations.iter().map(Store::new).collect(),
     };
     let source = Source {
         stores,

@@ -181,6 +181,27 @@ fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
 }
 
 #[test]
+fn a_report_is_made_where_one_stands_and_of_an_id() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let inside = tot_in(&sandbox, &sandbox.repository(&id), &["report", "--out", "../../inside"], &[]);
+    assert_eq!(inside.status, 0, "{inside:#?}");
+    let root = sandbox.root();
+    for arguments in [
+        &["report", &id[..8], "--out", "by-id"][..],
+        &["--root", root.to_str().unwrap(), "report", "--out", "of-all"],
+    ] {
+        let ran = tot(&sandbox, arguments);
+        assert!(ran.status == 0 && ran.out.starts_with("1 investigation"), "{arguments:?}: {ran:#?}");
+    }
+    let pages = ["inside", "by-id", "of-all"]
+        .map(|site| std::fs::read(sandbox.path(site).join("index.html")).unwrap());
+    assert!(pages.iter().all(|page| *page == pages[0]));
+    let unknown = tot(&sandbox, &["report", "ffff", "--out", "none"]);
+    assert_eq!((unknown.status, unknown.err.contains("ffff does not exist")), (1, true), "{unknown:#?}");
+}
+
+#[test]
 fn people_are_told_of_commands_and_not_of_tools() {
     let sandbox = Sandbox::new();
     let id = import_the_demo(&sandbox);
