@@ -8,6 +8,7 @@ use super::Misused;
 use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{FindError, Store};
+use crate::text::{one_line, shorten};
 use crate::withhold::Withheld;
 
 /// The folder of the investigations.
@@ -17,6 +18,11 @@ pub(super) struct RootArgument {
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
 }
+
+/// How many investigations are named where it is to be said which is meant.
+const NAMED: usize = 5;
+/// The least of an id that is shown.
+const LEAST: usize = 4;
 
 /// What every command takes that works with investigations and prints.
 #[derive(Args)]
@@ -65,12 +71,29 @@ impl Place {
         match self.folders(&ids)?.0.as_slice() {
             [folder] => Ok(folder.clone()),
             [] => Err(format!("there is no investigation in {}", self.store.root().display()).into()),
-            several => Err(format!(
-                "there are {} investigations here: say which, by its id or a part of it",
-                several.len()
-            )
-            .into()),
+            several => Err(self.which(several).into()),
         }
+    }
+
+    /// Asks which of several is meant: the newest, each by as much of its id as tells it from all others.
+    fn which(&self, folders: &[PathBuf]) -> String {
+        let names = |folder: &PathBuf| {
+            let meta = self.store.load(folder).ok()?.investigation.meta().clone();
+            Some((meta.id.to_string(), meta.title))
+        };
+        let mut text = format!(
+            "there are {} investigations here: say which, by the beginning or the end of its id",
+            folders.len()
+        );
+        for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {
+            let is_only = |part: &str| self.store.find(part).is_ok();
+            let short = (LEAST..id.len()).filter_map(|end| id.get(..end)).find(|part| is_only(part));
+            text.push_str(&format!("\n  {}  {}", short.unwrap_or(&id), shorten(&one_line(&title), 70)));
+        }
+        if folders.len() > NAMED {
+            text.push_str("\n  tot list has all");
+        }
+        text
     }
 
     /// The store of a root that is there. Who looks where nothing is has named another root, or stands elsewhere.
@@ -78,6 +101,10 @@ impl Place {
         let root = self.store.root();
         match root.is_dir() {
             true => Ok(&self.store),
+            false if root.exists() => Err(format!(
+                "{} is a file, and the investigations are in a folder: --root DIR or TOT_ROOT names it",
+                root.display()
+            )),
             false => Err(format!(
                 "there is no folder {}: `tot start` makes it with the first investigation, and --root DIR or TOT_ROOT names \
                  another",

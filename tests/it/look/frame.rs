@@ -181,6 +181,38 @@ fn a_root_that_is_not_there_is_not_taken_for_an_empty_one() {
 }
 
 #[test]
+fn a_file_in_the_place_of_the_root_is_not_called_missing() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("notes"), "").unwrap();
+    let ran = tot(&sandbox, &["--root", "notes", "list"]);
+    assert_eq!((ran.status, ran.err.contains("notes is a file")), (1, true), "{ran:#?}");
+}
+
+#[test]
+fn several_investigations_are_named_where_one_is_to_be_chosen() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    for number in 1..=5 {
+        let question = format!("Why is the sky blue, part {number}?");
+        assert_eq!(tot(&sandbox, &["start", &question, "--mode", "smoke"]).status, 0);
+    }
+    let ran = tot(&sandbox, &["next"]);
+    assert_eq!(ran.status, 1, "{ran:#?}");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(
+        lines[0],
+        "tot next: there are 6 investigations here: say which, by the beginning or the end of its id"
+    );
+    assert_eq!((lines.len(), *lines.last().unwrap()), (7, "  tot list has all"), "{ran:#?}");
+    for (line, number) in lines[1..6].iter().zip((1..=5).rev()) {
+        let (id, title) = line.trim().split_once("  ").unwrap();
+        assert_eq!(title, format!("Why is the sky blue, part {number}?"));
+        let shown = tot(&sandbox, &["show", id]);
+        assert!(shown.status == 0 && shown.out.starts_with(title), "{shown:#?}");
+    }
+}
+
+#[test]
 fn a_report_is_made_where_one_stands_and_of_an_id() {
     let sandbox = Sandbox::new();
     let id = import_the_demo(&sandbox);
