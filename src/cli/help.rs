@@ -62,7 +62,6 @@ const GROUPS: &[(&str, &[Row])] = &[
 /// What stands before or after any command.
 const OPTIONS: &[(&str, &str)] = &[
     ("--root DIR", "the folder of the investigations; also TOT_ROOT"),
-    ("--json", "one JSON document for programs; see tot help scripts"),
     ("--color WHEN", "always, never, or auto; also NO_COLOR, CLICOLOR_FORCE"),
     ("--help, --version", "what you see, and which version it is"),
 ];
@@ -83,7 +82,8 @@ pub(super) fn template() -> String {
     for (option, line) in OPTIONS {
         text.push_str(&format!("  {literal}{option:<20}{literal:#} {line}\n"));
     }
-    text + "\n`tot COMMAND --help` has more of each, with examples."
+    text + "\n`tot COMMAND --help` has more of each, with examples. With --json after it, most\n\
+            print one document for programs: `tot help scripts`."
 }
 
 /// The command, with what it is given as people write it, `[ID] NODE`: clap does not know that the first of a list can be left
@@ -133,6 +133,11 @@ mod tests {
         options.extend(["help", "version"]);
         let text = template();
         options.iter().for_each(|option| assert!(text.contains(&format!("--{option}")), "{option}"));
+        // And none that clap does not take there.
+        let listed = OPTIONS.iter().flat_map(|(names, _)| names.split([' ', ',']));
+        for option in listed.filter_map(|word| word.strip_prefix("--")) {
+            assert!(options.contains(&option), "{option}");
+        }
     }
 
     #[test]
