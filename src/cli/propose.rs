@@ -51,8 +51,8 @@ A file is YAML, or the JSON of the tool tot_propose:
 
 const HELP: &str = "\
 What is to be researched next, as YAML. Change it, or add to it: R1.A is a root, R2.A1 its
-child, R3.A1a a child of that. What stands below the line is left out; to take all of it as
-it stands there is tot propose --next, and an empty text gives it up.";
+child, R3.A1a a child of that. What stands below the line is left out. A text without a change
+gives it up: `tot propose --next` takes all of it as it stands.";
 
 /// The proposals of a template, as they are to be written.
 #[derive(Serialize)]
