@@ -27,7 +27,7 @@ pub(super) struct RemoteArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot remote add origin git@example.org:team/research.git
-      All investigations here, and new ones, go into one repository, each on its branch tot/<id>
+      All investigations here go into one repository, each on its branch tot/<id>; in a git project new ones, too
   tot remote add origin https://example.org/me/sky.git 0196 --own
       One investigation, in a repository of its own, on its branch main
   tot remote add backup /mnt/backup/research.git
@@ -37,7 +37,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum RemoteCommand {
-    /// Adds a remote to investigations; without ids to all in the root, and to new ones
+    /// Adds a remote to investigations; without ids to all in the root, and, where that is in a git project, to new ones
     Add(AddArguments),
 }
 
@@ -168,7 +168,8 @@ fn add(arguments: &RemoteArguments, add: &AddArguments) -> Outcome {
         } else {
             let (setting, url) = (sync::REMOTE_SETTING, remote::shown_address(&url));
             text.push_str(&format!(
-                "For new ones, `git config --global {setting} {url}` says the same of all roots.\n"
+                "New ones get no remote: no git project around says so. `git config --global {setting} {url}` gives it to new \
+                 ones everywhere.\n"
             ));
         }
     }

@@ -147,7 +147,7 @@ fn try_run(arguments: &SyncArguments) -> Result<usize, Box<dyn std::error::Error
         say("No investigation here has a remote: `tot remote add origin URL` adds one.\n")?;
         return Ok(0);
     }
-    say(&lines(&outcomes, unsynced, dry_run))?;
+    say(&lines(&outcomes, folders.len(), unsynced, dry_run))?;
     for outcome in &outcomes {
         if let Some(error) = &outcome.error {
             tell(&format!("tot sync: {}: {}", outcome.path.display(), shown(error)));
@@ -182,7 +182,7 @@ fn failure(error: &SyncError) -> Failure {
     Failure { code: error.code(), message: error.to_string(), suggestion: error.hint() }
 }
 
-fn lines(outcomes: &[Outcome], failed: usize, dry_run: bool) -> String {
+fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bool) -> String {
     let mut text = String::new();
     for outcome in outcomes {
         let (path, done) = (outcome.path.display(), &outcome.done);
@@ -217,9 +217,13 @@ fn lines(outcomes: &[Outcome], failed: usize, dry_run: bool) -> String {
     let same = outcomes.iter().filter(is_same).count();
     let done = outcomes.len() - failed - same;
     let verb = if dry_run { "to be synced" } else { "synced" };
+    let without = match investigations.saturating_sub(outcomes.len()) {
+        0 => String::new(),
+        without => format!(", {without} without a remote"),
+    };
     text + &format!(
-        "{}: {done} {verb}, {same} up to date, {failed} failed\n",
-        counted(outcomes.len(), "investigation")
+        "{}: {done} {verb}, {same} up to date, {failed} failed{without}\n",
+        counted(investigations, "investigation")
     )
 }
 

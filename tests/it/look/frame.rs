@@ -234,6 +234,18 @@ fn a_report_is_made_where_one_stands_and_of_an_id() {
 }
 
 #[test]
+fn a_sync_does_not_pass_over_in_silence_what_has_no_remote() {
+    let sandbox = Sandbox::new();
+    let id = import_the_demo(&sandbox);
+    let hub = crate::remote::hub(&sandbox);
+    assert_eq!(tot(&sandbox, &["remote", "add", "origin", hub.to_str().unwrap(), &id]).status, 0);
+    assert_eq!(tot(&sandbox, &["start", "Why is the sky blue?", "--mode", "smoke"]).status, 0);
+    let synced = tot(&sandbox, &["sync"]);
+    let last = synced.out.lines().last().unwrap_or_default();
+    assert_eq!(last, "2 investigations: 1 synced, 0 up to date, 0 failed, 1 without a remote", "{synced:#?}");
+}
+
+#[test]
 fn people_are_told_of_commands_and_not_of_tools() {
     let sandbox = Sandbox::new();
     let id = import_the_demo(&sandbox);
