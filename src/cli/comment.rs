@@ -56,7 +56,7 @@ Examples:
   tot object R2.A1 -m 'The cache was warm: run it again after a restart.'
   tot object 0196 R2.A1                  in your editor";
 
-/// Settles an objection, and says how. A person can; an agent can where it did not write the node.
+/// Settles an objection, and says how. Whoever wrote the node can't: somebody else does.
 #[derive(Args)]
 #[command(after_long_help = RESOLVE_EXAMPLES)]
 pub(super) struct ResolveArguments {
