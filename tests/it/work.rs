@@ -207,6 +207,63 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
 }
 
 #[test]
+fn a_small_tree_is_shown_whole_and_a_folded_one_says_how_to_see_the_rest() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    person.ok_with(&["commit"], ROOT);
+    let nodes = |parent: &str, ids: &[String]| {
+        let node = |id: &String| {
+            format!("- id: {id}\n  parent: {parent}\n  title: Look at {id}\n  plannedAction: At noon.\n")
+        };
+        person.ok_with(&["propose", "-"], &format!("nodes:\n{}", ids.iter().map(node).collect::<String>()));
+        let result = |id: &String| format!("- nodeId: {id}\n  state: EXPLORE\n  findings: More light.\n");
+        person.ok_with(&["commit", "-"], &ids.iter().map(result).collect::<String>());
+    };
+    let show = |arguments: &[&str]| {
+        let mut command = person.sandbox.command(TOT);
+        command.arg("show").args(arguments);
+        person.run(command, "").out
+    };
+    nodes("R1.A", &["R2.A1".to_owned(), "R2.A2".to_owned()]);
+    let tree = show(&[]).split_once("\nTree\n").unwrap().1.to_owned();
+    assert_snapshot!(tree, @"
+        R1.A EXPLORE It scatters
+        ├─ R2.A1 EXPLORE Look at R2.A1
+        └─ R2.A2 EXPLORE Look at R2.A2
+        ");
+    nodes("R2.A1", &('a'..='r').map(|letter| format!("R3.A1{letter}")).collect::<Vec<_>>());
+    let tree = show(&[]).split_once("\nTree\n").unwrap().1.to_owned();
+    assert!(tree.ends_with("  --all shows every node\n"), "{tree}");
+    assert!(!show(&["--all"]).contains("--all"));
+}
+
+#[test]
+fn the_fields_of_another_result_are_not_run_into_one_paragraph() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    person.ok_with(&["commit"], ROOT);
+    let other = "---\nnodeId: R1.A\nstate: DEAD\nheadline: It is paint\nagentId: ada\nclaimed: true\n---\nOne line.\n\nAnother.\n";
+    person.ok_with(&["commit", "-"], other);
+    let mut command = person.sandbox.command(TOT);
+    command.args(["show", "R1.A"]);
+    let shown = person.run(command, "").out;
+    let others = shown.split_once("\nOther results\n").unwrap().1;
+    assert_snapshot!(others.split_once("\nFacts\n").unwrap().0, @"
+          DEAD by ada at 2026-01-05T09:03:00.000Z
+          State as committed: DEAD
+          Agent: ada
+          Person: Tester
+          Committed: 2026-01-05T09:03:00.000Z
+          Found: It is paint
+          Findings: One line.
+
+          Another.
+        ");
+}
+
+#[test]
 fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
     let person = Person::new();
     let reply: Value =

@@ -8,7 +8,7 @@ use crate::cli::screen::{
 };
 use crate::domain::{Comment, Node};
 use crate::text::{counted, one_line};
-use crate::view::{COMMANDS, HEADLINE, NodeView};
+use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
 
 /// A node, as JSON.
 #[derive(Serialize)]
@@ -58,6 +58,8 @@ pub(super) fn shown(judged: &Judged<'_>, node: &Node, screen: Screen) -> String 
             // It is the title, which stands above.
             HEADLINE => String::new(),
             COMMANDS => section(field.name, &plain_lines(&field.value, 2)),
+            // As Markdown its fields would be one paragraph.
+            OTHER_RESULTS => section(field.name, &lines(&field.value, screen)),
             name => section(name, &screen.prose(&field.value, 2)),
         });
     }
@@ -97,6 +99,15 @@ pub(super) fn shown(judged: &Judged<'_>, node: &Node, screen: Screen) -> String 
     let facts = facts.iter().filter(|field| field.name != "Parent" && field.value != node.name());
     let facts: String = facts.map(|field| fact(field.name, &field.value, screen)).collect();
     text + &section("Facts", &facts)
+}
+
+/// Lines that stay lines, indented.
+fn lines(text: &str, screen: Screen) -> String {
+    let wrapped = |line: &str| match line.trim().is_empty() {
+        true => "\n".to_owned(),
+        false => screen.wrapped(line, 2).iter().map(|part| format!("  {part}\n")).collect(),
+    };
+    text.lines().map(wrapped).collect()
 }
 
 /// The columns of the name of a fact, and of what stands before its value.

@@ -27,7 +27,8 @@ enum Line<'a> {
 pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> String {
     let investigation = judged.investigation;
     let order = investigation.preorder();
-    let matters = if extent.all { None } else { Some(what_matters(judged)) };
+    let is_whole = extent.all || order.len() <= FEW;
+    let matters = if is_whole { None } else { Some(what_matters(judged)) };
     let is_shown = |node: &Node| {
         matters.as_ref().is_none_or(|ids| ids.contains(&node.id))
             && extent.depth.is_none_or(|depth| node.round() <= depth)
@@ -62,11 +63,12 @@ pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> Stri
         lines
     };
     let mut text = String::new();
+    let mut is_folded = false;
     let mut stack: Vec<(String, std::vec::IntoIter<Line<'_>>)> =
         vec![(String::new(), below(None).into_iter())];
     loop {
         let is_root = stack.len() == 1;
-        let Some((prefix, lines)) = stack.last_mut() else { return text };
+        let Some((prefix, lines)) = stack.last_mut() else { break };
         let Some(line) = lines.next() else {
             stack.pop();
             continue;
@@ -90,6 +92,7 @@ pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> Stri
                 stack.push((inner, below(Some(&node.id)).into_iter()));
             }
             Line::More(nodes) => {
+                is_folded |= nodes.iter().any(|node| extent.depth.is_none_or(|depth| node.round() <= depth));
                 let number: usize = nodes.iter().filter_map(|node| sizes.get(&node.id)).sum();
                 let more =
                     screen.rest(&format!("{number} more: {}", by_state(&nodes, judged)), columns(&drawn) + 2);
@@ -97,6 +100,11 @@ pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> Stri
             }
         }
     }
+    // What only --depth leaves out was not asked for.
+    if is_folded {
+        text.push_str(&format!("  {}\n", styled(QUIET, "--all shows every node")));
+    }
+    text
 }
 
 /// The lines before a node, without the outer ones where they would leave no room for it.
@@ -123,6 +131,9 @@ fn by_state(nodes: &[&Node], judged: &Judged<'_>) -> String {
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     counts.iter().map(|(state, count)| format!("{count} {state}")).collect::<Vec<_>>().join(", ")
 }
+
+/// So many nodes are a screenful: all are shown.
+const FEW: usize = 20;
 
 /// How many nodes of a kind are shown at first.
 const SHOWN: usize = 20;
