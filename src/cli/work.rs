@@ -21,7 +21,7 @@ use super::finish;
 use super::place::{Common, Place};
 use super::print::{columns, say, say_json, tell, wrapped};
 use super::ruleset::Folder;
-use crate::domain::{Caller, Investigation, NodeId};
+use crate::domain::{Caller, Code, Investigation, NodeId};
 use crate::format::layout;
 use crate::mcp::tools;
 use crate::project::Project;
@@ -127,8 +127,15 @@ impl Work {
         } else {
             tell(rejection(&spoken(tool), &reply).trim_end());
         }
-        Ok(if is_stored || (is_done && edited.is_none()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let is_dropped = is_done && !is_stored && (edited.is_some() || is_unheard(&reply));
+        Ok(if is_done && !is_dropped { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Whether a conclusion was given that is not the stored one, and is not stored. To an agent that is a warning, since it repeats
+/// calls; a person would take it for done.
+fn is_unheard(reply: &Value) -> bool {
+    list(reply, "warnings").any(|warning| Code::AlreadyEnded == word(warning, "code"))
 }
 
 impl WorkArguments {
@@ -224,6 +231,10 @@ const SPOKEN: &[(&str, &str)] = &[
     ("tot_propose's `withdraw`", "tot propose --withdraw"),
     ("tot_comment with kind resolution and replyTo", "tot resolve"),
     ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
+    (
+        "To replace it, reclassify a node to another, open state, and end it again.",
+        "`tot amend --conclusion` changes the one that is stored.",
+    ),
     ("tot_status", "tot show"),
     ("tot_read", "tot show"),
     ("tot_step", "tot propose --next"),

@@ -264,6 +264,24 @@ fn the_fields_of_another_result_are_not_run_into_one_paragraph() {
 }
 
 #[test]
+fn another_conclusion_is_not_dropped_with_a_status_of_success() {
+    let person = Person::new();
+    person.ok(&["start", "Why?", "--mode", "smoke"]);
+    person.ok(&["end", "--stopped", "enough", "-m", "It is paint."]);
+    // The same again is done already.
+    person.ok(&["end", "-m", "It is paint."]);
+    std::fs::write(person.sandbox.path("other.md"), "It is air.").unwrap();
+    for (arguments, input) in
+        [(&["end", "other.md"][..], ""), (&["end"], "It is air."), (&["end", "--json", "-"], "It is air.")]
+    {
+        let ran = person.given(arguments, input);
+        assert_eq!((ran.status, ran.out.contains("ALREADY_ENDED")), (1, true), "{arguments:?}: {}", ran.out);
+    }
+    let ran = person.given(&["end", "-m", "It is air."], "");
+    assert!(ran.out.contains("`tot amend --conclusion` changes the one that is stored"), "{}", ran.out);
+}
+
+#[test]
 fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
     let person = Person::new();
     let reply: Value =
