@@ -227,7 +227,18 @@ pub(super) fn fields<const N: usize>(given: [(&str, Value); N]) -> Fields {
 /// What the tools say in words that mean something to agents alone, and what a person is told.
 const SPOKEN: &[(&str, &str)] = &[
     (" (parent: null)", ""),
-    (", each by an agent of its own, then tot_commit with state, findings and agentId", ", then tot commit"),
+    ("tot_propose for round", "`tot propose --next` for round"),
+    (
+        ", each by an agent of its own, then tot_commit with state, findings and agentId",
+        ", then `tot commit`",
+    ),
+    ("Nothing is owed: tot_end with your conclusion", "Nothing is owed: `tot end` with your conclusion"),
+    (
+        "tot_reclassify of a node to another, open state reopens it",
+        "`tot reclassify NODE STATE` with an open state reopens it",
+    ),
+    ("Call tot_end with `conclusion`: ", "Give it with -m, or as a file: "),
+    ("Say in `reason` ", "Say with -m "),
     ("tot_propose's `withdraw`", "tot propose --withdraw"),
     ("tot_comment with kind resolution and replyTo", "tot resolve"),
     ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
@@ -242,7 +253,12 @@ const SPOKEN: &[(&str, &str)] = &[
 
 /// The words of the tools for the commands of a person.
 pub(super) fn spoken(text: &str) -> String {
-    let text = SPOKEN.iter().fold(text.to_owned(), |text, (tool, command)| text.replace(tool, command));
+    // Of roots the tool's name and what it is to propose make one sentence, which would read as a command.
+    let text = match text.contains(" (parent: null)") {
+        true => text.replace("tot_propose ", "`tot propose --next` for "),
+        false => text.to_owned(),
+    };
+    let text = SPOKEN.iter().fold(text, |text, (tool, command)| text.replace(tool, command));
     let alike =
         ["start", "propose", "commit", "reclassify", "amend", "comment", "next", "end", "list", "report"];
     alike.iter().fold(text, |text, name| text.replace(&format!("tot_{name}"), &format!("tot {name}")))

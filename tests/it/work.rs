@@ -92,8 +92,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
           method  single-root, smoke, 2 rounds at least (tot ruleset show single-root)
-        commit cc8bb739fd
-        Next: tot propose the root R1.A.
+        commit 901c4d6a5d
+        Next: `tot propose --next` for the root R1.A.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         R1.A Why is the sky blue?
@@ -104,8 +104,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
-        commit ad2e8be807
-        Next: Research R1.A, then tot commit.
+        commit ce373987df
+        Next: Research R1.A, then `tot commit`.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         R1.A Why is the sky blue?  (proposed)
@@ -116,8 +116,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
-        commit 5a6412d2bf
-        Next: tot propose for round 2: 1 child below R1.A (EXPLORE).
+        commit 775d57f56a
+        Next: `tot propose --next` for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
         tot commit: rejected, and nothing was written
@@ -128,8 +128,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
-        commit 088bf6f445
-        Next: Research R2.A1, then tot commit.
+        commit d394f3cfd0
+        Next: Research R2.A1, then `tot commit`.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
     std::fs::write(person.sandbox.path("found.md"), found).unwrap();
@@ -143,12 +143,12 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     let amendment = "---\nnodeId: R2.A1\nheadline: The law holds at noon\n---\n";
     assert_snapshot!(person.refused(&["amend", "-"], amendment), @"
         tot amend: rejected, and nothing was written
-          MISSING_REASON The amendment of R2.A1 has no reason. Say in `reason` what was wrong.
+          MISSING_REASON The amendment of R2.A1 has no reason. Say with -m what was wrong.
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
-        commit dfd00ac3b9
-        Next: Nothing is owed: tot end with your conclusion, or go deeper.
+        commit 46260dc283
+        Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
         Next: tot end. Nothing is owed: end with your conclusion.
@@ -157,8 +157,8 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
         answer R2.A1 The law holds at noon (not confirmed)
         ended, tag ended/1
-        commit d6c25b0964
-        Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
+        commit fc7f099a96
+        Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
         tot propose: rejected, and nothing was written
@@ -167,14 +167,14 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
         R3.A1a was EXPLORE and is VERIFY
-        commit 9615f86b9a
-        Next: Nothing is owed: tot end with your conclusion, or go deeper.
+        commit 28cd988c39
+        Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
         ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
         amended the conclusion
-        commit 6f53d81ab7
-        Next: The investigation has ended. tot reclassify of a node to another, open state reopens it.
+        commit fe7a6095a9
+        Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
 
     let repository = person.repository();
