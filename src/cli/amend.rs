@@ -122,7 +122,7 @@ fn edit(
     blank.extend(reason.is_none().then_some("reason"));
     let template = draft::template(&head, &blank, &body)?;
     let before = of_text(&template)?;
-    let written = subject.edit("TOT_AMEND.md", &template, HELP)?;
+    let written = subject.edit(("tot amend", ""), "TOT_AMEND.md", &template, HELP)?;
     // The node is the one that was named, whatever became of its line in the head.
     let mut call = match node {
         Some(node) => {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::Common;
-use super::print::say_json;
+use super::print::{say_json, stored};
 use super::{Outcome, finish, say};
 use crate::remote::{GitProgram, NewTag};
 use crate::signoff::{self, Decision};
@@ -71,14 +71,14 @@ fn try_run(arguments: &ApproveArguments) -> Outcome {
     let snapshot = place.store.load(&path)?;
     let signed = sign(&place.store, &snapshot, decision, text, !arguments.unsigned)?;
     if arguments.common.json {
-        return say_json(&signed);
+        return stored(say_json(&signed));
     }
     let unsigned = if signed.signed { "" } else { ", unsigned" };
     let title = one_line(&snapshot.investigation.meta().title);
     let mut said = format!("{title}: {decision} as of {}{unsigned}\n{}\n", &signed.commit[..10], signed.tag);
     let open = signed.open.iter().map(|line| format!("  open: {}\n", one_line(line)));
     said.extend(open);
-    say(&said)
+    stored(say(&said))
 }
 
 /// Signs what is committed, which must be what stands in the work tree.

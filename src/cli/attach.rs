@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::caller::caller;
 use super::place::Common;
-use super::print::{say_json, tell};
+use super::print::{say_json, stored, tell};
 use super::{Outcome, finish, misused, place, refused, say};
 use crate::decide::attach;
 use crate::domain::{Event, NodeId};
@@ -103,10 +103,10 @@ fn attach(arguments: &AttachArguments) -> Outcome {
     if arguments.common.json {
         let commit = written.standing.snapshot.head.to_string();
         let document = Document { commit, node_id: node.to_string(), attachments };
-        return say_json(&document);
+        return stored(say_json(&document));
     }
     let lines = attachments.iter().map(|file| format!("{} ({})\n", file.path, counted(file.bytes, "byte")));
-    say(&lines.collect::<String>())
+    stored(say(&lines.collect::<String>()))
 }
 
 /// A file as it is here, with the name that it is to have.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Place, id_and_node};
-use super::print::say_json;
+use super::print::{say_json, stored};
 use super::{Outcome, finish, refused, say};
 use crate::decide::comment::{Kind, Say};
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
@@ -119,6 +119,12 @@ fn talk(kind: CommentKind, what: &[String], reply_to: Option<&str>, how: &How) -
     let path = place.one(id)?;
     let words = Words { kind, node: node.as_ref(), reply_to, message: how.message.as_deref() };
     let written = write(&place, &path, &words)?;
+    let said = tell(&written, how);
+    if written.decision.event.is_some() { stored(said) } else { said }
+}
+
+/// Says what was written.
+fn tell(written: &Written, how: &How) -> Outcome {
     let comment = match &written.decision.event {
         Some(Event::Commented { comment }) => Some(comment),
         _ => None,
@@ -249,5 +255,13 @@ fn edited(
     if let Some(comment) = reply_to {
         help.push_str(&format!("\n{} said:\n{}\n", one_line(comment.author.label()), comment.text));
     }
-    editor::write(&path.join(".git"), "TOT_COMMENT.md", "", &help)
+    let id = investigation.meta().id;
+    let again = match (kind, reply_to, about) {
+        (CommentKind::Resolution, Some(objection), _) => format!("tot resolve {id} {} <", objection.id),
+        (_, Some(comment), _) => format!("tot comment {id} --reply-to {} <", comment.id),
+        (CommentKind::Objection, None, Some(node)) => format!("tot object {id} {node} <"),
+        (_, None, Some(node)) => format!("tot comment {id} {node} <"),
+        (_, None, None) => format!("tot comment {id} <"),
+    };
+    editor::write(&path.join(".git"), "TOT_COMMENT.md", "", &help, again)
 }

@@ -128,7 +128,7 @@ fn write(subject: &Subject, node: &Node) -> Result<super::editor::Edited, Box<dy
         node.planned_action.trim_end(),
     );
     let template = draft::template(&Head { node_id: node.id.to_string() }, BLANK, "")?;
-    subject.edit("TOT_COMMIT.md", &template, &help)
+    subject.edit(("tot commit", ""), "TOT_COMMIT.md", &template, &help)
 }
 
 fn lines(reply: &Value) -> String {

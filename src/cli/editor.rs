@@ -19,6 +19,8 @@ pub(super) const SCISSORS: &str = "# ------------------------ >8 ---------------
 pub(super) struct Edited {
     pub text: String,
     file: PathBuf,
+    /// The command that takes the file, up to where its name stands.
+    again: String,
 }
 
 impl Edited {
@@ -33,13 +35,20 @@ impl Edited {
     }
 
     /// Where the text is kept, as a sentence.
-    pub(super) fn kept(&self) -> String {
+    pub(super) fn place(&self) -> String {
         format!("Your text is kept in {}", self.file.display())
+    }
+
+    /// The same, with the command that goes on from there.
+    pub(super) fn kept(&self) -> String {
+        let file = self.file.display().to_string();
+        let file = if file.contains(char::is_whitespace) { format!("'{file}'") } else { file };
+        format!("{}. Once it is mended: {} {file}", self.place(), self.again)
     }
 }
 
 /// Has the user write a text: `text` is there already, and `help` stands below it as a comment. The file `name` lies in
-/// `folder`, or with a number in its name where there is one already.
+/// `folder`, or with a number in its name where there is one already. `again` is the command that takes the file, up to its name.
 ///
 /// # Errors
 ///
@@ -49,6 +58,7 @@ pub(super) fn write(
     name: &str,
     text: &str,
     help: &str,
+    again: String,
 ) -> Result<Edited, Box<dyn std::error::Error>> {
     if !std::io::stdin().is_terminal() {
         return Err(
@@ -62,13 +72,13 @@ pub(super) fn write(
     let unread = |error| format!("cannot read what was written, in {}: {error}", file.display());
     let written = above(&fs::read_to_string(&file).map_err(unread)?);
     let is_meant = !written.is_empty() && written != text.trim();
-    let edited = Edited { text: written, file };
+    let edited = Edited { text: written, file, again };
+    if is_meant {
+        // Without the comment, so that it can be given to the command as it is.
+        fs::write(&edited.file, edited.text.clone() + "\n")?;
+    }
     match ran {
-        Ok(()) if is_meant => {
-            // Without the comment, so that it can be given to the command as it is.
-            fs::write(&edited.file, edited.text.clone() + "\n")?;
-            Ok(edited)
-        }
+        Ok(()) if is_meant => Ok(edited),
         Ok(()) => {
             edited.stored();
             Err("nothing was said, so nothing was written".into())

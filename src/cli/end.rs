@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::decide::results::results;
+use crate::decide::{Rejection, standing};
 use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, one_line, shorten};
 
@@ -74,7 +75,15 @@ fn end(arguments: &EndArguments) -> Worked {
         (None, [file]) => work::read(file)?,
         (None, []) => match piped()? {
             Some(text) => text,
-            None => edited.insert(subject.edit("TOT_CONCLUSION.md", "", &help(&subject))?).text.clone(),
+            None => {
+                may_end(&subject, arguments.stopped.is_some())?;
+                let stopped = arguments.stopped.map(|reason| format!("--stopped {}", reason.name()));
+                let stopped = stopped.unwrap_or_default();
+                edited
+                    .insert(subject.edit(("tot end", &stopped), "TOT_CONCLUSION.md", "", &help(&subject))?)
+                    .text
+                    .clone()
+            }
         },
         _ => return Err(misused("give one file, or --message")),
     };
@@ -83,6 +92,20 @@ fn end(arguments: &EndArguments) -> Worked {
         .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
     let call = fields([("conclusion", json!(conclusion.trim())), ("stopped", json!(stopped))]);
     subject.call("tot_end", call, edited.as_ref(), lines)
+}
+
+/// Says before anything is written what would be refused then.
+fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let (investigation, rules) = (subject.investigation(), subject.standing.rules());
+    if investigation.end_in_force().is_some_and(|end| end.conclusion.is_some()) {
+        return Err("it has ended already: `tot amend --conclusion` changes the conclusion".into());
+    }
+    let errors = match (investigation.end_in_force(), stopped) {
+        (Some(_), _) => Vec::new(),
+        (None, true) => standing::faults(investigation, &rules),
+        (None, false) => standing::blockers(investigation, &rules),
+    };
+    if errors.is_empty() { Ok(()) } else { Err(super::refused(Rejection { errors }.into())) }
 }
 
 fn help(subject: &Subject) -> String {

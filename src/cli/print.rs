@@ -1,6 +1,6 @@
 //! Printing: in colour or not, through the pager or not, and how wide.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
@@ -40,6 +40,18 @@ pub(super) fn say(text: &str) -> Outcome {
     let mut stdout = anstream::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     Ok(stdout.flush()?)
+}
+
+/// What is said of what is stored by then. That it can't be printed takes nothing back, which the error says.
+pub(super) fn stored(said: Outcome) -> Outcome {
+    said.map_err(|error| match error.downcast::<io::Error>() {
+        // A reader that went away is no failure.
+        Ok(error) if error.kind() == ErrorKind::BrokenPipe => error.into(),
+        Ok(error) => {
+            format!("it is done and stored, and only what to say of it can't be printed: {error}").into()
+        }
+        Err(error) => error,
+    })
 }
 
 /// Says something on stderr, a line or several. What others wrote in it commands no terminal, and that nobody listens any more

@@ -88,7 +88,8 @@ fn propose(arguments: &ProposeArguments) -> Worked {
             Some(text) => draft::batch(&text, "nodes", "plannedAction")?,
             None => {
                 let text = yaml::to_text(&planned(&subject)?)?;
-                let written = edited.insert(subject.edit("TOT_PROPOSE.yaml", &text, HELP)?);
+                let written =
+                    edited.insert(subject.edit(("tot propose", ""), "TOT_PROPOSE.yaml", &text, HELP)?);
                 written.understood(draft::batch(&written.text, "nodes", "plannedAction"))?
             }
         },

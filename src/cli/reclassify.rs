@@ -60,7 +60,8 @@ fn reclassify(arguments: &ReclassifyArguments) -> Worked {
                     "Why {node} is to be {state}. What stands below the line is left out; an empty text gives it up.\n\n{}",
                     one_line(title)
                 );
-                let edited = subject.edit("TOT_RECLASSIFY.md", "", &help)?;
+                let again = format!("{node} {state} <");
+                let edited = subject.edit(("tot reclassify", &again), "TOT_RECLASSIFY.md", "", &help)?;
                 (edited.text.clone(), Some(edited))
             }
         },

@@ -67,7 +67,13 @@ fn start(arguments: &StartArguments) -> Worked {
         (None, piped) => match piped()? {
             Some(text) => (text, None),
             None => {
-                let edited = editor::write(&std::env::temp_dir(), "TOT_QUESTION.md", "", HELP)?;
+                let edited = editor::write(
+                    &std::env::temp_dir(),
+                    "TOT_QUESTION.md",
+                    "",
+                    HELP,
+                    "tot start <".to_owned(),
+                )?;
                 (edited.text.clone(), Some(edited))
             }
         },

@@ -19,7 +19,7 @@ use super::draft::Fields;
 use super::editor::{self, Edited};
 use super::finish;
 use super::place::{Common, Place};
-use super::print::{columns, say, say_json, tell, wrapped};
+use super::print::{columns, say, say_json, stored, tell, wrapped};
 use super::ruleset::Folder;
 use crate::domain::{Caller, Code, Investigation, NodeId};
 use crate::format::layout;
@@ -111,21 +111,33 @@ impl Work {
         edited: Option<&Edited>,
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
+        let around = around_the_only(&arguments);
         let reply = tools::call(&self.service, tool, Value::Object(arguments), caller)?.content;
         let is_done = reply["status"] == "OK";
         // What was so already is told as done, though nothing was written, and then the text is nowhere else.
         let is_stored = is_done && reply["commit"].is_string();
-        match edited {
-            Some(edited) if is_stored => edited.stored(),
+        if is_stored {
+            edited.into_iter().for_each(Edited::stored);
+        }
+        let said = if self.json {
+            say_json(&reply)
+        } else if is_done {
+            say(&wrapped(&lines(&reply), columns()))
+        } else {
+            let text = rejection(&spoken(tool), &reply);
+            tell(around.map_or(text.clone(), |around| text.replace(&around, "`")).trim_end());
+            Ok(())
+        };
+        match edited.filter(|_| !is_stored) {
+            // The same again would change nothing.
+            Some(edited) if is_done => tell(&edited.place()),
             Some(edited) => tell(&edited.kept()),
             None => {}
         }
-        if self.json {
-            say_json(&reply)?;
-        } else if is_done {
-            say(&wrapped(&lines(&reply), columns()))?;
+        if is_stored {
+            stored(said)?
         } else {
-            tell(rejection(&spoken(tool), &reply).trim_end());
+            said?
         }
         let is_dropped = is_done && !is_stored && (edited.is_some() || is_unheard(&reply));
         Ok(if is_done && !is_dropped { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -170,14 +182,16 @@ impl Subject {
         self.work.call(tool, arguments, caller(&self.work.place.store, &self.path)?, edited, lines)
     }
 
-    /// Has the user write in an editor; the file lies where git's own such files lie.
+    /// Has the user write in an editor; the file lies where git's own such files lie. `command` with `rest` and the file does the
+    /// same without one.
     pub(super) fn edit(
         &self,
+        (command, rest): (&str, &str),
         name: &str,
         text: &str,
         help: &str,
     ) -> Result<Edited, Box<dyn std::error::Error>> {
-        editor::write(&self.path.join(".git"), name, text, help)
+        editor::write(&self.path.join(".git"), name, text, help, self.command(command, rest))
     }
 
     /// A command as the user would give it here, with the id where that was needed.
@@ -299,9 +313,19 @@ fn rejection(command: &str, reply: &Value) -> String {
     text
 }
 
+/// Where the fields of the only entry of a call stand, which a person gave without the list around it.
+fn around_the_only(arguments: &Fields) -> Option<String> {
+    let is_only =
+        |list: &&str| arguments.get(*list).and_then(Value::as_array).is_some_and(|it| it.len() == 1);
+    ["results", "nodes"].into_iter().find(is_only).map(|list| format!("`{list}[0]."))
+}
+
 /// A code, its node, and what it says.
 fn diagnostic(it: &Value) -> String {
-    let (code, message) = (word(it, "code"), spoken(word(it, "message")));
+    let (code, mut message) = (word(it, "code"), spoken(word(it, "message")));
+    if !message.ends_with(['.', '!', '?', ':', '…']) {
+        message.push('.');
+    }
     // Most messages name it.
     let node = word(it, "nodeId");
     let node = if node.is_empty() || message.contains(node) { String::new() } else { format!(" {node}:") };

@@ -320,8 +320,8 @@ fn what_is_no_call_is_told_and_nothing_is_written() {
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nheadline: a: b\n---\n"), @"tot commit: line 3, column 12: mapping values are not allowed in this context. A text that holds `: ` or ` #`, or begins with a mark such as `-`, stands in quotes");
     assert_snapshot!(person.refused(&["commit", "-"], "---\nnodeId: R1.A\nstat: EXPLORE\n---\nText.\n"), @r#"
         tot commit: rejected, and nothing was written
-          INVALID_ARGUMENT `results[0].stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `references`, `links`, `attachments`, got an unknown field Did you mean `state`?
-          INVALID_ARGUMENT `results[0].state`: expected a string, got nothing Add `state`, such as "<state>".
+          INVALID_ARGUMENT `stat`: expected one of the fields `nodeId`, `state`, `findings`, `agentId`, `evidence`, `verificationMethod`, `alternativesConsidered`, `headline`, `refutes`, `claimed`, `startedAt`, `commands`, `references`, `links`, `attachments`, got an unknown field. Did you mean `state`?
+          INVALID_ARGUMENT `state`: expected a string, got nothing. Add `state`, such as "<state>".
         "#);
     assert_snapshot!(person.refused(&["commit", "R1.A"], ""), @"tot commit: nothing is proposed: tot propose, and then say what you found");
     assert_snapshot!(person.refused(&["end", "-m", "Because."], ""), @"
@@ -395,9 +395,9 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
     let (status, refused) = at_terminal("commit R1.A", fill);
     assert_eq!(status, 1);
     assert_snapshot!(refused, @"
-        Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
         tot commit: rejected, and nothing was written
           UNKNOWN_STATE R1.A: `NONE` is not a state of single-root. The states are EXPLORE, FOUND, VERIFY, EXHAUST, DEAD.
+        Your text is kept in investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md. Once it is mended: tot commit investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda/.git/TOT_COMMIT.md
         ");
     assert_eq!(head(), before);
     let kept = person.repository().join(".git/TOT_COMMIT.md");
@@ -425,9 +425,20 @@ fn a_result_is_written_in_the_editor_and_what_is_refused_is_kept() {
         "sed -i -e /^nodeId:/d -e 's/^evidence:/evidence: A photo/' -e 's/^reason:/reason: None/' \"$1\"";
     let (status, amended) = at_terminal("amend R1.A", amend);
     assert_eq!((status, amended.starts_with("amended R1.A: evidence\n")), (0, true), "{amended}");
+    // What is owed is said before a conclusion is written in vain.
+    std::fs::remove_file(sandbox.path("seen")).unwrap();
+    let (status, owing) = at_terminal("end", "true");
+    assert_snapshot!(owing, @"
+        tot end: Round 2 must be reached; the deepest committed node is in round 1. Commit what is pending in round 2 or deeper.
+        R1.A is EXPLORE and needs 1 child; it has 0. Commit R2.A1.
+        Proposed, but not committed: R2.A1. Commit it, or take it back with tot propose --withdraw.
+        ");
+    assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{owing}");
     let (status, ended) = at_terminal("end --stopped enough", "echo Enough. | cat - seen >\"$1\"");
     assert_eq!((status, ended.contains("ended, tag ended/1")), (0, true), "{ended}");
-    // It has ended already, so nothing is written, and what was said is nowhere else.
-    let (status, again) = at_terminal("end", "echo More. | cat - seen >\"$1\"");
-    assert_eq!((status, again.contains("Your text is kept in")), (1, true), "{again}");
+    // Nothing is written for nothing: that it has ended is said before.
+    std::fs::remove_file(sandbox.path("seen")).unwrap();
+    let (status, again) = at_terminal("end", "true");
+    assert_snapshot!(again, @"tot end: it has ended already: `tot amend --conclusion` changes the conclusion");
+    assert_eq!((status, sandbox.path("seen").exists()), (1, false), "{again}");
 }

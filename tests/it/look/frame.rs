@@ -50,6 +50,20 @@ fn an_error_that_nobody_can_read_is_no_panic() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// What is stored and not printed would be done a second time.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_printed_is_not_taken_for_nothing_done() {
+    let sandbox = Sandbox::new();
+    import_the_demo(&sandbox);
+    for command in ["comment R4.A1a1 -m Once.", "reclassify R4.A4a1 EXPLORE -m 'No timeout was set.'"] {
+        let line = format!("{} {command} >/dev/full", crate::support::TOT);
+        let output = sandbox.command("sh").args(["-c", &line]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.contains("it is done and stored")), (Some(1), true), "{said}");
+    }
+}
+
 #[test]
 fn an_id_that_fits_several_names_them() {
     let sandbox = Sandbox::new();
