@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::draft::{self, Fields};
 use super::editor::Edited;
 use super::misused;
-use super::work::{self, Subject, Work, WorkArguments, Worked, id_and_rest, list, piped, word};
+use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::domain::NodeId;
 use crate::text::one_line;
 use crate::yaml::Text;
@@ -23,7 +23,7 @@ pub(super) struct AmendArguments {
     /// in your editor, or a file, or - for standard input
     #[arg(value_names = ["ID", "NODE|FILE"], num_args = 0..=2)]
     what: Vec<String>,
-    /// Change the conclusion of an ended investigation, in your editor
+    /// Change the conclusion of an ended investigation: in your editor, or to the text of a file or of standard input
     #[arg(long)]
     conclusion: bool,
     /// Why: what was wrong
@@ -37,6 +37,7 @@ const EXAMPLES: &str = "\
 Examples:
   tot amend R3.A1a                       in your editor
   tot amend --conclusion
+  tot amend --conclusion whole.md -m 'The figure was of another disk'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
 A file is Markdown with a head of fields, of which those that are left out stay as they are:
@@ -79,7 +80,13 @@ fn amend(arguments: &AmendArguments) -> Worked {
     let subject = Work::new(&arguments.work).subject(id)?;
     let reason = arguments.message.as_deref();
     let (mut call, edited) = match rest {
-        [] if arguments.conclusion => edit(&subject, None, reason)?,
+        [] if arguments.conclusion => match piped()? {
+            Some(text) => (of_conclusion(&text)?, None),
+            None => edit(&subject, None, reason)?,
+        },
+        [file] if arguments.conclusion && file.parse::<NodeId>().is_err() => {
+            (of_conclusion(&work::read(file)?)?, None)
+        }
         [node] if node.parse::<NodeId>().is_ok() => edit(&subject, Some(&node.parse()?), reason)?,
         [file] => (of_text(&work::read(file)?)?, None),
         [] => match piped()? {
@@ -100,6 +107,12 @@ fn amend(arguments: &AmendArguments) -> Worked {
 fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     let fields = draft::single(text, "findings")?;
     if fields.contains_key("nodeId") { Ok(fields) } else { draft::single(text, "conclusion") }
+}
+
+/// The call that a text means which is a conclusion: without a head it is that, whole.
+fn of_conclusion(text: &str) -> Result<Fields, draft::DraftError> {
+    let whole = || fields([("conclusion", json!(text.trim()))]);
+    Ok(draft::with_head(text, "conclusion")?.unwrap_or_else(whole))
 }
 
 /// Has the user change the texts, and gives those that are others then.

@@ -279,6 +279,11 @@ fn another_conclusion_is_not_dropped_with_a_status_of_success() {
     }
     let ran = person.given(&["end", "-m", "It is air."], "");
     assert!(ran.out.contains("`tot amend --conclusion` changes the one that is stored"), "{}", ran.out);
+    // And that it does, without an editor, too.
+    let amended = person.ok(&["amend", "--conclusion", "other.md", "-m", "It was measured."]);
+    assert!(amended.starts_with("amended the conclusion\n"), "{amended}");
+    let amended = person.ok_with(&["amend", "--conclusion", "-m", "It was seen."], "It is light.");
+    assert!(amended.starts_with("amended the conclusion\n"), "{amended}");
 }
 
 #[test]
