@@ -86,14 +86,18 @@ impl Place {
             folders.len()
         );
         for (id, title) in folders.iter().rev().filter_map(names).take(NAMED) {
-            let is_only = |part: &str| self.store.find(part).is_ok();
-            let short = (LEAST..id.len()).filter_map(|end| id.get(..end)).find(|part| is_only(part));
-            text.push_str(&format!("\n  {}  {}", short.unwrap_or(&id), shorten(&one_line(&title), 70)));
+            text.push_str(&format!("\n  {}  {}", self.short(&id), shorten(&one_line(&title), 70)));
         }
         if folders.len() > NAMED {
             text.push_str("\n  tot list has all");
         }
         text
+    }
+
+    /// As much of an id as tells it from all others here.
+    pub(super) fn short<'a>(&self, id: &'a str) -> &'a str {
+        let is_only = |part: &&str| self.store.find(part).is_ok();
+        (LEAST..id.len()).filter_map(|end| id.get(..end)).find(is_only).unwrap_or(id)
     }
 
     /// The store of a root that is there. Who looks where nothing is has named another root, or stands elsewhere.

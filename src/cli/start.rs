@@ -88,7 +88,12 @@ fn start(arguments: &StartArguments) -> Worked {
         ("minRounds", json!(arguments.min_rounds)),
         ("allowEarlyTerminal", json!(arguments.allow_early_terminal.then_some(true))),
     ]);
-    work.call("tot_start", call, Caller::default(), edited.as_ref(), lines)
+    work.call("tot_start", call, Caller::default(), edited.as_ref(), |reply| {
+        match work.place.store.folders().len() {
+            0 | 1 => lines(reply),
+            _ => work::next_of(work.place.short(word(reply, "sessionId")), &lines(reply)),
+        }
+    })
 }
 
 fn lines(reply: &Value) -> String {

@@ -179,6 +179,10 @@ impl Subject {
         lines: impl FnOnce(&Value) -> String,
     ) -> Worked {
         arguments.insert("sessionId".to_owned(), json!(self.investigation().meta().id.to_string()));
+        let lines = |reply: &Value| match &self.named {
+            Some(id) => next_of(id, &lines(reply)),
+            None => lines(reply),
+        };
         self.work.call(tool, arguments, caller(&self.work.place.store, &self.path)?, edited, lines)
     }
 
@@ -304,6 +308,18 @@ pub(super) fn outcome(reply: &Value) -> String {
     lines.extend(counts.map(|(what, number)| format!("{number} more {what}: tot show")));
     lines.push(format!("Next: {}", spoken(word(reply, "message").trim_start_matches("Next: "))));
     lines.iter().map(|line| one_line(line) + "\n").collect()
+}
+
+/// The lines of a reply, with the commands of the next step as they are to be given for an investigation that has to be named.
+pub(super) fn next_of(id: &str, lines: &str) -> String {
+    let named = |line: &str| {
+        let commands =
+            ["propose", "commit", "reclassify", "end"].iter().filter(|_| line.starts_with("Next: "));
+        let insert =
+            |line: String, name: &&str| line.replace(&format!("`tot {name}"), &format!("`tot {name} {id}"));
+        commands.fold(line.to_owned(), insert) + "\n"
+    };
+    lines.lines().map(named).collect()
 }
 
 /// Why nothing was done.

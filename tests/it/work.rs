@@ -287,6 +287,19 @@ fn another_conclusion_is_not_dropped_with_a_status_of_success() {
 }
 
 #[test]
+fn a_next_step_names_the_investigation_where_there_are_several() {
+    let person = Person::new();
+    let first = person.ok(&["start", "Why?", "--mode", "smoke"]);
+    assert!(first.contains("\nNext: `tot propose --next` for the root R1.A.\n"), "{first}");
+    let second = person.ok(&["start", "How?", "--mode", "smoke"]);
+    let command = second.split('`').nth(1).unwrap();
+    let id = command.strip_prefix("tot propose ").and_then(|rest| rest.strip_suffix(" --next")).unwrap();
+    assert!(second.starts_with(id) && id.len() < 20, "{second}");
+    let proposed = person.ok(&["propose", id, "--next"]);
+    assert!(proposed.ends_with(&format!("then `tot commit {id}`.\n")), "{proposed}");
+}
+
+#[test]
 fn the_question_may_come_from_a_pipe_and_the_reply_is_that_of_the_tool() {
     let person = Person::new();
     let reply: Value =
