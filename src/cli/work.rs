@@ -380,6 +380,28 @@ mod tests {
     }
 
     #[test]
+    fn a_next_step_holds_no_half_of_a_command() {
+        for (said, told) in [
+            (
+                "tot_propose 2 roots (parent: null) in one batch.",
+                "`tot propose --next` for 2 roots in one batch.",
+            ),
+            ("tot_propose a root (parent: null).", "`tot propose --next` for a root."),
+            (
+                "Research R1.A, R1.B, each by an agent of its own, then tot_commit with state, findings and agentId.",
+                "Research R1.A, R1.B, then `tot commit`.",
+            ),
+        ] {
+            assert_eq!(spoken(said), told);
+        }
+        let lines = "R1.A says `tot end`\nNext: `tot propose --next` for a root.\n";
+        assert_eq!(
+            next_of("0196", lines),
+            "R1.A says `tot end`\nNext: `tot propose 0196 --next` for a root.\n"
+        );
+    }
+
+    #[test]
     fn every_tool_has_a_command_in_its_place() {
         let service = Arc::new(Service::new(PathBuf::from("nowhere"), World::Machine, None));
         for tool in tools::all(&service) {
