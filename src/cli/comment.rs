@@ -1,6 +1,5 @@
 //! `tot comment`, `tot object` and `tot resolve`: what a person says.
 
-use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -11,6 +10,7 @@ use super::caller::caller;
 use super::editor::{self, Edited};
 use super::place::{Common, Place, id_and_node};
 use super::print::{say_json, stored};
+use super::work::piped;
 use super::{Outcome, finish, refused, say};
 use crate::decide::comment::{Kind, Say};
 use crate::domain::{Comment, CommentKind, Event, Investigation, NodeId};
@@ -169,13 +169,12 @@ pub(super) fn write(
     if let Some(node) = node {
         investigation.node(node).ok_or_else(|| format!("there is no node {node}"))?;
     }
-    let (text, kept) = match message {
-        Some(text) => (text.to_owned(), None),
-        None if !std::io::stdin().is_terminal() => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text)?;
-            (text, None)
-        }
+    let given = match message {
+        Some(text) => Some(text.to_owned()),
+        None => piped()?,
+    };
+    let (text, kept) = match given {
+        Some(text) => (text, None),
         None => {
             let edited = edited(path, investigation, kind, node, reply_to.as_ref())?;
             (edited.text.clone(), Some(edited))

@@ -47,8 +47,8 @@ impl From<YamlError> for DraftError {
 
 /// The fields of a text with a head; what stands below it is the field `body`. `None` where it has no head.
 pub(super) fn with_head(text: &str, body: &'static str) -> Result<Option<Fields>, DraftError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-    let mut lines = text.trim_start_matches(['\n', '\r']).split_inclusive('\n');
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start_matches(['\n', '\r']);
+    let mut lines = text.split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";
     if !lines.next().is_some_and(is_mark) {
         return Ok(None);
@@ -117,13 +117,17 @@ fn read(text: &str) -> Result<Value, DraftError> {
 }
 
 /// Refuses what YAML has rounded or translated, such as a version `1.10`, or `No`: no field of a draft takes a number with a
-/// fraction, and one alone takes yes or no.
+/// fraction, and few take yes or no.
 fn texts_in(key: &str, value: &Value) -> Result<(), DraftError> {
+    /// Those of the tools' arguments that do.
+    const YES_OR_NO: [&str; 2] = ["refutes", "claimed"];
     match value {
         Value::Number(number) if number.is_f64() => {
             Err(DraftError::NoText(key.to_owned(), format!("the number {number}")))
         }
-        Value::Bool(truth) if key != "refutes" => Err(DraftError::NoText(key.to_owned(), truth.to_string())),
+        Value::Bool(truth) if !YES_OR_NO.contains(&key) => {
+            Err(DraftError::NoText(key.to_owned(), truth.to_string()))
+        }
         Value::Array(values) => values.iter().try_for_each(|value| texts_in(key, value)),
         Value::Object(fields) => fields.iter().try_for_each(|(key, value)| texts_in(key, value)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
@@ -167,9 +171,8 @@ mod tests {
             json!({"results": [{"nodeId": "R1.A", "state": "EXPLORE", "alternativesConsidered": ["a", "b"],
                 "findings": "    code\n\n---\nbelow a rule"}]})
         );
-        let windows = "\u{feff}---\r\nnodeId: R1.A\r\n---\r\n\r\nTwo\r\nlines.\r\n";
-        let read = json!({"results": [{"nodeId": "R1.A", "findings": "Two\nlines."}]});
-        assert_eq!(results(windows).unwrap(), read);
+        let windows = "\u{feff}---\r\nnodeId: R1.A\r\n---\r\n\r\nText.\r\n";
+        assert_eq!(results(windows).unwrap(), json!({"results": [{"nodeId": "R1.A", "findings": "Text."}]}));
     }
 
     #[test]

@@ -94,10 +94,8 @@ pub(super) fn write(
 /// What stands above the last such line, whatever the editor ends lines with.
 fn above(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let above = match lines.iter().rposition(|line| line.trim_end() == SCISSORS) {
-        Some(mark) => lines[..mark].join("\n"),
-        None => text.to_owned(),
-    };
+    let mark = lines.iter().rposition(|line| line.trim_end() == SCISSORS);
+    let above = lines[..mark.unwrap_or(lines.len())].join("\n");
     above.trim().to_owned()
 }
 

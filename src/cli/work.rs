@@ -215,7 +215,7 @@ pub(super) fn id_and_rest(what: &[String]) -> (Option<&str>, &[String]) {
     }
 }
 
-/// The text of a file, or of standard input for `-`.
+/// The text of a file, or of standard input for `-`. Lines end as in all files of an investigation, whatever system wrote it.
 pub(super) fn read(file: &str) -> Result<String, String> {
     let read = match file {
         "-" => {
@@ -224,6 +224,7 @@ pub(super) fn read(file: &str) -> Result<String, String> {
         }
         _ => fs::read_to_string(file),
     };
+    let read = read.map(|text| text.replace("\r\n", "\n"));
     read.map_err(|error| format!("cannot read {}: {error}", one_line(file)))
 }
 
@@ -261,7 +262,7 @@ const SPOKEN: &[(&str, &str)] = &[
     ("tot_comment with kind resolution and replyTo", "tot resolve"),
     ("tot_comment with kind answer and replyTo", "tot comment --reply-to"),
     (
-        "To replace it, reclassify a node to another, open state, and end it again.",
+        "To replace it, call tot_amend with `conclusion`.",
         "`tot amend --conclusion` changes the one that is stored.",
     ),
     ("tot_status", "tot show"),

@@ -92,7 +92,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         019b8d62-7a80-7da0-a12b-9fd1f7790eda
           in      /here/investigations/019b8d62-7a80-7da0-a12b-9fd1f7790eda
           method  single-root, smoke, 2 rounds at least (tot ruleset show single-root)
-        commit 901c4d6a5d
+        commit cc8bb739fd
         Next: `tot propose --next` for the root R1.A.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -104,7 +104,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["propose", "--next"]), @"
         proposed R1.A
-        commit ce373987df
+        commit ad2e8be807
         Next: Research R1.A, then `tot commit`.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -116,7 +116,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["commit"], ROOT), @"
         committed R1.A as EXPLORE
-        commit 775d57f56a
+        commit 5a6412d2bf
         Next: `tot propose --next` for round 2: 1 child below R1.A (EXPLORE).
         ");
     assert_snapshot!(person.refused(&["commit", "-"], ROOT), @"
@@ -128,7 +128,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     std::fs::write(person.sandbox.path("nodes.yaml"), nodes).unwrap();
     assert_snapshot!(person.ok(&["propose", "nodes.yaml"]), @"
         proposed R2.A1
-        commit d394f3cfd0
+        commit 088bf6f445
         Next: Research R2.A1, then `tot commit`.
         ");
     let found = "---\nnodeId: R2.A1\nstate: FOUND\nevidence: Measured at noon, on three days.\n---\nAs the law says.\n";
@@ -147,7 +147,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok_with(&["amend", "-m", "It had no headline."], amendment), @"
         amended R2.A1: headline
-        commit 46260dc283
+        commit dfd00ac3b9
         Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
         ");
     assert_snapshot!(person.ok(&["next"]), @"
@@ -157,7 +157,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
         answer R2.A1 The law holds at noon (not confirmed)
         ended, tag ended/1
-        commit fc7f099a96
+        commit d6c25b0964
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
@@ -167,13 +167,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
         R3.A1a was EXPLORE and is VERIFY
-        commit 28cd988c39
+        commit 9615f86b9a
         Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
         ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
         amended the conclusion
-        commit fe7a6095a9
+        commit 6f53d81ab7
         Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
         ");
 
@@ -297,6 +297,45 @@ fn a_next_step_names_the_investigation_where_there_are_several() {
     assert!(second.starts_with(id) && id.len() < 20, "{second}");
     let proposed = person.ok(&["propose", id, "--next"]);
     assert!(proposed.ends_with(&format!("then `tot commit {id}`.\n")), "{proposed}");
+}
+
+#[test]
+fn lines_as_windows_ends_them_do_not_get_into_the_files() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    person.ok_with(&["commit", "-"], "---\r\nnodeId: R1.A\r\nstate: EXPLORE\r\n---\r\n\r\nTwo\r\nlines.\r\n");
+    let mut command = person.sandbox.command(TOT);
+    command.args(["comment", "R1.A"]);
+    assert_eq!(person.run(command, "Three\r\nlines\r\nof it.\r\n").status, 0);
+    let changes = person.sandbox.git(&person.repository(), &["log", "-p", "--format="]);
+    assert!(changes.contains("Three") && !changes.contains("\\r"), "{changes}");
+}
+
+#[test]
+fn who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    let mut command = person.sandbox.command(TOT);
+    for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
+        command.env_remove(name);
+    }
+    command.args(["commit", "-"]).arg("--clock-file").arg(person.sandbox.path("clock"));
+    let ran = person.run(command, ROOT);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.err.contains("git config --global user.name"), "{}", ran.err);
+    let node = std::fs::read_to_string(person.repository().join("nodes/R1/R1.A.yaml")).unwrap();
+    assert!(!node.contains("kind: person"), "{node}");
+}
+
+#[test]
+fn what_an_end_was_warned_of_stays_in_its_message() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    person.ok(&["end", "--stopped", "budget", "-m", "-"]);
+    let message = person.sandbox.git(&person.repository(), &["log", "-1", "--format=%B"]);
+    assert!(message.contains("Warning: MISSING_CONCLUSION"), "{message}");
 }
 
 #[test]
