@@ -27,6 +27,7 @@ pub(super) struct CommitArguments {
 const EXAMPLES: &str = "\
 Examples:
   tot commit R2.A1                  in your editor
+  tot commit R2.A1 found.md         from a file, which need not name the node then
   tot commit R2.A1.md R2.A2.md      two results in one commit
   tot commit 0196 - <result.md
 
@@ -62,14 +63,14 @@ fn commit(arguments: &CommitArguments) -> Worked {
     let (id, rest) = id_and_rest(&arguments.what);
     let subject = Work::new(&arguments.work).subject(id)?;
     let mut edited = None;
-    let named = match rest {
-        [node] => node.parse::<NodeId>().ok(),
-        _ => None,
+    let (named, files) = match rest.split_first() {
+        Some((node, files)) if node.parse::<NodeId>().is_ok() => (node.parse::<NodeId>().ok(), files),
+        _ => (None, rest),
     };
     let piped = if rest.is_empty() { piped()? } else { None };
-    let call = match (rest, piped) {
+    let call = match (files, piped) {
         (_, Some(text)) => of_text(&text)?,
-        (files @ [_, ..], None) if named.is_none() => of_files(files)?,
+        ([_, ..], None) => of_files(files, named.as_ref())?,
         _ => {
             let written = edited.insert(write(&subject, pending(&subject, named.as_ref())?)?);
             written.understood(of_text(&written.text))?
@@ -82,8 +83,8 @@ fn of_text(text: &str) -> Result<Fields, draft::DraftError> {
     draft::batch(text, "results", "findings")
 }
 
-/// The results of all files, as those of one call.
-fn of_files(files: &[String]) -> Result<Fields, String> {
+/// The results of all files, as those of one call. One that names no node is about the one that was named beside it.
+fn of_files(files: &[String], node: Option<&NodeId>) -> Result<Fields, String> {
     let mut results = Vec::new();
     for file in files {
         let named = if file == "-" { String::new() } else { format!("{}: ", one_line(file)) };
@@ -92,6 +93,19 @@ fn of_files(files: &[String]) -> Result<Fields, String> {
             Some(Value::Array(more)) => results.extend(more),
             other => results.extend(other),
         }
+    }
+    match (node, results.as_mut_slice()) {
+        (None, _) => {}
+        (Some(node), [Value::Object(result)]) => {
+            let own = result.entry("nodeId").or_insert_with(|| node.to_string().into());
+            if *own != node.to_string() {
+                return Err(format!(
+                    "{node} is named, and the file is about {}",
+                    one_line(own.as_str().unwrap_or_default())
+                ));
+            }
+        }
+        (Some(node), _) => return Err(format!("{node} is named, and the files hold more than one result")),
     }
     Ok(Fields::from_iter([("results".to_owned(), Value::Array(results))]))
 }

@@ -300,6 +300,17 @@ fn a_next_step_names_the_investigation_where_there_are_several() {
 }
 
 #[test]
+fn a_node_may_be_named_beside_the_file_that_is_about_it() {
+    let person = Person::new();
+    person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    assert_snapshot!(person.refused(&["commit", "R1.B", "-"], ROOT), @"tot commit: R1.B is named, and the file is about R1.A");
+    let two = r#"[{"state": "DEAD"}, {"state": "DEAD"}]"#;
+    assert_snapshot!(person.refused(&["commit", "R1.A", "-"], two), @"tot commit: R1.A is named, and the files hold more than one result");
+    assert!(person.ok_with(&["commit", "R1.A", "-"], &ROOT.replace("nodeId: R1.A\n", "")).contains("R1.A"));
+}
+
+#[test]
 fn lines_as_windows_ends_them_do_not_get_into_the_files() {
     let person = Person::new();
     person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
