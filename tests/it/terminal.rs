@@ -400,18 +400,6 @@ fn picture(session: &str) -> String {
     svg + "</svg>\n"
 }
 
-/// The lines, each cut into as many as a terminal shows.
-fn wrapped(text: &str) -> String {
-    let mut wrapped = String::new();
-    for line in text.lines() {
-        let chars: Vec<char> = line.chars().collect();
-        let mut rows: Vec<String> = chars.chunks(COLUMNS).map(|row| row.iter().collect()).collect();
-        rows.extend(chars.is_empty().then(String::new));
-        rows.iter().for_each(|row| wrapped.push_str(&format!("{row}\n")));
-    }
-    wrapped
-}
-
 /// `TOT_WRITE_SESSION=1` writes the picture anew.
 #[cfg(unix)]
 #[test]
@@ -423,13 +411,14 @@ fn the_session_in_the_readme_is_what_the_commands_print() {
     let mut session = String::new();
     for line in SESSION {
         let mut command = sandbox.command("sh");
-        let output = command.args(["-c", &format!("{tot}; {line}")]).stdin(Stdio::null()).output().unwrap();
+        command.env("COLUMNS", COLUMNS.to_string()).args(["-c", &format!("{tot}; {line}")]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{line}: {}", text(output.stderr));
         sandbox.sleep(60);
         session.push_str(&format!("$ {line}\n{}\n", text(output.stdout)));
     }
     let session = session.replace(&sandbox.path("").display().to_string(), "/home/ada/");
-    let picture = picture(wrapped(&session).trim_end());
+    let picture = picture(session.trim_end());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(".github/session.svg");
     if std::env::var_os("TOT_WRITE_SESSION").is_some() {
         std::fs::write(&file, &picture).unwrap();
