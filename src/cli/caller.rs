@@ -25,13 +25,12 @@ pub(super) fn caller(store: &Store, path: &Path) -> Result<Caller, StoreError> {
     if let Some(agent) = agent(variable) {
         return Ok(agent);
     }
-    let (name, email) = store.identity(path)?;
-    if store.author(path)?.is_none() {
+    let Some((name, email)) = store.person(path)? else {
         tell(
             "git does not know your name, so nobody's name stands with this: `git config --global user.name 'Your Name'`",
         );
         return Ok(Caller::default());
-    }
+    };
     Ok(Caller::of_person(name, email))
 }
 

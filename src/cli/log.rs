@@ -9,6 +9,7 @@ use super::place::Common;
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, DOUBT, NAME, QUIET, Screen, styled};
 use super::{Outcome, finish};
+use crate::domain::node::program_of;
 use crate::domain::{Happening, NodeId};
 use crate::report::verb_of;
 use crate::store::{HistoryEntry, SIGN_OFFS};
@@ -193,7 +194,7 @@ fn commit(entry: &HistoryEntry, of: &Of) -> Commit {
 fn shown(commits: &[Commit], screen: Screen) -> String {
     let one = |commit: &Commit| {
         let id = &commit.commit[..10];
-        let program = commit.client.as_deref().map(|client| client.split('/').next().unwrap_or(client));
+        let program = commit.client.as_deref().map(program_of);
         let who = one_line(commit.agent_id.as_deref().or(program).unwrap_or(&commit.author));
         let tags: String = commit.tags.iter().map(|tag| format!("({}) ", one_line(tag))).collect();
         let used = id.len() + commit.minute.len() + tags.chars().count() + 4;

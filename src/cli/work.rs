@@ -125,7 +125,8 @@ impl Work {
             say(&wrapped(&lines(&reply), columns()))
         } else {
             let text = rejection(&spoken(tool), &reply);
-            tell(around.map_or(text.clone(), |around| text.replace(&around, "`")).trim_end());
+            let text = around.map_or_else(|| text.clone(), |around| text.replace(&around, "`"));
+            tell(text.trim_end());
             Ok(())
         };
         match edited.filter(|_| !is_stored) {
@@ -313,12 +314,12 @@ pub(super) fn outcome(reply: &Value) -> String {
 
 /// The lines of a reply, with the commands of the next step as they are to be given for an investigation that has to be named.
 pub(super) fn next_of(id: &str, lines: &str) -> String {
-    let named = |line: &str| {
-        let commands =
-            ["propose", "commit", "reclassify", "end"].iter().filter(|_| line.starts_with("Next: "));
-        let insert =
-            |line: String, name: &&str| line.replace(&format!("`tot {name}"), &format!("`tot {name} {id}"));
-        commands.fold(line.to_owned(), insert) + "\n"
+    let name = |line: String, command: &str| {
+        line.replace(&format!("`tot {command}"), &format!("`tot {command} {id}"))
+    };
+    let named = |line: &str| match line.starts_with("Next: ") {
+        true => ["propose", "commit", "reclassify", "end"].into_iter().fold(line.to_owned(), name) + "\n",
+        false => format!("{line}\n"),
     };
     lines.lines().map(named).collect()
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::node::program_of;
 use super::{Caller, CommentId, NodeId, Timestamp};
 
 /// One comment. It is written once and never changed, and stands in a file of its own, so that two never conflict.
@@ -58,7 +59,7 @@ impl Commenter {
 
     /// What pages and lists call it: the person, the agent, or its program; where none of them is known, whom git names.
     pub fn label(&self) -> &str {
-        let program = self.caller.client.as_deref().map(|client| client.split('/').next().unwrap_or(client));
+        let program = self.caller.client.as_deref().map(program_of);
         self.agent_id.as_deref().or(program).filter(|_| !self.is_person()).unwrap_or(&self.name)
     }
 }

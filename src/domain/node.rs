@@ -693,6 +693,11 @@ impl Classification {
     }
 }
 
+/// The name of a client without its version: `claude-code` of `claude-code/2.1.154`.
+pub fn program_of(client: &str) -> &str {
+    client.split_once('/').map_or(client, |(program, _)| program)
+}
+
 /// Whether a text says nothing of what was done or found: it is blank, a single short word such as "ok", or what stands in
 /// for a text that is still to be written.
 pub fn says_nothing(text: &str) -> bool {

@@ -598,6 +598,16 @@ impl Store {
         Ok(self.open(path)?.author())
     }
 
+    /// The name and address of who makes commits there; `None` where nobody has said a name.
+    ///
+    /// # Errors
+    ///
+    /// No repository.
+    pub fn person(&self, path: &Path) -> Result<Option<(String, Option<String>)>, StoreError> {
+        let git = self.open(path)?;
+        Ok(git.author().map(|name| (name, git.identity().1)))
+    }
+
     /// The name that commits there are made with, also where nobody has said one, and the address that somebody has said.
     ///
     /// # Errors
