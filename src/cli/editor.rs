@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_kept_is_not_replaced() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let one = create(folder.path(), "TOT_COMMIT.md", "one").unwrap();
         let other = create(folder.path(), "TOT_COMMIT.md", "other").unwrap();
         assert_eq!(other, folder.path().join("TOT_COMMIT-2.md"));

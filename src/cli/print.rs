@@ -104,10 +104,9 @@ pub(super) fn columns() -> Option<usize> {
 fn columns_of(stream: &impl IsTerminal) -> Option<usize> {
     let said =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    said.or_else(|| {
-        let size = crossterm::terminal::size().ok().filter(|_| stream.is_terminal())?;
-        Some(usize::from(size.0)).filter(|columns| *columns > 0)
-    })
+    // Asked where there is no terminal, it starts `tput`, twice.
+    let size = || stream.is_terminal().then(crossterm::terminal::size)?.ok();
+    said.or_else(|| Some(usize::from(size()?.0)).filter(|columns| *columns > 0))
 }
 
 /// The lines in so many columns; what belongs to a line stands a little to the right of it.

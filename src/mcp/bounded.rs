@@ -2,10 +2,11 @@
 //!
 //! 1. Lists within entries of lists are cut to a few.
 //! 2. Of the lists themselves the longest is cut first.
-//! 3. Texts that are still too long lose their ends.
+//! 3. Texts that are still too long lose their ends; ids of nodes stay whole, since calls need them.
 //!
 //! How many entries a list has lost stands in [`OMITTED`], beside it.
 
+use crate::domain::NodeId;
 use crate::text::shorten;
 use serde_json::{Map, Value, json};
 
@@ -107,6 +108,7 @@ fn cut(fields: &mut Map<String, Value>, name: &str, keep: usize) {
 /// Cuts the ends of long texts.
 fn cut_texts(value: &mut Value, length: usize) {
     match value {
+        Value::String(text) if text.parse::<NodeId>().is_ok() => {}
         Value::String(text) => *text = shorten(text, length),
         Value::Array(entries) => entries.iter_mut().for_each(|entry| cut_texts(entry, length)),
         Value::Object(fields) => fields.values_mut().for_each(|value| cut_texts(value, length)),
@@ -154,6 +156,14 @@ mod tests {
         let cited: Vec<String> = (0..3_000).map(|i| format!("R3.A{i}")).collect();
         let advice = within(json!({"references": [{"target": "a", "citedBy": cited}]}));
         assert_eq!(advice["references"][0]["omitted"], json!({"citedBy": 2_995}));
+    }
+
+    #[test]
+    fn a_long_id_is_not_cut_so_that_a_call_can_use_it() {
+        let id = format!("R9.A{}", "1a".repeat(30));
+        let advice = within(json!({"warnings": [{"message": "x".repeat(70_000), "nodeId": id}]}));
+        assert_eq!(advice["warnings"][0]["nodeId"], json!(id));
+        assert!(sent(&advice) <= ROOM);
     }
 
     #[test]

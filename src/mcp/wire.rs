@@ -107,7 +107,9 @@ pub struct Rejection<'a> {
     status: Status,
     message: &'a str,
     errors: &'a [Diagnostic],
-    can_end: bool,
+    /// Absent where the call does not say which investigation it means. One that does not exist can't be ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    can_end: Option<bool>,
 }
 
 /// A node's change of state.
@@ -297,8 +299,9 @@ impl Shared {
 
     /// What is sent of a call that was rejected.
     pub fn rejection(&self) -> Rejection<'_> {
-        let Shared { status, can_end, .. } = *self;
-        Rejection { status, message: &self.message, errors: &self.errors, can_end }
+        let no_such = self.errors.iter().any(|error| error.code == Code::SessionNotFound);
+        let can_end = (self.session.is_some() || no_such).then_some(self.can_end);
+        Rejection { status: self.status, message: &self.message, errors: &self.errors, can_end }
     }
 }
 

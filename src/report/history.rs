@@ -171,11 +171,6 @@ fn page_file(number: usize) -> String {
 }
 
 impl History {
-    /// The commit that was read; `None` where none was.
-    pub(super) fn newest(&self) -> Option<&CommitEntry> {
-        self.entries.first()
-    }
-
     /// Where a commit stands, if it is among them.
     pub(super) fn address(&self, commit: &str) -> Option<String> {
         let at = self.entries.iter().position(|entry| entry.commit == commit)?;

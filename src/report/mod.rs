@@ -9,7 +9,7 @@
 //!    folder of the user's that replaces some of its files.
 //! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
 //!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
-//!    `structured` write what needs whole addresses; `compare` is the page of what lies between two commits
+//!    `page_head` write what needs whole addresses; `compare` is the page of what lies between two commits
 //!    (between one of the `ends` and the next it is made unasked), and `challenge` what a reader gives to an agent.
 //! 4. [`Writing`] writes each file aside as it is made, takes over what an earlier run has made of the same (`parts`), and
 //!    renames the folder into place. Or [`build`] makes a map of all files, from which [`mod@serve`] answers.
@@ -47,6 +47,7 @@ mod feed;
 mod history;
 mod json;
 mod model;
+mod page_head;
 mod parts;
 mod pictures;
 mod preview;
@@ -55,7 +56,6 @@ mod search;
 pub mod serve;
 mod site;
 mod sites;
-mod structured;
 mod svg;
 mod templates;
 #[cfg(test)]

@@ -16,10 +16,10 @@ use super::model::{
     Argument, Card, Doubts, Header, Judged, NodePage, OutlineRow, Overview, References, Report, SignOffsView,
     StateCount, WayLink,
 };
+use super::page_head::PageHead;
 use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
 use super::preview;
 use super::sites::{SiteEntry, SitesView, Unreadable};
-use super::structured::PageHead;
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
@@ -160,7 +160,7 @@ impl<'t> Builder<'t> {
         if self.several {
             let page =
                 Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
-            let head = PageHead::index(sites.investigations, base);
+            let head = PageHead::index(base);
             let index = SitesPage { site: self.site(), page, head, sites: &sites };
             put("index.html", self.templates.render("sites.html", &index)?)?;
         }
@@ -359,7 +359,6 @@ fn pages(
     let links = TextLinks::of(&report.nodes, input);
     let render = |path: &str, template: &str, page: Page<'_>, content: Content<'_>| {
         let head = match &content {
-            Content::Overview(_) => PageHead::overview(&report, base, folder),
             Content::Node(content) => PageHead::node(&report.header, content.node, base, folder),
             _ => PageHead::plain(&report.header, base, folder, path),
         };

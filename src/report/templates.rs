@@ -20,10 +20,11 @@ use serde::{Serialize, Serializer};
 
 use super::{ReportError, SiteOptions, parts};
 use crate::markdown;
-use crate::text::{escape, is_hidden};
+use crate::text::escape;
 
-/// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped.
-const FUEL: u64 = 100_000_000;
+/// Instructions that one page may take: a page of 10,000 nodes takes a tenth; a loop without end is stopped. The unit tests
+/// have small pages, and wait for that end.
+const FUEL: u64 = if cfg!(test) { 10_000_000 } else { 100_000_000 };
 /// The longest page: that of 10,000 nodes as one document has a tenth.
 const LARGEST_PAGE: usize = 256 << 20;
 /// The largest file of a user's template.
@@ -261,24 +262,6 @@ impl SafeHtml {
     /// The markup of a drawing.
     pub(super) fn drawing(svg: &crate::graph::Svg) -> SafeHtml {
         SafeHtml(Value::from_safe_string(svg.markup.clone()))
-    }
-
-    /// JSON for a script element of a data type, which runs nothing: without any character that could end the element,
-    /// or that would hide or reorder what a reader of the source sees.
-    pub(super) fn data(data: &serde_json::Value) -> SafeHtml {
-        let mut json = String::new();
-        for c in data.to_string().chars() {
-            if !matches!(c, '<' | '>' | '&' | '\'') && !is_hidden(c) {
-                json.push(c);
-                continue;
-            }
-            // Outside of strings JSON has none of them.
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                json.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-        SafeHtml(Value::from_safe_string(json))
     }
 }
 

@@ -6,7 +6,7 @@ mod sign_offs;
 mod sites;
 mod withheld;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -319,25 +319,24 @@ fn every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() {
         vec![discussed("# It holds.\n\nSee [there](R1.A).")],
     ] {
         let files = render(&inputs);
-        for (path, page) in pages(&files) {
+        let pages = pages(&files);
+        let ids: HashSet<(&str, &str)> = pages
+            .iter()
+            .flat_map(|(path, page)| attributes(page, "id").map(move |id| (path.as_str(), id)))
+            .collect();
+        for (path, page) in &pages {
             for (attribute, link) in
-                ["href", "src"].into_iter().flat_map(|a| attributes(&page, a).map(move |v| (a, v)))
+                ["href", "src"].into_iter().flat_map(|a| attributes(page, a).map(move |v| (a, v)))
             {
                 if link.starts_with("http://") || link.starts_with("https://") {
                     assert_eq!(attribute, "href", "{path} loads {link}");
                     continue;
                 }
                 let (target, anchor) = link.split_once('#').map_or((link, None), |(t, a)| (t, Some(a)));
-                let target = if target.is_empty() { path.clone() } else { resolve(&path, target) };
-                let found =
-                    files.get(&target).unwrap_or_else(|| panic!("{path} links to {link}: no {target}"));
-                if let Some(anchor) = anchor {
-                    let text = String::from_utf8_lossy(found);
-                    assert!(
-                        attributes(&text, "id").any(|id| id == anchor),
-                        "{path} links to {link}: no such id"
-                    );
-                }
+                let target = if target.is_empty() { path.clone() } else { resolve(path, target) };
+                assert!(files.contains_key(&target), "{path} links to {link}: no {target}");
+                let is_there = anchor.is_none_or(|anchor| ids.contains(&(target.as_str(), anchor)));
+                assert!(is_there, "{path} links to {link}: no such id");
             }
         }
     }
@@ -460,12 +459,7 @@ fn what_strangers_write_stays_text() {
             for evil in ["<script>", "<img", "onerror=alert(1)>", "1234321", "\u{202e}"] {
                 assert!(!page.contains(evil), "{evil} in {path}");
             }
-            let data = page.matches("<script type=\"application/ld+json\">").count();
-            assert_eq!(
-                page.matches("<script").count(),
-                page.matches("<script src=").count() + data,
-                "{path}"
-            );
+            assert_eq!(page.matches("<script").count(), page.matches("<script src=").count(), "{path}");
         }
     }
 }
@@ -521,7 +515,7 @@ fn every_ruleset_can_be_rendered() {
 
 #[test]
 fn a_template_of_the_users_replaces_one_and_an_asset() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     std::fs::write(folder.path().join("references.html"), "<p>{{ investigation.title }} of ours</p>")
         .unwrap();
     std::fs::create_dir(folder.path().join("assets")).unwrap();
@@ -551,7 +545,7 @@ fn a_template_error_names_file_line_and_reason() {
         ("{% include \"none.html\" %}", "judged.html", 1, "none.html"),
     ];
     for (text, name, line, reason) in cases {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         std::fs::write(folder.path().join(name), text).unwrap();
         let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
         let ReportError::Template(error) = &error else { panic!("{error}") };
@@ -563,7 +557,7 @@ fn a_template_error_names_file_line_and_reason() {
     let built_in = Templates::built_in().find(|(path, _)| path == "macros.html").unwrap().1;
     let broken = String::from_utf8(built_in.to_vec()).unwrap().replace("{{ state.name }}", "{{ state.nam }}");
     let line = broken.lines().position(|line| line.contains("state.nam }}")).unwrap() + 1;
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     std::fs::write(folder.path().join("macros.html"), broken).unwrap();
     let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
     assert!(error.to_string().contains(&format!("macros.html:{line}: ")), "{error}");
@@ -577,20 +571,20 @@ fn a_template_error_names_file_line_and_reason() {
 #[test]
 fn a_template_takes_nothing_from_outside_its_folder() {
     use std::os::unix::{fs::symlink, net::UnixListener};
-    let outside = tempfile::tempdir().unwrap();
+    let outside = crate::testing::folder();
     std::fs::write(outside.path().join("secret"), "s").unwrap();
     for (target, inside) in [(outside.path().join("secret"), "x"), (outside.path().to_owned(), "assets")] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         symlink(target, folder.path().join(inside)).unwrap();
         let error = with_folder(&folder).unwrap_err();
         assert!(crate::text::causes(&error).contains("leads out of the template's folder"), "{error}");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let _socket = UnixListener::bind(folder.path().join("x")).unwrap();
     let error = with_folder(&folder).unwrap_err();
     assert!(crate::text::causes(&error).contains("neither a file nor a folder"), "{error}");
     // A link inside the folder is one of its files; a folder that is in itself ends.
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     std::fs::write(folder.path().join("a.css"), "a").unwrap();
     symlink("a.css", folder.path().join("b.css")).unwrap();
     assert_eq!(with_folder(&folder).unwrap().assets()["b.css"], b"a");
@@ -601,7 +595,7 @@ fn a_template_takes_nothing_from_outside_its_folder() {
 
 #[test]
 fn a_template_has_a_size() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     for name in 0..5 {
         let file = std::fs::File::create(folder.path().join(name.to_string())).unwrap();
         file.set_len(15 << 20).unwrap();
@@ -616,7 +610,7 @@ fn a_template_has_a_size() {
 /// Few steps can print much.
 #[test]
 fn a_page_has_a_length() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let text = "a".repeat(1 << 20);
     let page = format!("{{% for _ in range(100000) %}}{text}{{% endfor %}}");
     std::fs::write(folder.path().join("judged.html"), page).unwrap();
@@ -755,7 +749,7 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
         each("compare.changed", "Changed", &fields),
         each("compare.gone", "Gone", ""),
     ];
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     for (name, parts) in [
         ("graph.html", graph.concat()),
         ("sites.html", sites.concat()),
@@ -1215,7 +1209,7 @@ fn the_colours_can_be_told_apart_in_both_schemes() {
 
 #[test]
 fn a_site_is_written_and_replaced() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let out = folder.path().join("deep/site");
     let first: Files =
         [("index.html", "1"), ("nodes/R1.A.html", "a")].map(|(p, b)| (p.into(), b.into())).into();
@@ -1233,7 +1227,7 @@ fn a_site_is_written_and_replaced() {
 
 #[test]
 fn a_folder_that_holds_something_else_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let files: Files = [("index.html".to_owned(), b"new".to_vec())].into();
     let foreign = folder.path().join("foreign");
     std::fs::create_dir(&foreign).unwrap();

@@ -306,7 +306,7 @@ mod tests {
 
     /// The history of one node, proposed and then proposed again with other words, so many times.
     fn proposals(number: usize, budget: Budget) -> Vec<HistoryEntry> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let dir = folder.path().join("it");
         let file = |path: &str, text: String| FileChange { path: path.into(), content: Some(text.into()) };
         let meta = "version: 1\nid: 01890a5d-ac96-774b-bcce-b302099a8057\ntitle: A\nquery: A\nruleset: x\nmode: x\n\

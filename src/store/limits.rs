@@ -184,14 +184,14 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
+        #![proptest_config(crate::testing::sampled(12))]
 
         /// With limits that are soon met. Every other state is read by a store that knows nothing yet.
         #[test]
         fn what_is_accepted_is_never_more_than_is_read(
             calls in prop::collection::vec((1..40_u32, prop::option::weighted(0.8, 1..2_000_usize)), 1..40)
         ) {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = crate::testing::folder();
             let most = Size { entries: 30, tree_bytes: 4_000, text: 12_000 };
             let store = || Store { most, ..Store::new(folder.path()).with_durability(Durability::Git) };
             let mut known = store();

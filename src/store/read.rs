@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn the_same_nodes_are_left_out_where_there_is_too_much_text() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let ids: Vec<NodeId> = (100..400).map(|n| format!("R1.A{n}").parse().unwrap()).collect();
         let file = |id: &NodeId| {
             let text = format!(

@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn only_what_is_ours_and_abandoned_is_swept() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let git_dir = folder.path().join(".git");
         let objects = git_dir.join("objects");
         fs::create_dir_all(&objects).unwrap();

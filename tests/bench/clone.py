@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What it costs to take a large investigation from a hub and to look at it first, beside git alone.
 
-    cargo build --release && cargo build --example specimens
-    python3 tests/bench/clone.py target/release target/debug/examples/specimens
+    cargo build --release && cargo build -p bench --bin specimens
+    python3 tests/bench/clone.py target/release target/debug/specimens
 
 - clone: `tot clone` beside `git clone`, from a bare repository on this disk
 - first look: `tot-mcp` started and asked once for `tot_status`, beside `git status`

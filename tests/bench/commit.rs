@@ -5,7 +5,7 @@
 //! twice, in a clone of the same repository, the writing of the files included. Before each turn the repository is set
 //! back (not timed), so that it doesn't grow; no two turns write the same findings.
 //!
-//!     cargo bench --bench commit
+//!     cargo build --release && cargo bench -p bench --bench commit
 //!
 //! Criterion prints its estimates. A table of medians follows, from turns of ours and git's in alternation: on a
 //! machine with other work its ratios are steadier.

@@ -7,9 +7,9 @@
 
 By hand, from the root of the project (mdBook and Graphviz are left out, and said to be, where they are missing):
 
-  cargo build --release --bins --example specimens
+  cargo build --release --workspace --bins
   cargo install mdbook --locked --root target/mdbook
-  python3 tests/bench/report.py target/release target/release/examples/specimens target/mdbook/bin/mdbook
+  python3 tests/bench/report.py target/release target/release/specimens target/mdbook/bin/mdbook
 
 A figure is the processor's time of the whole process, user and system, as the kernel counts it: how busy the machine
 is changes it little. Each is the least of three runs. Ours reads a git repository with its history and makes all pages,

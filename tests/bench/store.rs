@@ -15,8 +15,8 @@
 //! - `load` reads and parses all nodes in a process that has none in memory; `again` is a load that finds nothing new.
 //!
 //! ```text
-//! cargo bench --features libgit2 --bench store              # all sizes, 31 rounds
-//! cargo bench --features libgit2 --bench store -- 100 10000 # these sizes
+//! cargo bench -p bench --features libgit2 --bench store              # all sizes, 31 rounds
+//! cargo bench -p bench --features libgit2 --bench store -- 100 10000 # these sizes
 //! ```
 //!
 //! A busy disk hides what differs; `TMPDIR=/dev/shm` in the environment measures in memory, where fsync costs nothing.

@@ -5,12 +5,12 @@
 //
 // By hand, from the root of the project:
 //
-//   cargo build --bins --example specimens
+//   cargo build --workspace --bins
 //   mkdir -p target/ci/browser && cp tests/browser/package*.json target/ci/browser
 //   npm ci --ignore-scripts --prefix target/ci/browser
-//   node tests/browser/run.mjs target/debug target/debug/examples/specimens target/ci/browser/node_modules
+//   node tests/browser/run.mjs target/debug target/debug/specimens target/ci/browser/node_modules
 //
-// KEEP=DIR keeps the sites in DIR, and ONLY=NAME runs the checks of that name.
+// KEEP=DIR keeps the sites in DIR, ONLY=NAME runs the checks of that name, and PAGES=all looks at more pages of each kind.
 
 import fs from "node:fs";
 import { createRequire } from "node:module";
@@ -31,8 +31,10 @@ const require = createRequire(path.join(modules, "x.js"));
 const playwright = require("playwright-core");
 const axeSource = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
+/** Whether more is looked at than one or two pages of each kind, and more than an eighth of the hostile investigations. */
+const ALL = process.env.PAGES === "all";
 /** Pages of one kind that are looked at in a large site. */
-const SAMPLE = 8;
+const SAMPLE = ALL ? 8 : 1;
 /** Pages that are open at once. */
 const WORKERS = 2;
 
@@ -116,7 +118,8 @@ function spread(site) {
     const top = file.includes("/") ? file.split("/")[0] : "";
     folders.set(top, [...(folders.get(top) ?? []), file]);
   }
-  return [...folders.values()].flatMap((files, number) => {
+  const some = [...folders.values()].filter((_, number) => ALL || number % 8 === 0);
+  return some.flatMap((files, number) => {
     const pages = Object.fromEntries(files.map((file) => [file, site.pages[file]]));
     const most = ["overview", "history", "node"];
     return sample({ pages }, 1).filter((file) => number % 3 === 0 || most.includes(pages[file].kind));
@@ -129,7 +132,8 @@ several.index = Object.keys(several.pages).filter((file) => !file.includes("/"))
 
 // Opened from disk and from a path: nothing fails, nothing leaves.
 for (const origin of ["file", "http"]) {
-  const pages = [[demo, Object.keys(demo.pages)], [large, sample(large, SAMPLE)], [several, sample(several, 1)]];
+  const pages = [[demo, ALL ? Object.keys(demo.pages) : sample(demo, 2)], [large, sample(large, SAMPLE)]];
+  pages.push([several, ALL ? sample(several, 1) : several.index]);
   for (const [site, files] of pages) {
     await check("opens", site, origin, files, {}, (page, file) => checks.open(page, site.bases[origin], file));
   }
@@ -180,7 +184,7 @@ for (const viewport of [checks.WIDE, checks.PHONE]) {
 }
 
 // Every kind of page, in each way that it can be looked at.
-for (const [site, files] of [[demo, sample(demo, 1)], [large, sample(large, 1)], [several, several.index]]) {
+for (const [site, files] of [[demo, sample(demo, 1)], [large, ALL ? sample(large, 1) : []], [several, several.index]]) {
   await check("media", site, "file", files, {}, async (page, file) => [
     ...(await checks.open(page, site.bases.file, file)),
     ...(await checks.media(page)),
@@ -208,12 +212,15 @@ const axe = (scheme, viewport, site, files) =>
   });
 for (const scheme of ["light", "dark"]) {
   for (const viewport of [checks.WIDE, checks.PHONE]) {
-    await axe(scheme, viewport, demo, sample(demo, 2));
+    await axe(scheme, viewport, demo, sample(demo, ALL ? 2 : 1));
     await axe(scheme, viewport, several, several.index);
   }
 }
-await axe("light", checks.WIDE, large, sample(large, 1));
-await axe("dark", checks.PHONE, large, sample(large, 1));
+// Minutes on a page of ten thousand elements.
+if (ALL) {
+  await axe("light", checks.WIDE, large, sample(large, 1));
+  await axe("dark", checks.PHONE, large, sample(large, 1));
+}
 
 // What scripts add.
 const ofKind = (site, kind) => sample(site, 3).filter((file) => site.pages[file].kind === kind);
@@ -237,7 +244,7 @@ let fields = 0;
 let zooms = 0;
 let choices = 0;
 for (const site of [demo, large]) {
-  for (const origin of ["file", "http"]) {
+  for (const origin of ALL || site === demo ? ["file", "http"] : ["file"]) {
     const base = site.bases[origin];
     await check("tree", site, origin, sample(site, 1), {}, async (page, file) => {
       const faults = await checks.open(page, base, file);

@@ -2,7 +2,7 @@
 //! file, the ids, the paths, the input of every tool, and the lines of the protocol.
 //!
 //! What holds for any input: nothing panics, nothing hangs, and what is understood is written back and understood as
-//! the same. `cargo test` tries a few hundred inputs per target, which takes seconds; `TOT_FUZZ_SECONDS=600` goes on
+//! the same. `cargo test` tries some dozens of inputs per target, a few hundred with `TOT_CASES=all`; `TOT_FUZZ_SECONDS=600` goes on
 //! with new ones for that long, per target.
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Caller, Investigation, Node, NodeId, SessionId, StateName, Timestamp};
 use tree_of_thoughts::format::{comment_file, conclusion_file, layout, meta_file, node_file};
@@ -23,6 +23,7 @@ use tree_of_thoughts::store::Durability;
 use tree_of_thoughts::view::NodeView;
 use tree_of_thoughts::world::World;
 
+use crate::support::testing::sampled;
 use crate::support::{node, result};
 
 /// The longest that one input may take: seconds more than any needs, on a machine that is busy with other things.
@@ -33,8 +34,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn fuzz<S: Strategy, C: Fn(S::Value)>(strategy: S, new_check: impl Fn() -> C) {
     let seconds = std::env::var("TOT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     let until = Instant::now() + Duration::from_secs(seconds);
-    // A finding is made a test by hand, so nothing is written into the work tree.
-    let config = Config { failure_persistence: None, ..Config::default() };
+    // For long, with new ones in each batch.
+    let rng_seed = if seconds > 0 { RngSeed::Random } else { sampled(256).rng_seed };
+    let config = Config { rng_seed, ..sampled(256) };
     let cases = u64::from(config.cases);
     let mut tried = 0;
     loop {
@@ -557,7 +559,7 @@ const SESSION: &str = "<session>";
 
 impl Root {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::support::testing::folder();
         let service = Service::new(folder.path().join("investigations"), World::Machine, None);
         let service = Arc::new(service.with_durability(Durability::Git));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

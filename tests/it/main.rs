@@ -6,6 +6,7 @@ mod check;
 mod demo;
 mod evidence;
 mod fuzz;
+mod html;
 mod look;
 mod mcp;
 mod packaging;

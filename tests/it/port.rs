@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use scraper::{Html, Selector};
 use serde_json::{Value, json};
 use tree_of_thoughts::store::Store;
 
+use crate::html::Page;
 use crate::remote::{Machine, Ran, hub, refs};
 use crate::support::Sandbox;
 
@@ -363,24 +363,22 @@ fn the_one_page_needs_no_other_file() {
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("investigations/demo.bundle");
     let id = imported(&machine, &demo, &[])["imported"]["id"].as_str().unwrap().to_owned();
     let html = String::from_utf8(export(&machine, &id, "html")).unwrap();
-    let page = Html::parse_document(&html);
+    let page = Page::parse(&html);
     assert_eq!(page.errors.len(), 0, "{:?}", page.errors);
-    let all = |selector: &str, attribute: &str| -> Vec<String> {
-        let selector = Selector::parse(selector).unwrap();
-        page.select(&selector).filter_map(|element| element.attr(attribute)).map(str::to_owned).collect()
-    };
-    let ids = all("[id]", "id");
-    for link in all("[href]", "href") {
-        let is_inside = link.strip_prefix('#').is_some_and(|id| ids.iter().any(|it| it == id));
+    let ids: Vec<&str> = page.values("id").collect();
+    for link in page.values("href") {
+        let is_inside = link.strip_prefix('#').is_some_and(|id| ids.contains(&id));
         assert!(is_inside || link.starts_with("data:") || link.starts_with("https://"), "{link}");
     }
-    assert_eq!(all("link[href]", "href").iter().filter(|link| !link.starts_with("data:")).count(), 0);
-    assert_eq!(all("[src]", "src"), Vec::<String>::new());
-    assert_eq!(page.select(&Selector::parse("script").unwrap()).count(), 0);
+    let linked = || page.named("link").filter_map(|link| link.attribute("href"));
+    assert_eq!(linked().filter(|link| !link.starts_with("data:")).count(), 0);
+    assert_eq!(page.values("src").next(), None);
+    assert_eq!(page.named("script").count(), 0);
     for node in machine.nodes(&id) {
-        assert!(ids.contains(&format!("n-{node}")), "{node}");
+        assert!(ids.contains(&format!("n-{node}").as_str()), "{node}");
     }
-    let style = &all("link[rel=stylesheet]", "href")[0];
+    let mut styles = page.named("link").filter(|link| link.attribute("rel") == Some("stylesheet"));
+    let style = styles.next().and_then(|link| link.attribute("href")).unwrap();
     let decoded = style.strip_prefix("data:text/css,").unwrap().split('%').skip(1);
     let bytes: Vec<u8> = decoded.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
     assert_eq!(

@@ -88,7 +88,7 @@ fn dependencies() -> Vec<String> {
         if line.starts_with('[') {
             is_one = line.ends_with("dependencies]") && line != "[dev-dependencies]";
         } else if let (true, Some((name, _))) = (is_one && !line.starts_with('#'), line.split_once(" = ")) {
-            found.push(name.to_owned());
+            found.push(name.trim_end_matches(".workspace").to_owned());
         }
     }
     assert!(found.len() > 20);

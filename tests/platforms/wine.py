@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """The programs for Windows, tried on Linux under Wine.
 
-  wine.py folder/of/exes tests.exe path/of/python
+  wine.py folder/of/exes [tests.exe path/of/python]
 
-The demo must make the very commit that it makes on Linux. The tests of the store must pass; Wine has no git.exe, so those
-that ask git are left out, and counted. The conformance vectors run with the Python of that path, which has PyYAML.
+The demo must make the very commit that it makes on Linux. With more arguments, the tests of the store must pass; Wine has no
+git.exe, so those that ask git are left out, and counted. The conformance vectors run with the Python of that path, which
+has PyYAML.
 
 By hand, from the root of the project, with Debian's gcc-mingw-w64-x86-64 and wine:
 
   PROFILE=dev .ci/cross x86_64-pc-windows-gnu
-  cargo test --target-dir target/cross --target x86_64-pc-windows-gnu --lib --no-run     # names tests.exe
+  cargo test --target-dir target/cross --target x86_64-pc-windows-gnu --package tree-of-thoughts --lib --no-run     # names tests.exe
   python3 tests/platforms/wine.py target/cross/x86_64-pc-windows-gnu/debug tests.exe target/ci/venv/bin/python
 """
 
@@ -52,20 +53,20 @@ def vectors(wine, programs, python, scratch):
 
 
 def main():
-    programs, tests = (Path(path).resolve() for path in sys.argv[1:3])
-    # Not resolved: the Python of a venv is a link.
-    python = Path(sys.argv[3]).absolute()
+    programs, *tests = (Path(path).resolve() for path in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         os.environ |= {"WINEPREFIX": str(scratch / "wine"), "WINEDEBUG": "-all", "RUST_BACKTRACE": "0"}
-        for folder in {programs, tests.parent}:
+        for folder in {programs, *(test.parent for test in tests)}:
             library = folder / "bcryptprimitives.dll"
             source = Path(__file__).with_name("bcryptprimitives.c")
             run(["x86_64-w64-mingw32-gcc", "-shared", "-O2", "-o", library, source, "-ladvapi32"])
         try:
             demo(["wine", programs / "tot.exe"], scratch)
-            store(["wine"], tests)
-            vectors(["wine"], programs, python, scratch)
+            if tests:
+                store(["wine"], tests[0])
+                # Not resolved: the Python of a venv is a link.
+                vectors(["wine"], programs, Path(sys.argv[3]).absolute(), scratch)
         finally:
             # Else it would outlive its folder.
             subprocess.run(["wineserver", "-k"], stderr=subprocess.DEVNULL, check=False)

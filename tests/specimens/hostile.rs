@@ -11,16 +11,14 @@ use tree_of_thoughts::domain::{
 use tree_of_thoughts::format::{self, conclusion_file, layout, meta_file};
 use tree_of_thoughts::ruleset::builtin;
 
-use super::payloads::payloads;
 use super::repository::{Commit, Stream, amend_authors, folder_name};
 
 /// When the first began, in milliseconds.
 const BEGIN: i64 = 1_795_000_000_000;
 
-/// Writes them all below a folder, and gives their folders with the names of their payloads.
-pub fn write(root: &Path) -> Vec<(&'static str, PathBuf)> {
-    let all = payloads();
-    let folders = all.iter().enumerate().map(|(number, (name, text))| {
+/// Writes one for each payload below a folder, and gives their folders with the names of the payloads.
+pub fn write(root: &Path, payloads: &[(&'static str, String)]) -> Vec<(&'static str, PathBuf)> {
+    let folders = payloads.iter().enumerate().map(|(number, (name, text))| {
         let folder = root.join(format!("{number:03} {}", folder_name(text)));
         investigation(&folder, number, text);
         (*name, folder)
@@ -28,7 +26,7 @@ pub fn write(root: &Path) -> Vec<(&'static str, PathBuf)> {
     let folders: Vec<_> = folders.collect();
     // Authors that git would not write: all in one history.
     if let Some((_, last)) = folders.last() {
-        amend_authors(last, all.iter().map(|(_, text)| text.as_str()), BEGIN / 1_000 + 9_000);
+        amend_authors(last, payloads.iter().map(|(_, text)| text.as_str()), BEGIN / 1_000 + 9_000);
     }
     folders
 }

@@ -1,11 +1,11 @@
 //! Writes the specimens, for the tests in a browser and the bench of the report:
 //!
 //! ```text
-//! cargo run --example specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
-//! cargo run --example specimens -- many 1000 20 DIR   # a folder of 1,000 investigations of 20 nodes
-//! cargo run --example specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
-//! cargo run --example specimens -- graph 1000 5 FILE  # its graph in DOT, and drawn five times for a stopwatch
-//! cargo run --example specimens -- hostile DIR        # a folder of investigations, one per hostile text
+//! cargo run -p bench --bin specimens -- large 1000 DIR     # one investigation of 1,000 nodes, as a repository
+//! cargo run -p bench --bin specimens -- many 1000 20 DIR   # a folder of 1,000 investigations of 20 nodes
+//! cargo run -p bench --bin specimens -- texts 1000 DIR     # its findings as Markdown files, and a SUMMARY.md of them
+//! cargo run -p bench --bin specimens -- graph 1000 5 FILE  # its graph in DOT, and drawn five times for a stopwatch
+//! cargo run -p bench --bin specimens -- hostile DIR        # a folder of investigations, one per hostile text
 //! ```
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a program of the tests that can't go on has failed")]
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         ["graph", size, times, file] => {
             graph(size.parse().unwrap(), times.parse().unwrap(), Path::new(file));
         }
-        ["hostile", dir] => drop(hostile::write(Path::new(dir))),
+        ["hostile", dir] => drop(hostile::write(Path::new(dir), &payloads::payloads())),
         _ => {
             eprintln!(
                 "usage: specimens large SIZE DIR | many NUMBER SIZE DIR | texts SIZE DIR | graph SIZE TIMES FILE | hostile DIR"

@@ -4,6 +4,7 @@ pub mod http;
 pub mod memory;
 pub mod stdio;
 pub mod table;
+pub mod testing;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -35,7 +36,7 @@ pub struct Sandbox {
 
 impl Sandbox {
     pub fn new() -> Self {
-        let sandbox = Sandbox { folder: tempfile::tempdir().unwrap(), now: AtomicI64::new(BEGIN) };
+        let sandbox = Sandbox { folder: testing::folder(), now: AtomicI64::new(BEGIN) };
         std::fs::create_dir(sandbox.path("home")).unwrap();
         sandbox.set_clock(BEGIN);
         sandbox
@@ -140,9 +141,9 @@ impl Sandbox {
         assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
     }
 
-    /// The commit that HEAD is at.
+    /// The commit that HEAD is at; asked before and after most calls, so no process is started for it.
     pub fn head(&self, repository: &Path) -> String {
-        self.git(repository, &["rev-parse", "HEAD"]).trim().to_owned()
+        gix::open(repository).unwrap().head_id().unwrap().to_string()
     }
 }
 
@@ -160,6 +161,11 @@ pub fn open_many_files() {
         limit.current = limit.maximum;
         setrlimit(Resource::Nofile, limit).unwrap();
     }
+}
+
+/// What is tried of a list: all, or every eighth.
+pub fn some<T>(all: Vec<T>) -> Vec<T> {
+    all.into_iter().step_by(if testing::tries_all() { 1 } else { 8 }).collect()
 }
 
 /// The codes of the errors of a refusal, which has at least one.

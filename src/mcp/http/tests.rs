@@ -29,7 +29,7 @@ struct Fixture {
 
 impl Fixture {
     async fn start(idle: Duration) -> Fixture {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
         let server = Server::new("Read me.", tools::all(&service)).serving(Arc::clone(&service));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

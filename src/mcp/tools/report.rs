@@ -242,7 +242,7 @@ mod tests {
 
     impl Fixture {
         async fn new() -> Fixture {
-            let folder = tempfile::tempdir().unwrap();
+            let folder = crate::testing::folder();
             let service = Arc::new(Service::new(folder.path().join("root"), World::Machine, None));
             let started = super::super::start::tool(Arc::clone(&service))
                 .answer(json!({"query": "q"}), Caller::default())

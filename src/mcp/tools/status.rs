@@ -256,9 +256,10 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
     if input.detail == Detail::Digest && start == 0 {
         let mut lines = |name, lines: &mut dyn Iterator<Item = String>| {
             let most = room / 2;
-            let (shown, _) = page(&mut *lines, 0, most);
+            let (shown, next) = page(&mut *lines, 0, most);
             room -= sent(&shown).min(most);
-            let more = lines.count();
+            // The page has taken the next one, too, to see that it does not fit.
+            let more = lines.count() + usize::from(next.is_some());
             facts.omitted.extend((more > 0).then_some((name, more)));
             shown
         };

@@ -11,12 +11,6 @@ fn published(inputs: Vec<ReportInput>) -> Files {
     with(SiteOptions { base_url, ..SiteOptions::default() }, Contents { inputs, ..Contents::default() })
 }
 
-/// The data for programs on a page.
-fn data(page: &str) -> serde_json::Value {
-    let script = page.split("<script type=\"application/ld+json\">").nth(1).expect("no data");
-    serde_json::from_str(script.split("</script>").next().unwrap()).unwrap()
-}
-
 #[test]
 fn an_entry_says_what_was_asked_found_and_how_sure() {
     let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
@@ -91,13 +85,11 @@ fn without_a_base_url_no_address_of_a_site_is_made_up() {
     }
     let files = render(&[sample()]);
     assert!(!files.contains_key("feed.xml") && !files.contains_key(RELOAD_SCRIPT));
-    assert!(data(&page(&files, "index.html")).get("url").is_none());
 }
 
 #[test]
 fn with_a_base_url_each_page_says_where_it_stands() {
     let files = published(vec![sample(), unfinished()]);
-    let id = sample().snapshot.investigation.meta().id;
     for (path, page) in pages(&files) {
         let place = path.strip_suffix("index.html").unwrap_or(&path);
         let link = format!("<link rel=\"canonical\" href=\"https://example.org/reports/{place}\">");
@@ -115,34 +107,6 @@ fn with_a_base_url_each_page_says_where_it_stands() {
         let feed = format!("title=\"Ended investigations\" href=\"{up}feed.xml\"");
         assert!(page.contains(&feed), "{feed} is missing in {path}");
     }
-    let node = page(&files, &format!("{id}/nodes/R4.A1a1.html"));
-    assert_eq!(data(&node)["isPartOf"]["url"], format!("https://example.org/reports/{id}/"));
-}
-
-#[test]
-fn data_for_programs_claims_nothing_that_is_not_so() {
-    let ended = data(&page(&published(vec![sample()]), "index.html"));
-    insta::assert_snapshot!(serde_json::to_string_pretty(&ended).unwrap());
-    let open = data(&page(&render(&[unfinished()]), "index.html"));
-    assert_eq!(open["creativeWorkStatus"], "Unfinished");
-    let question = &open["mainEntity"];
-    assert_eq!(question["answerCount"], 0);
-    assert!(question.get("acceptedAnswer").is_none() && question.get("suggestedAnswer").is_none());
-    let index = data(&page(&render(&[sample(), unfinished()]), "index.html"));
-    assert_eq!(
-        (&index["@type"], &index["mainEntity"]["numberOfItems"]),
-        (&"CollectionPage".into(), &2.into())
-    );
-}
-
-#[test]
-fn data_cannot_end_its_element() {
-    const EVIL: &str = "</script><script>alert(1)</script><!-- \u{2028} & ' \" \\ \u{202e} \u{e0041}";
-    let files = render(&[all_texts(EVIL)]);
-    let index = page(&files, "index.html");
-    assert_eq!(data(&index)["headline"], EVIL);
-    let script = index.split("application/ld+json\">").nth(1).unwrap().split("</script>").next().unwrap();
-    assert!(!script.contains(['<', '>', '&', '\'', '\u{202e}', '\u{e0041}']), "{script}");
 }
 
 #[test]

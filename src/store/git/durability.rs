@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn each_way_of_syncing_works_on_files_and_folders() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let names = |n: usize| -> Vec<PathBuf> {
             let files = (0..n).map(|n| folder.path().join(n.to_string()));
             files

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn one_has_the_lock_and_the_next_gets_it_when_it_ends() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let first = WriterLock::wait(folder.path()).unwrap();
         assert!(WriterLock::if_free(folder.path()).unwrap().is_none());
         thread::scope(|scope| {
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_holder_that_does_not_end_is_named_and_its_note_is_not_trusted() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let lock = WriterLock::wait(folder.path()).unwrap();
         let refused = || {
             let error = WriterLock::wait_for(folder.path(), Duration::from_millis(20)).unwrap_err();
@@ -219,7 +219,7 @@ mod tests {
     fn who_may_only_read_cannot_open_the_lock() {
         use std::os::unix::fs::PermissionsExt;
 
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let path = folder.path().join(LOCK_FILE);
         for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o600, 0o600), (0o666, 0o666)] {
             fs::write(&path, "").unwrap();
@@ -233,8 +233,8 @@ mod tests {
     #[test]
     fn eight_writers_who_keep_coming_back_are_served_alike() {
         const WRITERS: usize = 8;
-        const TIMES: usize = 30;
-        let folder = tempfile::tempdir().unwrap();
+        const TIMES: usize = 15;
+        let folder = crate::testing::folder();
         let served = Mutex::new(Vec::new());
         let start = WriterLock::wait(folder.path()).unwrap();
         thread::scope(|scope| {
@@ -244,10 +244,12 @@ mod tests {
                     for _ in 0..TIMES {
                         let lock = WriterLock::wait(folder).unwrap();
                         served.lock().unwrap().push(writer);
-                        // Time for the others to stand in line, and less than that for a reply and the next call.
+                        // Time for the others to stand in line.
                         thread::sleep(Duration::from_millis(3));
                         drop(lock);
-                        thread::sleep(Duration::from_millis(1));
+                        // A reply and the next call take longer. With less, whoever is woken on a busy machine comes too
+                        // late.
+                        thread::sleep(Duration::from_millis(10));
                     }
                 });
             }

@@ -36,7 +36,7 @@ impl Bench {
     }
 
     fn with(files: &[FileChange]) -> Bench {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::testing::folder();
         let dir = folder.path().join("it");
         let (git, first) = Git::init(Options::ISOLATED, &dir, "x", files, "Start", AT).unwrap();
         Bench { folder, git, first }
@@ -192,7 +192,7 @@ fn a_new_repository_is_clean_and_whole() {
 
 #[test]
 fn a_failed_init_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let blocked = [change("a", "1"), change("a/b", "2")];
     let made = Git::init(Options::ISOLATED, &folder.path().join("it"), "x", &blocked, "Start", AT);
     assert!(matches!(made, Err(GitError::PathConflict { .. })));
@@ -536,7 +536,7 @@ fn what_git_is_configured_to_sync_is_synced() {
 
 #[test]
 fn durability_of_the_disk_syncs_all_files_and_their_folders() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     let dir = folder.path().join("it");
     let options = Options { configuration: Configuration::Isolated, durability: Durability::Disk };
     let (git, first) = Git::init(options, &dir, "x", &[change("a", "1")], "Start", AT).unwrap();
@@ -1376,7 +1376,7 @@ fn a_repository_that_leads_elsewhere_is_refused() {
 
 #[test]
 fn formats_that_cannot_be_read_are_named() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::testing::folder();
     for (option, reason) in [("--object-format=sha256", "sha256"), ("--ref-format=reftable", "reftable")] {
         let name = option.split('=').next_back().unwrap();
         run_in(folder.path(), &["init", "-q", option, name]);

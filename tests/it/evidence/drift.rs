@@ -182,7 +182,7 @@ impl World<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
+    #![proptest_config(crate::support::testing::sampled(24))]
 
     #[test]
     fn the_check_knows_what_was_moved_changed_and_removed(

@@ -4,8 +4,8 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use super::{import_the_demo, tot, tot_in};
-use crate::specimens::hostile;
-use crate::support::Sandbox;
+use crate::specimens::{hostile, payloads::payloads};
+use crate::support::{Sandbox, some};
 
 /// What a command prints on a screen of so many columns, without colours.
 fn on(sandbox: &Sandbox, columns: &str, arguments: &[&str]) -> String {
@@ -173,7 +173,7 @@ fn odd_names_are_refused_with_a_reason() {
 fn no_text_of_an_attacker_commands_a_terminal() {
     let sandbox = Sandbox::new();
     let root = sandbox.root();
-    let all = hostile::write(&root);
+    let all = hostile::write(&root, &some(payloads()));
     let check = |arguments: &[&str]| {
         let ran =
             tot_in(&sandbox, &root, arguments, &[("COLUMNS", "80"), ("TOT_ROOT", root.to_str().unwrap())]);

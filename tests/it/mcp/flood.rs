@@ -108,6 +108,7 @@ fn half(server: &HttpServer, count: usize) -> Vec<TcpStream> {
 }
 
 #[test]
+#[ignore = "takes half a minute; .ci/run tries it"]
 fn half_sent_heads_keep_out_nobody_and_do_not_stay() {
     let sandbox = Sandbox::new();
     let few = ["--max-connections", "400", "--max-connections-per-address", "300"];
@@ -160,6 +161,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_budget_and_small_calls_get_thr
 
 /// A list of numbers takes a hundred times as much memory once it is read, and more.
 #[test]
+#[ignore = "takes 15 seconds; .ci/run tries it"]
 fn bodies_that_grow_when_they_are_read_are_read_a_few_at_a_time() {
     let sandbox = Sandbox::new();
     let server = HttpServer::start(&sandbox, &["--max-rate", "0"]);
@@ -201,6 +203,7 @@ fn numbered(method: &str, id: usize) -> String {
 }
 
 #[test]
+#[ignore = "takes 20 seconds; .ci/run tries it"]
 fn a_client_that_reads_no_replies_is_read_from_no_more_and_gets_all_of_them_later() {
     let sandbox = Sandbox::new();
     let (mut child, mut input, output) = pipes(&sandbox);

@@ -132,7 +132,7 @@ fn bad_calls_of_any_kind_are_answered_and_write_nothing() {
     for id in ["../x", "", "/etc", "nosuch", "00000000-0000-4000-8000-000000000000", ".", "%2e%2e"] {
         let reply = session.server.call("tot_status", json!({"sessionId": id}));
         assert_eq!(codes(&reply["errors"]), ["SESSION_NOT_FOUND"], "{id}");
-        assert_eq!(reply["canEnd"], false);
+        assert_eq!(reply["canEnd"], false, "{reply}");
     }
     let unknown = session.server.request("tools/call", json!({"name": "tot_sart", "arguments": {}}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("tot_start"), "{unknown}");

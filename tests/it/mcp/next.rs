@@ -5,7 +5,7 @@ use tree_of_thoughts::decide::next::{Call, Next, NextCall, next};
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::world::World;
 
-use crate::support::{Sandbox, Session, codes, node, result};
+use crate::support::{Sandbox, Session, codes, node, result, some};
 
 /// The arguments of a plan's next call, filled in by an agent whose findings are such that the end comes: in the states that
 /// the planner reckons with, and does not say, since what is found decides.
@@ -40,7 +40,7 @@ fn filled_in(sandbox: &Sandbox, session: &str, plan: &Value) -> Value {
 
 #[test]
 fn whoever_does_what_tot_next_says_comes_to_the_end() {
-    for ruleset in ["single-root", "drill", "multi-gate", "found-verify", "exhaust"] {
+    for ruleset in some(vec!["single-root", "drill", "multi-gate", "found-verify", "exhaust"]) {
         let sandbox = Sandbox::new();
         let mut session = Session::start(&sandbox, json!({"ruleset": ruleset}));
         let mut calls = 0;

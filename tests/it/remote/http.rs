@@ -12,6 +12,7 @@ use tree_of_thoughts::remote::{GitProgram, RemoteError};
 
 use super::{Machine, hub, two};
 use crate::support::Sandbox;
+use crate::support::testing::tries_all;
 
 /// What becomes of a request.
 #[derive(Clone, Copy)]
@@ -229,7 +230,8 @@ fn a_cut_connection_at_any_byte_is_continued_by_the_next_sync() {
     let (http, path) = served(&sandbox);
     let (one, other, id) = two(&sandbox, &http.url());
     let mut cuts = Vec::new();
-    for bytes in [0, 1, 40, 170, 200, 260, 500, 900] {
+    let places: &[usize] = if tries_all() { &[0, 1, 40, 170, 200, 260, 500, 900] } else { &[0, 200] };
+    for &bytes in places {
         cuts.push(("info/refs", Fault::CutAnswer(bytes)));
         cuts.push(("POST /hub.git/git-upload-pack", Fault::CutAnswer(bytes)));
         cuts.push(("POST /hub.git/git-receive-pack", Fault::CutAnswer(bytes)));

@@ -214,6 +214,7 @@ fn what_is_not_sent_yet_goes_before_the_end() {
 }
 
 #[test]
+#[ignore = "takes 15 seconds; .ci/run tries it"]
 fn a_hub_that_hangs_does_not_keep_the_server_from_its_end() {
     let sandbox = Sandbox::new();
     let machine = Machine::new(&sandbox, "one");

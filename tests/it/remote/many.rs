@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Machine, hub, refs};
 use crate::support::Sandbox;
+use crate::support::testing::cases;
 
 /// A PATH on which git writes down each of its calls.
 pub fn counting(sandbox: &Sandbox) -> (String, PathBuf) {
@@ -35,20 +36,20 @@ fn exchanges(log: &Path) -> [usize; 3] {
 
 #[test]
 fn two_hundred_investigations_in_a_hub_cost_one_question() {
-    const MANY: usize = 200;
+    let many = cases(200) as usize;
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);
     let (one, other) = (Machine::new(&sandbox, "one"), Machine::new(&sandbox, "other"));
     let id = one.start();
     let mut server = one.server();
-    for _ in 1..MANY {
+    for _ in 1..many {
         sandbox.sleep(1);
         server.ok("tot_start", serde_json::json!({"query": "Why is the sky blue?", "mode": "smoke"}));
     }
     drop(server);
     one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
     one.ok(&["sync"]);
-    assert_eq!(refs(&sandbox, &hub).len(), MANY);
+    assert_eq!(refs(&sandbox, &hub).len(), many);
     let (path, log) = counting(&sandbox);
     let sync = |machine: &Machine| {
         fs::write(&log, "").unwrap();

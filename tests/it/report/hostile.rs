@@ -11,13 +11,13 @@ use tree_of_thoughts::store::Store;
 
 use super::judge::faults;
 use crate::specimens::{hostile, payloads::payloads};
-use crate::support::{Sandbox, Session};
+use crate::support::testing::folder;
+use crate::support::{Sandbox, Session, some};
 
 #[test]
 fn strangers_repositories_give_sound_sites() {
-    let folder = tempfile::tempdir().unwrap();
-    let folders = hostile::write(folder.path());
-    assert!(folders.len() >= 60);
+    let folder = folder();
+    let folders = hostile::write(folder.path(), &some(payloads()));
     let mut names = BTreeMap::new();
     let mut inputs = Vec::new();
     let mut readable = 0;
@@ -51,9 +51,10 @@ fn what_comes_through_the_server_gives_sound_sites() {
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
     session.grow(&[("R1.A", None)], "EXPLORE");
     let mut stored = 0;
-    for (number, (name, text)) in payloads().into_iter().enumerate() {
+    let tried = some(payloads());
+    for (number, (name, text)) in tried.iter().enumerate() {
         let id = format!("R2.A{number}");
-        let title = if text.trim().is_empty() { name } else { &text };
+        let title = if text.trim().is_empty() { name } else { text.as_str() };
         let node = json!({"id": id, "parent": "R1.A", "title": title, "plannedAction": text});
         if session.call("tot_propose", json!({"nodes": [node]}))["status"] != "OK" {
             continue;
@@ -69,9 +70,9 @@ fn what_comes_through_the_server_gives_sound_sites() {
         session.call("tot_comment", objection);
         session.call("tot_comment", json!({"text": text, "agentId": text}));
     }
-    assert!(stored >= 60, "only {stored} were taken");
+    assert!(stored * 4 >= tried.len() * 3, "only {stored} of {} were taken", tried.len());
     let mut inputs = vec![input(session.repository())];
-    for (_, text) in payloads() {
+    for (_, text) in tried {
         let started = session
             .server
             .call("tot_start", json!({"query": text, "title": text, "context": text, "mode": "smoke"}));

@@ -234,7 +234,7 @@ fn a_site_of_one_is_not_made_again_either() {
 
 #[test]
 fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::testing::folder();
     let out = folder.path().join("site");
     let site = |text: &str| [("index.html".to_owned(), text.as_bytes().to_vec())].into();
     write(&site("first"), &out).unwrap();
@@ -253,7 +253,7 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
 /// A text that is withheld afterwards would stay in it.
 #[test]
 fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::testing::folder();
     let out = folder.path().join("site");
     let abandoned = |number: u32, within: &str| {
         let abandoned = folder.path().join(format!(".site.tot-0-{number}"));
@@ -280,7 +280,7 @@ fn an_interrupted_run_leaves_nothing_and_changes_nothing() {
     for _ in 0..40 {
         Session::start(&sandbox, json!({"query": "Why is it slow?"})).grow(&[("R1.A", None)], "EXPLORE");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::testing::folder();
     let out = folder.path().join("site");
     write(&[("index.html".to_owned(), b"before".to_vec())].into(), &out).unwrap();
     let mut run = sandbox.command(TOT_REPORT);

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use scraper::{ElementRef, Html, Selector};
 use tree_of_thoughts::report::CONTENT_SECURITY_POLICY;
+
+use crate::html::{Element, Page};
 
 /// Elements that load, run, style or send, or in which HTML's rules end: no page has any of them.
 const NEVER: &[&str] = &[
@@ -78,13 +79,11 @@ pub fn faults(files: &Files) -> Vec<String> {
         };
         match path.rsplit_once('.').map_or("", |(_, ending)| ending) {
             "html" => {
-                let page = Html::parse_document(text);
+                let page = Page::parse(text);
                 found.extend(characters(text));
                 let links = judge_page(&page, path, files, &mut found);
                 fragments.extend(links.into_iter().map(|(target, id)| (path.as_str(), target, id)));
-                let with_id = selector("[id]");
-                let all = page.select(&with_id).filter_map(|element| element.attr("id"));
-                ids.insert(path, all.map(str::to_owned).collect());
+                ids.insert(path, page.values("id").map(str::to_owned).collect());
             }
             "svg" | "xml" | "atom" => judge_xml(text, path, files, &mut found),
             "json" => {
@@ -104,62 +103,60 @@ pub fn faults(files: &Files) -> Vec<String> {
 }
 
 /// Everything about one page; gives the links to ids, as page and id.
-fn judge_page(page: &Html, path: &str, files: &Files, faults: &mut Vec<String>) -> Vec<(String, String)> {
+fn judge_page(page: &Page, path: &str, files: &Files, faults: &mut Vec<String>) -> Vec<(String, String)> {
     faults.extend(page.errors.iter().map(|error| format!("the parser says: {error}")));
-    if format!("{:?}", page.quirks_mode) != "NoQuirks" {
+    if page.is_in_quirks_mode {
         faults.push("it is in quirks mode".to_owned());
     }
     let policies: Vec<&str> = page
-        .select(&selector("meta[http-equiv]"))
-        .map(|meta| meta.attr("content").unwrap_or_default())
+        .named("meta")
+        .filter(|meta| meta.attribute("http-equiv").is_some())
+        .map(|meta| meta.attribute("content").unwrap_or_default())
         .collect();
     if policies != [CONTENT_SECURITY_POLICY] {
         faults.push(format!("its policy is {policies:?}"));
     }
     for name in ["html", "head", "title", "body", "main", "h1"] {
-        let number = page.select(&selector(name)).filter(|element| !within_drawing(element)).count();
+        let number = page.named(name).filter(|element| !element.is_in_drawing).count();
         if number != 1 {
             faults.push(format!("it has {number} × <{name}>"));
         }
     }
     let mut seen = BTreeSet::new();
     let mut links = Vec::new();
-    for element in page.select(&selector("*")) {
-        let value = element.value();
-        let name = value.name().to_ascii_lowercase();
-        let shows = value.attr("src").and_then(|address| resolve(path, address));
+    for element in &page.elements {
+        let name = element.name.to_ascii_lowercase();
+        let shows = element.attribute("src").and_then(|address| resolve(path, address));
         let is_picture = name == "img" && shows.is_some_and(|shown| is_attachment(&shown));
         if NEVER.contains(&name.as_str()) && !is_picture {
             faults.push(format!("it holds <{name}>"));
         }
         // The pages' own, which a script brings to life; it is sent nowhere.
-        if name == "form" && value.attr("role") != Some("search") {
+        if name == "form" && element.attribute("role") != Some("search") {
             faults.push("it holds a <form> that is no search".to_owned());
         }
         if name == "script" {
-            judge_script(&element, faults);
+            judge_script(element, faults);
         }
-        if name == "input" && !matches!(value.attr("type"), Some("checkbox" | "radio" | "search")) {
-            faults.push(format!("it holds an <input> of type {:?}", value.attr("type")));
+        if name == "input" && !matches!(element.attribute("type"), Some("checkbox" | "radio" | "search")) {
+            faults.push(format!("it holds an <input> of type {:?}", element.attribute("type")));
         }
-        for (key, text) in value.attrs() {
+        for (key, text) in &element.attributes {
             let key = key.to_ascii_lowercase();
             if key.starts_with("on") || NEVER_ATTRIBUTES.contains(&key.as_str()) {
                 faults.push(format!("<{name}> has {key}={text:?}"));
             }
             match key.as_str() {
-                "id" if !seen.insert(text) => faults.push(format!("the id {text:?} stands twice")),
+                "id" if !seen.insert(text.as_str()) => faults.push(format!("the id {text:?} stands twice")),
                 "href" | "src" => judge_address(&name, &key, text, path, files, faults, &mut links),
                 _ => {}
             }
         }
     }
     for label in ["aria-labelledby", "aria-describedby", "aria-controls", "for"] {
-        for element in page.select(&selector(&format!("[{label}]"))) {
-            for id in element.attr(label).unwrap_or_default().split_ascii_whitespace() {
-                if !seen.contains(id) {
-                    faults.push(format!("{label} names {id:?}, which is no id"));
-                }
+        for id in page.values(label).flat_map(str::split_ascii_whitespace) {
+            if !seen.contains(id) {
+                faults.push(format!("{label} names {id:?}, which is no id"));
             }
         }
     }
@@ -167,12 +164,12 @@ fn judge_page(page: &Html, path: &str, files: &Files, faults: &mut Vec<String>) 
 }
 
 /// A script is a file of the site, or data that nothing runs.
-fn judge_script(script: &ElementRef<'_>, faults: &mut Vec<String>) {
-    let text: String = script.text().collect();
-    match (script.attr("src"), script.attr("type")) {
+fn judge_script(script: &Element, faults: &mut Vec<String>) {
+    let text = &script.text;
+    match (script.attribute("src"), script.attribute("type")) {
         (Some(_), None) if text.trim().is_empty() => {}
-        (None, Some("application/json" | "application/ld+json")) => {
-            if let Err(error) = serde_json::from_str::<serde_json::Value>(&text) {
+        (None, Some("application/json")) => {
+            if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
                 faults.push(format!("data in a script is no JSON: {error}"));
             }
         }
@@ -291,14 +288,6 @@ fn characters(text: &str) -> Option<String> {
     text.chars().find(|c| bad(*c)).map(|c| format!("it holds the character {c:?}"))
 }
 
-fn within_drawing(element: &ElementRef<'_>) -> bool {
-    element.ancestors().filter_map(ElementRef::wrap).any(|ancestor| ancestor.value().name() == "svg")
-}
-
-fn selector(text: &str) -> Selector {
-    Selector::parse(text).unwrap()
-}
-
 #[test]
 fn the_judge_sees_what_it_should() {
     let page = |body: &str| {
@@ -331,7 +320,7 @@ fn the_judge_sees_what_it_should() {
         "<p aria-labelledby=\"nothing\">x</p>",
         "<svg><set></set></svg>",
         "<meta http-equiv=\"refresh\" content=\"0\">",
-        "<script type=\"application/ld+json\">{\"a\": </script>",
+        "<script type=\"application/json\">{\"a\": </script>",
         "<h1>y</h1>",
         "a\u{202e}b",
         "a\u{fffe}b",

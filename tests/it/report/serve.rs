@@ -175,6 +175,7 @@ fn answers_say_what_they_are_and_what_is_known_is_not_sent_again() {
 }
 
 #[test]
+#[ignore = "takes 20 seconds; .ci/run tries it"]
 fn half_open_connections_keep_out_nobody_and_do_not_stay() {
     let sandbox = Sandbox::new();
     let session = Session::start(&sandbox, json!({}));

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::amend::Amend;
 use tree_of_thoughts::decide::backing::{Cited, Linked, Ran};
+use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::{Turned, owed, turned};
-use tree_of_thoughts::domain::{Asked, Caller, Change, Conclusion, LinkKind, PersonsAnswer, StopReason};
+use tree_of_thoughts::domain::{
+    Asked, Caller, Change, CommentKind, Commenter, Conclusion, LinkKind, PersonsAnswer, StopReason,
+};
 use tree_of_thoughts::format::readme::readme;
 use tree_of_thoughts::ruleset::rules::verification::Grade;
 
@@ -467,6 +470,22 @@ fn an_end_says_what_it_is() {
     let ended = table.investigation.conclusion().unwrap();
     assert_eq!((ended.ended_at, ended.concluded_at), (ended_at, Some(table.now)));
     assert!(said(table.try_end_with(end(None, Some("It is the sea.")))).contains("ALREADY_ENDED"));
+}
+
+#[test]
+fn a_review_does_not_end_with_an_open_objection_to_its_answer() {
+    let mut table = answer("review", "ANSWER");
+    table.caller = session("two");
+    table.commit(&[("R2.A1", "CONFIRMED")]);
+    let objection = Say {
+        node_id: Some("R1.A".into()),
+        kind: Kind(CommentKind::Objection),
+        text: "The cache was warm.".into(),
+        agent_id: Some("a reader".into()),
+        ..Say::default()
+    };
+    table.say(objection, Commenter::default()).unwrap();
+    assert!(said(table.try_end()).starts_with("OBJECTION_OPEN"));
 }
 
 #[test]

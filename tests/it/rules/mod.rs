@@ -29,7 +29,7 @@ fn no_code_is_forgotten() {
             .map(|path| std::fs::read_to_string(path).unwrap())
             .collect()
     };
-    let source = folder("src/decide") + &folder("src/ruleset/rules");
+    let source = folder("src/core/decide") + &folder("src/core/ruleset/rules");
     let names: Vec<&str> = source.split(|c: char| !c.is_alphanumeric()).collect();
     let used = |code: &&Code| names.contains(&format!("{code:?}").as_str());
     let mut known: Vec<String> = Code::ALL.iter().filter(used).map(ToString::to_string).collect();

@@ -127,6 +127,15 @@ fn an_objection_is_a_task_until_it_is_answered() {
 }
 
 #[test]
+fn the_end_says_nothing_of_an_objection_that_no_answer_rests_on() {
+    let mut table = answered();
+    table.grow(&[("R2.A2", "R1.A", "DEAD")]);
+    table.say(objection("R2.A2"), Commenter::default()).unwrap();
+    assert_eq!(objections::open(&table.investigation).len(), 1);
+    assert_eq!(told(&table.try_end().unwrap().warnings), "");
+}
+
+#[test]
 fn where_the_rules_refuse_an_end_with_objections_another_is_asked_to_resolve_them() {
     let text = "version: 1\nname: strict\nsummary: S\nstates:\n- {name: YES, meaning: An answer, role: solution, \
                 colour: green, terminal: true}\nobjections: reject\nchecks: {suspicious: \"off\"}\nend: {minRounds: 1}\n";

@@ -322,7 +322,7 @@ impl Bench {
 
 /// Plays the calls, and gives how many were accepted and how many nodes came of them.
 fn play(ruleset: usize, mode: usize, calls: &[Call]) -> Result<(usize, usize), TestCaseError> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::support::testing::folder();
     let mut bench = Bench::begin(folder.path(), ruleset, mode);
     for call in calls {
         bench.run(call)?;
@@ -332,7 +332,7 @@ fn play(ruleset: usize, mode: usize, calls: &[Call]) -> Result<(usize, usize), T
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::testing::sampled(64))]
 
     #[test]
     fn any_calls_leave_a_sound_investigation(

@@ -5,7 +5,7 @@ mod guide;
 mod pinned;
 
 /// The authoring guide beside the built-in files.
-const GUIDE: &str = include_str!("../../../src/ruleset/builtin/README.md");
+const GUIDE: &str = include_str!("../../../src/core/ruleset/builtin/README.md");
 
 /// The YAML blocks of the guide, in order.
 fn blocks() -> Vec<&'static str> {

@@ -223,6 +223,7 @@ fn the_files_of_the_whole_may_be_links_too() {
 }
 
 #[test]
+#[ignore = "takes 12 seconds; .ci/run tries it"]
 fn bombs_and_huge_files_are_refused() {
     let stranger = Stranger::new();
     let mut bomb = String::from("version: 1\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
@@ -665,6 +666,7 @@ fn history(stranger: &Stranger) -> Vec<HistoryEntry> {
 }
 
 #[test]
+#[ignore = "takes 12 seconds; .ci/run tries it"]
 fn long_messages_do_not_fill_the_memory() {
     let stranger = Stranger::new();
     let long = "It is long.\n".repeat(1 << 20);

@@ -52,9 +52,11 @@ fn read() -> Vec<Source> {
     found
 }
 
-/// `src/store/git/mod.rs` is the module `store::git`, and `src/bin/tot.rs` is `bin::tot`.
+/// `src/store/git/mod.rs` is the module `store::git`, and `src/bin/tot.rs` is `bin::tot`. What is in `src/core` is in all of
+/// the library under the same name.
 fn module(name: &str) -> Vec<String> {
-    let path = Path::new(name.strip_prefix("src/").unwrap()).with_extension("");
+    let name = name.strip_prefix("src/").unwrap();
+    let path = Path::new(name.strip_prefix("core/").unwrap_or(name)).with_extension("");
     let mut parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     if matches!(parts.last().map(String::as_str), Some("mod" | "lib")) {
         parts.pop();

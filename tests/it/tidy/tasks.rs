@@ -26,7 +26,7 @@ const TASKS: [Task; 4] = [
         beside: &["src/service/mod.rs"],
     },
     Task {
-        file: "src/ruleset/rules/mod.rs",
+        file: "src/core/ruleset/rules/mod.rs",
         heading: "To add a rule kind",
         example: "MissingEvidence",
         beside: &[],
@@ -39,7 +39,7 @@ const TASKS: [Task; 4] = [
         beside: &["src/report/model/argument.rs", "src/report/model/node.rs", "site-template/overview.html"],
     },
     Task {
-        file: "src/domain/node.rs",
+        file: "src/core/domain/node.rs",
         heading: "To add a stored field of a node",
         example: "verification_method",
         beside: &[],

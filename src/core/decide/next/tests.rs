@@ -1,0 +1,605 @@
+use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
+
+use super::*;
+use crate::decide::comment::{Kind, Say, comment};
+use crate::decide::commit::{NodeResult, commit};
+use crate::decide::end::{End, end};
+use crate::decide::propose::propose;
+use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::decide::start::{Start, start};
+use crate::decide::{Decision, TITLE_MAX};
+use crate::domain::{Caller, CommentId, CommentKind, Commenter, Event, SessionId, Timestamp};
+use crate::ruleset::{RulesetFile, builtin};
+
+const EVIDENCE: &str = "Measured twice on the test machine: 41 ms before, 97 ms after the change.";
+
+const STRATEGIES: [Strategy; 4] =
+    [Strategy::Balanced, Strategy::Exhaustive, Strategy::Verify, Strategy::Deepen];
+
+/// An investigation in memory.
+struct Play<'r> {
+    file: &'r RulesetFile,
+    investigation: Investigation,
+    now: i64,
+}
+
+impl<'r> Play<'r> {
+    fn new(ruleset: &str, mode: Option<&str>, min_rounds: Option<u32>) -> Play<'r> {
+        let file = builtin::all().iter().find(|file| file.ruleset.name == ruleset).unwrap();
+        let request = Start {
+            query: "Why did p99 latency double after the upgrade?".into(),
+            mode: mode.map(str::to_owned),
+            min_rounds,
+            ..Start::default()
+        };
+        let at = Timestamp::from_milliseconds(0).unwrap();
+        let meta = start(request, &file.ruleset, None, SessionId::new(0, [7; 10]), at).unwrap();
+        Play { file, investigation: Investigation::new(meta), now: 0 }
+    }
+
+    fn rules(&self) -> EffectiveRules<'r> {
+        EffectiveRules::new(&self.file.ruleset, self.investigation.meta())
+    }
+
+    fn time(&self) -> Timestamp {
+        Timestamp::from_milliseconds(self.now).unwrap()
+    }
+
+    fn plan(&self, request: &Next) -> Plan {
+        next(&self.investigation, &self.rules(), request, self.time()).unwrap()
+    }
+
+    /// Takes a decision over; whether it was accepted.
+    fn take(
+        &mut self,
+        decide: impl FnOnce(&Investigation, &EffectiveRules, Timestamp) -> Result<Decision, Rejection>,
+    ) -> Result<(), Rejection> {
+        self.now += 60_000;
+        let at = Timestamp::from_milliseconds(self.now).unwrap();
+        let decision = decide(&self.investigation, &self.rules(), at)?;
+        if let Some(event) = &decision.event {
+            self.investigation = self.investigation.with(&event.changes());
+        }
+        Ok(())
+    }
+
+    fn propose(&mut self, plan: &Plan) {
+        let tasks = plan.proposal();
+        let result = self.take(|investigation, rules, at| propose(investigation, rules, tasks, at));
+        result.unwrap_or_else(|why| panic!("{}: tasks are refused: {why}", self.show()));
+    }
+
+    fn commit(&mut self, states: &[(NodeId, String)]) -> Result<(), Rejection> {
+        let results = states
+            .iter()
+            .map(|(node, state)| NodeResult {
+                node_id: node.to_string(),
+                state: state.clone(),
+                findings: "Something was found.".into(),
+                agent_id: Some(format!("agent-{node}")),
+                evidence: Some(EVIDENCE.into()),
+                alternatives_considered: vec!["Another cause.".into(), "A wrong clock.".into()],
+                ..NodeResult::default()
+            })
+            .collect();
+        self.take(|investigation, rules, at| {
+            commit(
+                investigation,
+                rules,
+                results,
+                &crate::domain::LookedUpPaths::new(),
+                &Caller::default(),
+                at,
+            )
+        })
+    }
+
+    fn reclassify(&mut self, node: &NodeId, state: &str) -> Result<(), Rejection> {
+        let request = Reclassify {
+            node_id: node.to_string(),
+            new_state: state.to_owned(),
+            reason: Some("It was looked at once more.".into()),
+            evidence: Some(EVIDENCE.into()),
+            ..Reclassify::default()
+        };
+        self.take(|investigation, rules, at| reclassify(investigation, rules, request, at))
+    }
+
+    fn say(&mut self, request: Say) -> Result<(), Rejection> {
+        self.take(|investigation, rules, at| {
+            let id = CommentId::new(u64::try_from(at.milliseconds()).unwrap(), [0; 10]);
+            comment(investigation, rules, request, Commenter::default(), id, at)
+        })
+    }
+
+    fn object(&mut self, node: &NodeId, text: &str) {
+        let objection = Say {
+            node_id: Some(node.to_string()),
+            kind: Kind(CommentKind::Objection),
+            text: format!("It is wrong, since {text}."),
+            agent_id: Some("a reader".into()),
+            ..Say::default()
+        };
+        self.say(objection).unwrap();
+    }
+
+    /// Commits each of these, proposed before, in a state.
+    fn grow(&mut self, nodes: &[(&str, Option<&str>, &str)]) {
+        let request = Propose {
+            nodes: nodes
+                .iter()
+                .map(|(id, parent, _)| NewNode {
+                    id: (*id).to_owned(),
+                    parent: parent.map(str::to_owned),
+                    title: format!("Title of {id}"),
+                    planned_action: "Look.".into(),
+                    covers: Vec::new(),
+                })
+                .collect(),
+            withdraw: Vec::new(),
+        };
+        self.take(|investigation, rules, at| propose(investigation, rules, request, at)).unwrap();
+        let states: Vec<_> =
+            nodes.iter().map(|(id, _, state)| (id.parse().unwrap(), (*state).to_owned())).collect();
+        self.commit(&states).unwrap();
+    }
+
+    /// Does what the plan says is next; whether that was the end.
+    fn follow(&mut self, plan: &Plan) -> bool {
+        let call = plan.next_call.clone().unwrap_or_else(|| panic!("{}: no next call", self.show()));
+        let before = self.investigation.clone();
+        let accepted = match &call.call {
+            Call::Propose => {
+                self.propose(plan);
+                Ok(())
+            }
+            Call::Withdraw(ids) => {
+                let withdraw = ids.iter().map(ToString::to_string).collect();
+                let request = Propose { nodes: Vec::new(), withdraw };
+                self.take(|investigation, rules, at| propose(investigation, rules, request, at))
+            }
+            Call::Commit(steps) => {
+                let states: Vec<_> =
+                    steps.iter().map(|step| (step.node.clone(), step.state.to_string())).collect();
+                let accepted = self.commit(&states);
+                for step in steps {
+                    let stored = self.investigation.node(&step.node).unwrap().classification.clone().unwrap();
+                    assert_eq!(stored.requested_state, None, "{}: {call:?} is converted", self.show());
+                }
+                accepted
+            }
+            Call::Reclassify(step) => self.reclassify(&step.node, step.state.as_str()),
+            Call::Reply(reply) => self.say(Say {
+                kind: Kind(reply.kind),
+                reply_to: Some(reply.to.to_string()),
+                text: "It was looked into, and holds.".into(),
+                agent_id: Some("another".into()),
+                ..Say::default()
+            }),
+            Call::End => self.take(|investigation, rules, at| {
+                let request = End { conclusion: Some("It is so.".into()), ..End::default() };
+                let decision = end(investigation, rules, request, at)?;
+                assert!(matches!(decision.event, Some(Event::Ended { .. })));
+                Ok(decision)
+            }),
+        };
+        accepted.unwrap_or_else(|why| panic!("{}: {call:?} is refused: {why}", self.show()));
+        assert_ne!(before, self.investigation, "{}: {call:?} changes nothing", self.show());
+        self.investigation.conclusion().is_some()
+    }
+
+    /// Follows plans to the end, and gives the number of calls.
+    fn finish(&mut self, request: &Next) -> usize {
+        for calls in 1..=1_500 {
+            let plan = self.plan(request);
+            self.check(&plan, request);
+            if self.follow(&plan) {
+                return calls;
+            }
+        }
+        panic!("{}: no end after 1500 calls of {request:?}", self.show());
+    }
+
+    /// What holds for every plan.
+    fn check(&self, plan: &Plan, request: &Next) {
+        let mut after = Play { file: self.file, investigation: self.investigation.clone(), now: self.now };
+        if plan.tasks.is_empty() {
+            return;
+        }
+        let most = request.max_tasks.unwrap_or(TASKS_DEFAULT).max(self.rules().min_roots());
+        assert!(plan.tasks.len() <= most as usize, "{} tasks", plan.tasks.len());
+        after.propose(plan);
+        let states: Vec<_> =
+            plan.tasks.iter().map(|task| (task.id.clone(), task.suggested_state.to_string())).collect();
+        after.commit(&states).unwrap_or_else(|why| panic!("{}: {states:?} is refused: {why}", self.show()));
+        for task in &plan.tasks {
+            assert!(task.title.chars().count() <= TITLE_MAX);
+            assert!(task.prompt.chars().count() <= 1_250, "{}", task.prompt);
+            assert!(task.prompt.contains("## References") && task.prompt.contains(task.id.as_str()));
+        }
+    }
+
+    fn show(&self) -> String {
+        let mut text = format!("{}:", self.file.ruleset.name);
+        for node in self.investigation.preorder() {
+            text.push_str(&format!(" {}={}", node.id, node.state().map_or("?", StateName::as_str)));
+        }
+        text
+    }
+}
+
+/// Random numbers that a seed reproduces.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit.max(1)
+    }
+}
+
+/// Some rounds of an agent that goes its own way: tasks of any strategy or nodes of its own, any state that is accepted.
+fn wander(play: &mut Play<'_>, random: &mut Random, rounds: usize) {
+    for _ in 0..rounds {
+        let request = Next {
+            strategy: STRATEGIES[random.below(4)],
+            max_tasks: Some(1 + random.below(20) as u32),
+            ..Next::default()
+        };
+        let plan = play.plan(&request);
+        play.check(&plan, &request);
+        if !plan.tasks.is_empty() && random.below(4) > 0 {
+            play.propose(&plan);
+        }
+        let open: Vec<NodeId> = play
+            .investigation
+            .committed()
+            .filter(|(_, state)| !play.rules().is_terminal(state))
+            .map(|(node, _)| node.id.clone())
+            .collect();
+        if !open.is_empty() && random.below(3) == 0 {
+            let parent = &open[random.below(open.len())];
+            let id = parent.child(["1", "q", "Q", "12"][random.below(4)]).unwrap();
+            let node = NewNode {
+                id: id.to_string(),
+                parent: Some(parent.to_string()),
+                title: "My own".into(),
+                planned_action: String::new(),
+                covers: Vec::new(),
+            };
+            let request = Propose { nodes: vec![node], withdraw: Vec::new() };
+            // The id may be taken.
+            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
+        }
+        let states: Vec<String> =
+            play.file.ruleset.states.iter().map(|state| state.name.to_string()).collect();
+        let mut state = || states[random.below(states.len())].clone();
+        let pending: Vec<NodeId> = play.investigation.pending().map(|node| node.id.clone()).collect();
+        // Together, else one by one: a limit on closing refuses many batches.
+        for _ in 0..5 {
+            let batch: Vec<_> = pending.iter().map(|id| (id.clone(), state())).collect();
+            if !batch.is_empty() && play.commit(&batch).is_ok() {
+                break;
+            }
+        }
+        for id in pending {
+            let _ = play.commit(&[(id, state())]);
+        }
+        let committed: Vec<NodeId> =
+            play.investigation.committed().map(|(node, _)| node.id.clone()).collect();
+        if !committed.is_empty() && random.below(4) == 0 {
+            play.object(&committed[random.below(committed.len())].clone(), "nobody has measured it");
+        }
+        if !committed.is_empty() && random.below(3) == 0 {
+            let state = states[random.below(states.len())].clone();
+            let _ = play.reclassify(&committed[random.below(committed.len())], &state);
+        }
+        let pending: Vec<String> = play.investigation.pending().map(|node| node.id.to_string()).collect();
+        if !pending.is_empty() && random.below(4) == 0 {
+            let request =
+                Propose { nodes: Vec::new(), withdraw: vec![pending[random.below(pending.len())].clone()] };
+            // Too few roots may not be left.
+            let _ = play.take(|investigation, rules, at| propose(investigation, rules, request, at));
+        }
+    }
+}
+
+/// Each ruleset in each mode.
+fn methods() -> Vec<(&'static str, Option<&'static str>)> {
+    builtin::all()
+        .iter()
+        .flat_map(|file| {
+            file.ruleset.mode_names().into_iter().map(|mode| (file.ruleset.name.as_str(), Some(mode)))
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 0, ..crate::testing::sampled(16) })]
+
+    #[test]
+    fn following_the_next_call_ends_every_investigation(
+        seed in any::<u64>(),
+        rounds in 0..10_usize,
+        max_tasks in 1..=20_u32,
+        strategy in 0..4_usize,
+        more_rounds in 0..3_u32,
+    ) {
+        for (ruleset, mode) in methods() {
+            let own = Play::new(ruleset, mode, None).investigation.meta().min_rounds;
+            let mut play = Play::new(ruleset, mode, Some(own + more_rounds));
+            wander(&mut play, &mut Random(seed), rounds);
+            let request = Next { strategy: STRATEGIES[strategy], max_tasks: Some(max_tasks), ..Next::default() };
+            play.finish(&request);
+            // The end stands.
+            prop_assert_eq!(play.plan(&request).next_call, None);
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_is_followed_from_the_start_is_short() {
+    for (ruleset, mode) in methods() {
+        for strategy in STRATEGIES {
+            let mut play = Play::new(ruleset, mode, None);
+            let calls = play.finish(&Next { strategy, ..Next::default() });
+            let nodes = play.investigation.nodes().count();
+            assert!(
+                nodes <= 220 && calls <= 110,
+                "{ruleset} {mode:?} {strategy:?}: {nodes} nodes, {calls} calls"
+            );
+        }
+    }
+}
+
+/// A ruleset's investigation that is grown by hand.
+fn grown(ruleset: &str, batches: &[&[(&str, Option<&str>, &str)]]) -> Play<'static> {
+    let mut play = Play::new(ruleset, None, None);
+    for batch in batches {
+        play.grow(batch);
+    }
+    play
+}
+
+fn ids(plan: &Plan) -> Vec<&str> {
+    plan.tasks.iter().map(|task| task.id.as_str()).collect()
+}
+
+fn with(strategy: Strategy) -> Next {
+    Next { strategy, ..Next::default() }
+}
+
+#[test]
+fn the_first_batch_is_the_roots_that_the_ruleset_asks_for() {
+    let plan = |ruleset, max_tasks| {
+        Play::new(ruleset, None, None).plan(&Next { max_tasks: Some(max_tasks), ..Next::default() })
+    };
+    assert_eq!(ids(&plan("single-root", 8)), ["R1.A"]);
+    // A batch of roots is whole or refused.
+    assert_eq!(ids(&plan("drill", 1)), ["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"]);
+    assert_eq!(ids(&plan("exhaust", 8)), ["R1.A", "R1.B", "R1.C"]);
+    assert_eq!(ids(&plan("exhaust", 1)), ["R1.A"]);
+}
+
+#[test]
+fn the_recommended_breadth_is_asked_for_at_once() {
+    let play = grown("single-root", &[&[("R1.A", None, "EXPLORE")]]);
+    assert_eq!(ids(&play.plan(&Next::default())), ["R2.A1", "R2.A2", "R2.A3", "R2.A4", "R2.A5"]);
+}
+
+#[test]
+fn each_strategy_has_its_order() {
+    let (a, b, c) = (Some("R1.A"), Some("R1.B"), Some("R2.A1"));
+    let play = grown(
+        "found-verify",
+        &[
+            &[("R1.A", None, "EXPLORE"), ("R1.B", None, "EXPLORE")],
+            &[("R2.A1", a, "EXPLORE"), ("R2.A2", a, "DEAD"), ("R2.B1", b, "DEAD")],
+            &[("R3.A1a", c, "FOUND"), ("R3.A1b", c, "EXPLORE")],
+        ],
+    );
+    assert_eq!(ids(&play.plan(&with(Strategy::Balanced))), ["R2.B2", "R4.A1a1", "R4.A1b1", "R4.A1b2"]);
+    assert_eq!(ids(&play.plan(&with(Strategy::Deepen))), ["R4.A1a1", "R4.A1b1", "R4.A1b2", "R2.B2"]);
+    assert_eq!(ids(&play.plan(&with(Strategy::Verify))), ["R4.A1a1"]);
+    let exhaustive = play.plan(&with(Strategy::Exhaustive));
+    // The batch limit is 5.
+    assert_eq!(ids(&exhaustive), ["R2.A3", "R2.B2", "R2.B3", "R3.A1c", "R4.A1a1"]);
+    // The state that the parent waits for is suggested.
+    let verify = &play.plan(&with(Strategy::Verify)).tasks[0];
+    assert_eq!(verify.suggested_state.as_str(), "VERIFY");
+    assert!(verify.title.starts_with("Check the answer: Title of R3.A1a"), "{}", verify.title);
+    assert!(verify.planned_action.contains("break"), "{}", verify.planned_action);
+}
+
+#[test]
+fn the_mode_asks_for_more_children() {
+    let mut play = Play::new("single-root", Some("exhaustive"), None);
+    play.grow(&[("R1.A", None, "EXPLORE")]);
+    let a = Some("R1.A");
+    play.grow(&[
+        ("R2.A1", a, "EXPLORE"),
+        ("R2.A2", a, "EXPLORE"),
+        ("R2.A3", a, "EXPLORE"),
+        ("R2.A4", a, "EXPLORE"),
+    ]);
+    play.grow(&[("R2.A5", a, "EXPLORE")]);
+    let plan = play.plan(&Next { max_tasks: Some(20), ..Next::default() });
+    assert_eq!(plan.tasks.len(), 15);
+}
+
+#[test]
+fn pending_proposals_come_first_and_are_not_proposed_again() {
+    let mut play = grown("drill", &[]);
+    let roots = play.plan(&Next::default());
+    play.propose(&roots);
+    let plan = play.plan(&Next::default());
+    assert!(plan.tasks.is_empty());
+    let Some(NextCall { call: Call::Commit(steps), .. }) = plan.next_call else { panic!("{plan:?}") };
+    assert_eq!(steps.len(), 5);
+    let briefs = briefs(&play.investigation, &play.rules(), &["R1.B".parse().unwrap()]);
+    assert_eq!((briefs.len(), briefs[0].title.as_str()), (1, roots.tasks[1].title.as_str()));
+}
+
+#[test]
+fn a_proposal_below_a_closed_parent_is_withdrawn() {
+    let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")], &[("R2.A1", Some("R1.A"), "EXPLORE")]]);
+    let plan = play.plan(&Next::default());
+    play.propose(&plan);
+    // Only by hand, in a merge, can a parent be closed over its pending children: here it is written as a fact.
+    let mut node = Node::clone(play.investigation.node(&"R1.A".parse().unwrap()).unwrap());
+    node.classification.as_mut().unwrap().state = "DEAD".parse().unwrap();
+    play.investigation = play.investigation.with(&[crate::domain::Change::Node(std::sync::Arc::new(node))]);
+    let plan = play.plan(&Next::default());
+    assert!(matches!(&plan.next_call, Some(NextCall { call: Call::Withdraw(ids), .. }) if ids.len() == 1));
+}
+
+#[test]
+fn the_last_open_leaf_behind_a_limit_on_closing_is_reclassified() {
+    let mut play = Play::new("multi-gate", None, None);
+    play.finish(&Next::default());
+    let by_hand = play
+        .investigation
+        .committed()
+        .filter(|(node, _)| node.classification.as_ref().is_some_and(|it| !it.reclassified.is_empty()));
+    assert!(by_hand.count() >= 1, "{}", play.show());
+}
+
+fn dimension(name: &str, values: &[&str]) -> Dimension {
+    Dimension { name: name.into(), values: values.iter().map(|value| (*value).to_owned()).collect() }
+}
+
+#[test]
+fn missing_combinations_become_tasks_until_all_are_covered() {
+    let dimensions =
+        vec![dimension("database", &["PostgreSQL", "MySQL"]), dimension("load", &["idle", "peak"])];
+    let request = Next { dimensions, ..Next::default() };
+    let mut play = Play::new("drill", None, None);
+    play.grow(&["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"].map(|id| (id, None, "DRILL")));
+    let plan = play.plan(&request);
+    let coverage = plan.coverage.clone().unwrap();
+    assert_eq!((coverage.total, coverage.covered, coverage.missing.len()), (4, 0, 4));
+    assert!(
+        plan.tasks[0].title.starts_with("database: PostgreSQL, load: idle – "),
+        "{}",
+        plan.tasks[0].title
+    );
+    play.propose(&plan);
+    let coverage = play.plan(&request).coverage.unwrap();
+    assert_eq!((coverage.total, coverage.covered, coverage.missing.len()), (4, 4, 0));
+}
+
+#[test]
+fn combinations_are_asked_for_beyond_what_is_owed() {
+    let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")]]);
+    let dimensions = vec![dimension("os", &["linux", "mac", "windows"]), dimension("arch", &["arm", "x86"])];
+    let request = Next { dimensions, ..Next::default() };
+    let plan = play.plan(&request);
+    assert_eq!(plan.tasks.len(), 6);
+    play.propose(&plan);
+    assert_eq!(play.plan(&request).coverage.unwrap().covered, 6);
+    play.finish(&request);
+}
+
+#[test]
+fn many_dimensions_are_covered_by_pairs() {
+    let values = ["one", "two", "three"];
+    let dimensions: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| dimension(name, &values)).collect();
+    let request = Next { dimensions, max_tasks: Some(20), ..Next::default() };
+    let mut play = grown("exhaust", &[&[("R1.A", None, "EXPLORE")]]);
+    let coverage = play.plan(&request).coverage.unwrap();
+    assert_eq!((coverage.pairwise, coverage.total), (true, 54));
+    let plan = play.plan(&request);
+    play.propose(&plan);
+    assert_eq!(play.plan(&request).coverage.unwrap().covered, 54, "20 nodes cover 81 combinations by pairs");
+}
+
+#[test]
+fn a_value_is_found_only_as_a_whole_word() {
+    let mut play = Play::new("exhaust", None, None);
+    let request = Next {
+        dimensions: vec![dimension("language", &["Go", "C++"]), dimension("size", &["1", "10 MB"])],
+        ..Next::default()
+    };
+    let nodes = ["Google at size 1", "go: 1", "Going for 10 MB", "C++ with 10 mb"];
+    let nodes = nodes.iter().enumerate().map(|(number, title)| NewNode {
+        id: format!("R1.{}", ["A", "B", "C", "D"][number]),
+        title: (*title).to_owned(),
+        ..NewNode::default()
+    });
+    let proposal = Propose { nodes: nodes.collect(), withdraw: Vec::new() };
+    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
+    let coverage = play.plan(&request).coverage.unwrap();
+    assert_eq!(coverage.covered, 2);
+    let pair = |language: &str, size: &str| {
+        vec![("language".to_owned(), language.to_owned()), ("size".to_owned(), size.to_owned())]
+    };
+    assert_eq!(coverage.missing, [pair("Go", "10 MB"), pair("C++", "1")]);
+}
+
+#[test]
+fn what_a_node_says_that_it_covers_counts_and_a_text_with_all_values_covers_none() {
+    let mut play = Play::new("exhaust", None, None);
+    let request = Next {
+        dimensions: vec![dimension("engine", &["gix", "git2"]), dimension("size", &["10", "1000"])],
+        ..Next::default()
+    };
+    let node = |id: &str, title: &str, covers: &[&str]| NewNode {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        covers: covers.iter().map(|cover| (*cover).to_owned()).collect(),
+        ..NewNode::default()
+    };
+    let nodes = vec![
+        node("R1.A", "gix and git2 with 10 and 1000 nodes", &[]),
+        node("R1.B", "The first of them", &["engine=gix", "size = 10", "Size=1000"]),
+        node("R1.C", "git2 with 10", &["engine=gix"]),
+    ];
+    let proposal = Propose { nodes, withdraw: Vec::new() };
+    play.take(|investigation, rules, at| propose(investigation, rules, proposal, at)).unwrap();
+    let coverage = play.plan(&request).coverage.unwrap();
+    let pair = |engine: &str, size: &str| {
+        vec![("engine".to_owned(), engine.to_owned()), ("size".to_owned(), size.to_owned())]
+    };
+    assert_eq!(coverage.missing, [pair("git2", "10"), pair("git2", "1000")]);
+}
+
+#[test]
+fn what_is_out_of_bounds_is_refused() {
+    let play = Play::new("exhaust", None, None);
+    let many: Vec<String> = (0..40).map(|number| format!("v{number}")).collect();
+    let many = |name: &str| Dimension { name: name.into(), values: many.clone() };
+    let requests = [
+        Next { max_tasks: Some(0), ..Next::default() },
+        Next { max_tasks: Some(21), ..Next::default() },
+        Next { dimensions: vec![many("a"), many("b")], ..Next::default() },
+        Next { dimensions: vec![dimension("a", &[])], ..Next::default() },
+        Next { dimensions: vec![dimension("a", &["x", " "])], ..Next::default() },
+        Next { dimensions: (0..11).map(|n| dimension(&n.to_string(), &["x"])).collect(), ..Next::default() },
+    ];
+    for request in requests {
+        let errors = next(&play.investigation, &play.rules(), &request, play.time()).unwrap_err().errors;
+        assert_eq!(errors[0].code, "INVALID_ARGUMENT", "{request:?}");
+    }
+}
+
+#[test]
+fn a_prompt_says_all_that_an_agent_needs() {
+    let mut play = Play::new("multi-gate", None, None);
+    play.grow(&["R1.A", "R1.B", "R1.C", "R1.D", "R1.E"].map(|id| (id, None, "DRILL")));
+    let plan = play.plan(&Next { max_tasks: Some(5), ..Next::default() });
+    let prompt = &plan.tasks[0].prompt;
+    for part in [
+        "Research R2.A1",
+        "p99 latency",
+        "R1.A DRILL “Title of R1.A”",
+        "R1.A found: Something was found.",
+        "round 2",
+        "DRILL",
+        "VERIFY",
+        "50 characters",
+        "## References",
+    ] {
+        assert!(prompt.contains(part), "{part} is not in: {prompt}");
+    }
+    assert!(!prompt.contains("SPEC"), "it is locked: {prompt}");
+}

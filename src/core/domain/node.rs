@@ -1,0 +1,727 @@
+//! One node: a proposal, what was found, and every later change of its state.
+//!
+//! # To add a stored field of a node
+//!
+//! Follow one that is there, such as `verification_method`, which says how a result was verified:
+//!
+//! 1. `src/core/domain/node.rs`: the field.
+//! 2. `src/core/format/node_file.rs`: its key in the node's file, and its place among the others.
+//! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: who gives it, and what is asked of it.
+//! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: whether it can change later.
+//! 5. `src/core/view.rs`: its name in JSON and its heading. `investigation.json`, `tot_read`, resources, pages, search, history
+//!    and comparison have it from there.
+//! 6. `src/withhold.rs`: what stands in its place where the node is not to be public.
+//! 7. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
+//! 8. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Citation, Code, NodeId, Pin, StateName, Timestamp};
+
+/// A node, from its proposal on. Without a classification it is a pending proposal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its id, which holds its round.
+    pub id: NodeId,
+    /// The node it extends; `None` for a root.
+    pub parent: Option<NodeId>,
+    /// One line.
+    pub title: String,
+    /// What the agent means to do.
+    pub planned_action: String,
+    /// When it was proposed, or proposed again.
+    pub proposed_at: Timestamp,
+    /// Which values of what varies it covers, each as `engine=gix`.
+    pub covers: Vec<String>,
+    /// The id that it was proposed under, where a merge has given it another.
+    pub renamed_from: Option<NodeId>,
+    /// Who means to research it, while it is pending.
+    pub claim: Option<Claim>,
+    /// What became of it; absent while it is pending.
+    pub classification: Option<Classification>,
+}
+
+/// A note that somebody has taken a pending proposal on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// Since when.
+    pub at: Timestamp,
+    /// Who has.
+    pub agent_id: String,
+    /// When it lapses.
+    pub until: Timestamp,
+}
+
+impl Claim {
+    /// Whether at that time it keeps the node from this agent, or from one without a name.
+    pub fn is_of_other(&self, agent: Option<&str>, now: Timestamp) -> bool {
+        now < self.until && agent != Some(self.agent_id.as_str())
+    }
+}
+
+/// What an agent committed for a node, and what happened to its state since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classification {
+    /// The state stored by the commit. The state in force is [`Node::state`].
+    pub state: StateName,
+    /// What the agent asked for, where a rule stored another state.
+    pub requested_state: Option<StateName>,
+    /// Whether it refutes its parent.
+    pub refutes: bool,
+    /// Who did the research.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// When the research began, as the agent says: it may have come before the proposal.
+    pub started_at: Option<Timestamp>,
+    /// When it was committed.
+    pub committed_at: Timestamp,
+    /// What was found, in one sentence. The title was written before the work.
+    pub headline: Option<String>,
+    /// Markdown, as it came.
+    pub findings: String,
+    /// What proves it.
+    pub evidence: Option<String>,
+    /// How it was verified.
+    pub verification_method: Option<String>,
+    /// What else was considered.
+    pub alternatives_considered: Vec<String>,
+    /// What was run for it.
+    pub commands: Vec<Command>,
+    /// Its sources, beside those that the findings name.
+    pub references: Vec<Citation>,
+    /// What it has to do with nodes elsewhere in the tree.
+    pub links: Vec<Link>,
+    /// What the commit was warned of.
+    pub warnings: Vec<Warning>,
+    /// Every later change of state, oldest first.
+    pub reclassified: Vec<Reclassification>,
+    /// Every later change of its texts, oldest first.
+    pub amended: Vec<Amendment>,
+    /// What others have committed for the same proposal: elsewhere, before a merge brought it together, or late, after they
+    /// had claimed it; by time. They have none themselves.
+    pub other_results: Vec<Classification>,
+}
+
+/// Who called, as far as it is known and as the client says itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    /// The person, where it came through that one's own command, which an agent can run, too; nobody where it came through a
+    /// tool.
+    #[serde(flatten)]
+    pub person: Option<Person>,
+    /// The program and its version, as `claude-code/2.1.154`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// What tells one run of it from another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model, as the agent says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Somebody who is no agent, by the name and address that git has. In JSON it is marked with `kind: person`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
+pub struct Person {
+    /// The name.
+    pub name: String,
+    /// The address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+}
+
+/// A command that was run for a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Command {
+    /// As it was typed.
+    pub command: String,
+    /// What it exited with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// What it printed, or the part that matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// What a node has to do with one that is not its parent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Link {
+    /// The other node.
+    pub to: NodeId,
+    /// What of it.
+    pub kind: LinkKind,
+}
+
+/// What one node does to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LinkKind {
+    /// It makes the other more likely.
+    Supports,
+    /// Both can't be true.
+    Contradicts,
+    /// It says the same.
+    Duplicates,
+    /// It holds only if the other does.
+    Depends,
+}
+
+/// One change of what a node says, after its commit. It holds what stood there before: an empty text where there was none,
+/// and nothing of what was left as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amendment {
+    /// When.
+    pub at: Timestamp,
+    /// Who did it.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why.
+    pub reason: String,
+    /// The title before.
+    pub title: Option<String>,
+    /// The headline before.
+    pub headline: Option<String>,
+    /// The findings before.
+    pub findings: Option<String>,
+    /// The evidence before.
+    pub evidence: Option<String>,
+    /// What else was considered before.
+    pub alternatives_considered: Option<Vec<String>>,
+    /// The commands before.
+    pub commands: Option<Vec<Command>>,
+    /// The sources before.
+    pub references: Option<Vec<Citation>>,
+}
+
+/// One change of the conclusion after it was given. It holds what stood there before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmendedConclusion {
+    /// When.
+    pub at: Timestamp,
+    /// Who did it.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why.
+    pub reason: String,
+    /// The conclusion before.
+    pub conclusion: String,
+}
+
+/// A warning as it is stored with a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What kind.
+    pub code: Code,
+    /// What was wrong, in one sentence.
+    pub message: String,
+}
+
+/// Who changed a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// An agent, by its id.
+    Agent(String),
+    /// A child whose own state confirmed or refuted the node.
+    Child(NodeId),
+    /// Nobody who gave a name.
+    Unknown,
+}
+
+/// One change of a node's state after its commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reclassification {
+    /// The state before.
+    pub from: StateName,
+    /// The state after.
+    pub to: StateName,
+    /// When.
+    pub at: Timestamp,
+    /// Who or what did it.
+    pub by: Author,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why, in the agent's words.
+    pub reason: Option<String>,
+    /// What proves it.
+    pub evidence: Option<String>,
+    /// How it was verified.
+    pub verification_method: Option<String>,
+    /// What else was considered.
+    pub alternatives_considered: Vec<String>,
+    /// What the change was warned of.
+    pub warnings: Vec<Warning>,
+    /// Between how many other results it decides; see [`Classification::is_contested`].
+    pub settles: usize,
+}
+
+/// The end of an investigation, as `tot_end` stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conclusion {
+    /// When it was ended.
+    pub ended_at: Timestamp,
+    /// Who ended it.
+    pub agent_id: Option<String>,
+    /// Through which client it came.
+    pub caller: Caller,
+    /// Why it was ended before the rules were met, if it was.
+    pub stopped: Option<Stopped>,
+    /// What the person in front of the client said to the end, where the server was to ask.
+    pub asked: Option<Asked>,
+    /// When the conclusion was given, where that was after the end.
+    pub concluded_at: Option<Timestamp>,
+    /// The answer, in Markdown.
+    pub conclusion: Option<String>,
+    /// Later ends that others have put to the same investigation elsewhere, before a merge brought them together; by time.
+    /// They have none themselves.
+    pub other_conclusions: Vec<Conclusion>,
+    /// Every later change of the answer, oldest first.
+    pub amended: Vec<AmendedConclusion>,
+}
+
+/// Why an investigation was ended before the rules were met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// What kind of reason.
+    pub reason: StopReason,
+    /// What there is to say about it.
+    pub note: Option<String>,
+}
+
+/// What became of the question to the person in front of the client whether an investigation may end. A client says what
+/// it likes, so this is no sign-off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What was chosen.
+    pub answer: PersonsAnswer,
+    /// In the person's own words.
+    pub said: Option<String>,
+}
+
+/// What a person chose who was asked, or why nobody did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonsAnswer {
+    /// To let it end.
+    Accepted,
+    /// That it shall not end. No file holds this: it does not end then.
+    Declined,
+    /// Nothing: the question was put aside.
+    Cancelled,
+    /// Nothing in time.
+    Unanswered,
+    /// Nothing: the client has no way to ask.
+    NotOffered,
+}
+
+/// What kind of reason there is to stop early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopReason {
+    /// No time, money or calls are left.
+    Budget,
+    /// What was found is enough for who asked.
+    Enough,
+    /// Nothing that could be done leads on.
+    Stuck,
+}
+
+impl Author {
+    /// The agent.
+    pub fn agent(&self) -> Option<&str> {
+        match self {
+            Author::Agent(agent) => Some(agent),
+            Author::Child(_) | Author::Unknown => None,
+        }
+    }
+
+    /// The child.
+    pub fn child(&self) -> Option<&NodeId> {
+        match self {
+            Author::Child(child) => Some(child),
+            Author::Agent(_) | Author::Unknown => None,
+        }
+    }
+}
+
+impl Reclassification {
+    /// Who or what did it, for people: the agent, the child or the person.
+    pub fn who(&self) -> Option<String> {
+        let child = self.by.child().map(ToString::to_string);
+        child.or_else(|| self.caller.who(self.by.agent()))
+    }
+}
+
+impl AmendedConclusion {
+    /// Who did it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+}
+
+impl Amendment {
+    /// Who did it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// One that changes nothing yet.
+    pub fn new(at: Timestamp, reason: impl Into<String>) -> Self {
+        Amendment {
+            at,
+            agent_id: None,
+            caller: Caller::default(),
+            reason: reason.into(),
+            title: None,
+            headline: None,
+            findings: None,
+            evidence: None,
+            alternatives_considered: None,
+            commands: None,
+            references: None,
+        }
+    }
+
+    /// What was changed.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let parts = [
+            ("title", self.title.is_some()),
+            ("headline", self.headline.is_some()),
+            ("findings", self.findings.is_some()),
+            ("evidence", self.evidence.is_some()),
+            ("alternativesConsidered", self.alternatives_considered.is_some()),
+            ("commands", self.commands.is_some()),
+            ("references", self.references.is_some()),
+        ];
+        parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
+    }
+
+    /// Puts what it holds into a committed node, and holds what stood there instead; what stood there already, no longer.
+    /// Done twice, all is as before.
+    pub fn exchange(&mut self, node: &mut Node) {
+        let Some(result) = &mut node.classification else { return };
+        exchange(&mut self.title, &mut node.title);
+        exchange(&mut self.findings, &mut result.findings);
+        exchange(&mut self.alternatives_considered, &mut result.alternatives_considered);
+        exchange(&mut self.commands, &mut result.commands);
+        exchange(&mut self.references, &mut result.references);
+        for (held, there) in
+            [(&mut self.headline, &mut result.headline), (&mut self.evidence, &mut result.evidence)]
+        {
+            if held.is_some() {
+                let mut text = there.take().unwrap_or_default();
+                exchange(held, &mut text);
+                *there = Some(text).filter(|text| !text.is_empty());
+            }
+        }
+    }
+}
+
+fn exchange<T: PartialEq>(held: &mut Option<T>, there: &mut T) {
+    held.take_if(|held| held == there);
+    if let Some(held) = held {
+        std::mem::swap(held, there);
+    }
+}
+
+impl Caller {
+    /// A person.
+    pub fn of_person(name: impl Into<String>, email: Option<String>) -> Self {
+        Caller { person: Some(Person { name: name.into(), email }), ..Caller::default() }
+    }
+
+    /// Who it was, for people: the agent of that name, or else the person.
+    pub fn who(&self, agent: Option<&str>) -> Option<String> {
+        let person = self.person.as_ref().map(|person| format!("{}, a person", person.name));
+        agent.map(str::to_owned).or(person)
+    }
+
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        *self == Caller::default()
+    }
+}
+
+impl LinkKind {
+    /// All of them.
+    pub const ALL: [LinkKind; 4] =
+        [LinkKind::Supports, LinkKind::Contradicts, LinkKind::Duplicates, LinkKind::Depends];
+
+    /// As it is written in files and calls, and read by people: `R3.A1 supports R2.B`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LinkKind::Supports => "supports",
+            LinkKind::Contradicts => "contradicts",
+            LinkKind::Duplicates => "duplicates",
+            LinkKind::Depends => "depends",
+        }
+    }
+
+    /// For people, before the other node: `R3.A1` _supports_ `R2.B`.
+    pub fn label(self) -> &'static str {
+        match self {
+            LinkKind::Depends => "depends on",
+            kind => kind.as_str(),
+        }
+    }
+
+    /// The same from the other node: `R2.B` _is supported by_ `R3.A1`.
+    pub fn inverse(self) -> &'static str {
+        match self {
+            LinkKind::Supports => "is supported by",
+            LinkKind::Contradicts => "is contradicted by",
+            LinkKind::Duplicates => "is duplicated by",
+            LinkKind::Depends => "is needed by",
+        }
+    }
+}
+
+impl StopReason {
+    /// For people, as the end of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            StopReason::Budget => "the budget was spent",
+            StopReason::Enough => "what was found is enough",
+            StopReason::Stuck => "nothing led on",
+        }
+    }
+}
+
+impl PersonsAnswer {
+    /// For people, as the beginning of a sentence.
+    pub fn label(self) -> &'static str {
+        match self {
+            PersonsAnswer::Accepted => "accepted",
+            PersonsAnswer::Declined => "declined",
+            PersonsAnswer::Cancelled => "asked, and nobody chose",
+            PersonsAnswer::Unanswered => "asked, and nobody answered in time",
+            PersonsAnswer::NotOffered => "nobody was asked: the client has no way to",
+        }
+    }
+}
+
+impl Conclusion {
+    /// Who ended it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// An end with nothing said.
+    pub fn new(ended_at: Timestamp) -> Self {
+        Conclusion {
+            ended_at,
+            agent_id: None,
+            caller: Caller::default(),
+            stopped: None,
+            asked: None,
+            concluded_at: None,
+            conclusion: None,
+            other_conclusions: Vec::new(),
+            amended: Vec::new(),
+        }
+    }
+}
+
+impl Reclassification {
+    /// A change of state with nothing said about it.
+    pub fn new(from: StateName, to: StateName, at: Timestamp, by: Author) -> Self {
+        Reclassification {
+            from,
+            to,
+            at,
+            by,
+            caller: Caller::default(),
+            reason: None,
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            warnings: Vec::new(),
+            settles: 0,
+        }
+    }
+}
+
+impl Node {
+    /// A proposal with nothing but its title.
+    pub fn new(id: NodeId, parent: Option<NodeId>, title: impl Into<String>, proposed_at: Timestamp) -> Self {
+        Node {
+            id,
+            parent,
+            title: title.into(),
+            planned_action: String::new(),
+            proposed_at,
+            covers: Vec::new(),
+            renamed_from: None,
+            claim: None,
+            classification: None,
+        }
+    }
+
+    /// What lists call it: what was found, in one sentence, or else its title.
+    pub fn name(&self) -> &str {
+        let headline = self.classification.as_ref().and_then(|it| it.headline.as_deref());
+        headline.unwrap_or(&self.title)
+    }
+
+    /// The round: the number in the id.
+    pub fn round(&self) -> u32 {
+        self.id.round()
+    }
+
+    /// The state in force; `None` while the node is a pending proposal.
+    pub fn state(&self) -> Option<&StateName> {
+        self.classification.as_ref().map(Classification::current_state)
+    }
+
+    /// The files of the project that its results cite, each once, as they were then.
+    pub fn pins(&self) -> impl Iterator<Item = &Pin> {
+        let results =
+            self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+        let mut seen = HashSet::new();
+        let pins = results.flat_map(|result| &result.references).filter_map(|cited| cited.pinned.as_ref());
+        pins.filter(move |pin| seen.insert(*pin))
+    }
+
+    /// Whether it is proposed and not yet committed.
+    pub fn is_pending(&self) -> bool {
+        self.classification.is_none()
+    }
+}
+
+impl Reclassification {
+    /// Its texts, those of its warnings among them.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let own = [&self.reason, &self.evidence, &self.verification_method].into_iter().flatten();
+        let warnings = self.warnings.iter().map(|warning| &warning.message);
+        own.chain(&self.alternatives_considered).chain(warnings).map(String::as_str)
+    }
+}
+
+impl Classification {
+    /// Who committed it, for people.
+    pub fn who(&self) -> Option<String> {
+        self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// A result of a state and findings alone.
+    pub fn new(state: StateName, findings: impl Into<String>, committed_at: Timestamp) -> Self {
+        Classification {
+            state,
+            requested_state: None,
+            refutes: false,
+            agent_id: None,
+            caller: Caller::default(),
+            started_at: None,
+            committed_at,
+            headline: None,
+            findings: findings.into(),
+            evidence: None,
+            verification_method: None,
+            alternatives_considered: Vec::new(),
+            commands: Vec::new(),
+            references: Vec::new(),
+            links: Vec::new(),
+            warnings: Vec::new(),
+            reclassified: Vec::new(),
+            amended: Vec::new(),
+            other_results: Vec::new(),
+        }
+    }
+
+    /// Whether other results of the same proposal ended in another state, and no change of state has decided between them.
+    pub fn is_contested(&self) -> bool {
+        let decided = self.reclassified.iter().map(|change| change.settles).max().unwrap_or(0);
+        self.other_results.len() > decided
+            && self.other_results.iter().any(|other| other.current_state() != self.current_state())
+    }
+
+    /// The state in force: the last change's, or the committed one.
+    pub fn current_state(&self) -> &StateName {
+        self.reclassified.last().map_or(&self.state, |change| &change.to)
+    }
+
+    /// The result that was committed last: this one, or the last other one.
+    pub fn newest(&self) -> &Classification {
+        self.other_results.last().unwrap_or(self)
+    }
+
+    /// The same, to be changed.
+    pub fn newest_mut(&mut self) -> &mut Classification {
+        match self.other_results.len().checked_sub(1) {
+            Some(last) => &mut self.other_results[last],
+            None => self,
+        }
+    }
+
+    /// When the state in force was set.
+    pub fn current_since(&self) -> Timestamp {
+        self.reclassified.last().map_or(self.committed_at, |change| change.at)
+    }
+
+    /// The child that brought the state in force about, if one did.
+    pub fn promoted_by(&self) -> Option<&NodeId> {
+        self.reclassified.last()?.by.child()
+    }
+
+    /// All warnings, of the commit and of later changes, oldest first.
+    pub fn all_warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().chain(self.reclassified.iter().flat_map(|change| &change.warnings))
+    }
+
+    /// Every agent who put its name to this node.
+    pub fn agents(&self) -> impl Iterator<Item = &str> {
+        self.callers().filter_map(|(agent, _)| agent)
+    }
+
+    /// Every person who put a name to this node.
+    pub fn people(&self) -> impl Iterator<Item = &Person> {
+        self.callers().filter(|(agent, _)| agent.is_none()).filter_map(|(_, caller)| caller.person.as_ref())
+    }
+
+    /// Who gave it its states, oldest first.
+    fn callers(&self) -> impl Iterator<Item = (Option<&str>, &Caller)> {
+        let later = self.reclassified.iter().map(|change| (change.by.agent(), &change.caller));
+        std::iter::once((self.agent_id.as_deref(), &self.caller)).chain(later)
+    }
+}
+
+/// The name of a client without its version: `claude-code` of `claude-code/2.1.154`.
+pub fn program_of(client: &str) -> &str {
+    client.split_once('/').map_or(client, |(program, _)| program)
+}
+
+/// Whether a text says nothing of what was done or found: it is blank, a single short word such as "ok", or what stands in
+/// for a text that is still to be written.
+pub fn says_nothing(text: &str) -> bool {
+    /// Longer than this, a word is a path or an address.
+    const WORD: usize = 15;
+    /// Longer than this, it is a sentence in a script without spaces.
+    const IDEOGRAPHS: usize = 4;
+    let text = text.trim();
+    let is_left_open = text.starts_with('<') && text.ends_with('>') && !text.contains(['\n', '/']);
+    let mut words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    let first = words.next().unwrap_or_default();
+    let ideographs = first.chars().filter(|c| is_without_spaces(*c)).count();
+    is_left_open || (words.next().is_none() && first.chars().count() <= WORD && ideographs <= IDEOGRAPHS)
+}
+
+/// Whether the sign is of a script that has no spaces between words: Thai and Lao, Burmese, Khmer, Japanese, Chinese.
+fn is_without_spaces(sign: char) -> bool {
+    matches!(
+        sign,
+        '\u{e00}'..='\u{eff}'
+            | '\u{1000}'..='\u{109f}'
+            | '\u{1780}'..='\u{17ff}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
+}

@@ -1,0 +1,734 @@
+//! Random histories that part from one tree, and the rows of the table of merges.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::fresh::Ids;
+use crate::domain::{
+    Amendment, Author, Caller, Citation, Claim, Classification, CommentKind, Commenter, Conclusion,
+    Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification, Timestamp,
+};
+
+/// A tree in values.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Tree {
+    nodes: BTreeMap<NodeId, Node>,
+    end: Option<Conclusion>,
+    comments: BTreeMap<CommentId, Comment>,
+    files: BTreeMap<String, String>,
+}
+
+impl Tree {
+    fn files(&self) -> Files {
+        let nodes = self.nodes.values().map(|node| (layout::node(&node.id), node_file::write(node).unwrap()));
+        let end =
+            self.end.iter().map(|end| (layout::CONCLUSION.to_owned(), conclusion_file::write(end).unwrap()));
+        let comment = |it: &Comment| (layout::comment(it.id), comment_file::write(it).unwrap());
+        let own = self.comments.values().map(comment).chain(self.files.clone());
+        nodes.chain(end).chain(own).map(|(path, text)| (path, text.into_bytes())).collect()
+    }
+
+    fn of(files: &Files) -> Tree {
+        let mut tree = Tree::default();
+        for (path, text) in files {
+            let text = std::str::from_utf8(text).unwrap();
+            match layout::place(path) {
+                Place::Node(id) => drop(tree.nodes.insert(id.clone(), node_of(text, &id).unwrap())),
+                Place::Conclusion => tree.end = Some(conclusion_file::read(text).unwrap()),
+                Place::Comment(id) => drop(tree.comments.insert(id, comment_file::read(text).unwrap())),
+                _ => drop(tree.files.insert(path.clone(), text.to_owned())),
+            }
+        }
+        tree
+    }
+
+    fn node(&mut self, id: &str) -> &mut Node {
+        self.nodes.get_mut(&id.parse().unwrap()).unwrap()
+    }
+
+    fn propose(&mut self, id: &str, parent: Option<&str>, title: &str, at: i64) {
+        let (id, parent) = (id.parse::<NodeId>().unwrap(), parent.map(|id| id.parse().unwrap()));
+        let node = Node {
+            planned_action: format!("plan of {title}"),
+            ..Node::new(id.clone(), parent, title, time(at))
+        };
+        self.nodes.insert(id, node);
+    }
+
+    fn commit(&mut self, id: &str, state: &str, findings: &str, at: i64) {
+        let node = self.node(id);
+        node.claim = None;
+        let result = Classification::new(state.parse().unwrap(), findings, time(at));
+        node.classification =
+            Some(Classification { agent_id: Some(format!("agent of {findings}")), ..result });
+    }
+
+    fn reclassify(&mut self, id: &str, to: &str, reason: &str, at: i64) {
+        let result = self.node(id).classification.as_mut().unwrap();
+        let from = result.current_state().clone();
+        let by = Author::Agent(format!("agent of {reason}"));
+        let change = Reclassification::new(from, to.parse().unwrap(), time(at), by);
+        result.reclassified.push(Reclassification { reason: Some(reason.into()), ..change });
+    }
+
+    /// Amends the title, the headline and the findings.
+    fn amend(&mut self, id: &str, text: &str, at: i64) {
+        let node = self.node(id);
+        let result = node.classification.as_mut().unwrap();
+        let amendment = Amendment {
+            title: Some(std::mem::replace(&mut node.title, format!("title {text}"))),
+            headline: Some(result.headline.replace(format!("headline {text}")).unwrap_or_default()),
+            findings: Some(std::mem::replace(&mut result.findings, format!("findings {text}"))),
+            ..Amendment::new(time(at), format!("reason of {text}"))
+        };
+        result.amended.push(amendment);
+    }
+
+    fn comment(&mut self, node: &str, text: &str, at: i64) {
+        let mut random = [0; 10];
+        text.bytes().zip(&mut random).for_each(|(byte, place)| *place = byte);
+        let comment = Comment {
+            id: CommentId::new(u64::try_from(time(at).milliseconds()).unwrap(), random),
+            node: Some(node.parse().unwrap()),
+            kind: CommentKind::Objection,
+            reply_to: None,
+            author: Commenter {
+                name: "Maria".into(),
+                caller: Caller::of_person("Maria", None),
+                ..Commenter::default()
+            },
+            at: time(at),
+            text: text.to_owned(),
+        };
+        self.comments.insert(comment.id, comment);
+    }
+
+    /// Each comment with the proposal that it is about.
+    fn said(&self) -> BTreeMap<String, Option<String>> {
+        let about = |id: &NodeId| self.nodes.get(id).map(|node| node.planned_action.clone());
+        let all = self.comments.values();
+        all.map(|it| (it.text.clone(), it.node.as_ref().and_then(about))).collect()
+    }
+
+    fn end(&mut self, text: Option<&str>, at: i64) {
+        self.end = Some(Conclusion { conclusion: text.map(Into::into), ..Conclusion::new(time(at)) });
+    }
+
+    /// Every text in it.
+    fn texts(&self) -> BTreeSet<String> {
+        let mut texts: BTreeSet<String> = self.files.values().cloned().collect();
+        for node in self.nodes.values() {
+            texts.extend([node.title.clone(), node.planned_action.clone()]);
+            for result in
+                node.classification.iter().flat_map(|it| std::iter::once(it).chain(&it.other_results))
+            {
+                texts.insert(result.findings.clone());
+                texts.extend(result.headline.clone());
+                texts.extend(result.agent_id.clone());
+                texts.extend(result.reclassified.iter().filter_map(|change| change.reason.clone()));
+                for amendment in &result.amended {
+                    let before = [&amendment.title, &amendment.headline, &amendment.findings];
+                    texts.extend(before.into_iter().flatten().cloned());
+                    texts.insert(amendment.reason.clone());
+                }
+            }
+        }
+        let ends = self.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
+        texts.extend(ends.filter_map(|end| end.conclusion.clone()));
+        texts.extend(self.comments.values().map(|comment| comment.text.clone()));
+        texts
+    }
+}
+
+fn time(seconds: i64) -> Timestamp {
+    Timestamp::from_milliseconds(1_700_000_000_000 + seconds * 1_000).unwrap()
+}
+
+fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
+    let (base, ours, theirs) = (base.files(), ours.files(), theirs.files());
+    let differs = |path: &String| base.get(path) != ours.get(path) || base.get(path) != theirs.get(path);
+    let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let untouched = paths.iter().filter(|path| !differs(path)).filter_map(|path| match layout::place(path) {
+        Place::Node(id) => Some(id),
+        _ => None,
+    });
+    let untouched = untouched.collect();
+    let only = |files: &Files| -> Files {
+        files
+            .iter()
+            .filter(|(path, _)| differs(path))
+            .map(|(path, text)| (path.clone(), text.clone()))
+            .collect()
+    };
+    Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs), untouched }
+}
+
+/// The merged tree, which is the same from both sides.
+fn merged(base: &Tree, ours: &Tree, theirs: &Tree) -> Result<(Tree, Vec<Decision>), Vec<Conflict>> {
+    let given = trees(base, ours, theirs);
+    let from_here = merge(&given);
+    let from_there = merge(&trees(base, theirs, ours));
+    assert_eq!(from_here, from_there, "it depends on the side");
+    let mut merged = from_here?;
+    for (path, text) in base.files() {
+        let is_given = [&given.base, &given.ours, &given.theirs].iter().any(|side| side.contains_key(&path));
+        if !is_given {
+            merged.files.insert(path, text);
+        }
+    }
+    Ok((Tree::of(&merged.files), merged.decisions))
+}
+
+/// The same on values, without files: a hundred times as fast, for many random ones.
+fn joined(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+    let from_here = joined_from(base, ours, theirs);
+    assert_eq!(from_here, joined_from(base, theirs, ours), "it depends on the side");
+    from_here
+}
+
+fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>) {
+    let all = [base, ours, theirs];
+    let ids: BTreeSet<&NodeId> = all.iter().flat_map(|tree| tree.nodes.keys()).collect();
+    let is_touched = |id: &NodeId| all.iter().any(|tree| tree.nodes.get(id) != base.nodes.get(id));
+    let (touched, untouched): (Vec<&NodeId>, Vec<&NodeId>) = ids.into_iter().partition(|id| is_touched(id));
+    let only = |tree: &Tree| {
+        let own = touched.iter().filter_map(|id| tree.nodes.get_key_value(*id));
+        own.map(|(id, node)| (id.clone(), node.clone())).collect()
+    };
+    let sides = all.map(only);
+    let went_on = [1, 2].map(|side| sides[side] != sides[0]);
+    let nodes = places::Nodes { sides, taken: untouched.iter().map(|id| (*id).clone()).collect() };
+    let joined = places::join(nodes).unwrap();
+    let mut tree = Tree::default();
+    let comments: BTreeSet<&CommentId> = all.iter().flat_map(|tree| tree.comments.keys()).collect();
+    for id in comments {
+        let versions = all.map(|tree| tree.comments.get(id).cloned());
+        let comment = join_comment(versions, &joined.new_ids).expect("no comment conflicts");
+        tree.comments.extend(comment.map(|comment| (*id, comment)));
+    }
+    tree.nodes.extend(untouched.into_iter().map(|id| (id.clone(), base.nodes[id].clone())));
+    for (node, _) in joined.nodes {
+        assert_eq!(tree.nodes.insert(node.id.clone(), node), None, "two nodes with one id");
+    }
+    let (end, decided) = end::join(base.end.clone(), ours.end.clone(), theirs.end.clone(), went_on);
+    tree.end = end;
+    let mut decisions = joined.decisions;
+    decisions.extend(decided);
+    decisions.sort();
+    decisions.dedup();
+    (tree, decisions)
+}
+
+fn said(decisions: &[Decision]) -> Vec<String> {
+    decisions.iter().map(ToString::to_string).collect()
+}
+
+/// A question with two roots that are researched, and a pending proposal.
+fn base() -> Tree {
+    let mut base = Tree::default();
+    base.propose("R1.A", None, "root", 0);
+    base.commit("R1.A", "EXPLORE", "found at the root", 1);
+    base.propose("R2.A1", Some("R1.A"), "first", 2);
+    base.commit("R2.A1", "FOUND", "found first", 3);
+    base.propose("R2.A2", Some("R1.A"), "second", 4);
+    base
+}
+
+#[test]
+fn different_files_are_both_taken() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.files.insert("notes.md".into(), "ours".into());
+    ours.commit("R2.A2", "DEAD", "nothing there", 10);
+    theirs.propose("R3.A1a", Some("R2.A1"), "deeper", 11);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.nodes.len(), 4);
+    assert_eq!(tree.files["notes.md"], "ours");
+    assert!(!tree.nodes[&"R2.A2".parse().unwrap()].is_pending());
+    assert_eq!(said(&decisions), Vec::<String>::new());
+}
+
+#[test]
+fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, title, at) in [(&mut ours, "later", 21), (&mut theirs, "earlier", 20)] {
+        side.propose("R2.A3", Some("R1.A"), title, at);
+        side.commit("R2.A3", "EXPLORE", &format!("found {title}"), at + 2);
+        side.propose("R3.A3a", Some("R2.A3"), &format!("below {title}"), at + 4);
+        side.commit("R3.A3a", "VERIFY", &format!("found below {title}"), at + 6);
+        side.propose("R2.A4", Some("R1.A"), &format!("beside {title}"), at + 8);
+        side.commit("R2.A4", "DEAD", &format!("found beside {title}"), at + 9);
+        let links = &mut side.node("R2.A4").classification.as_mut().unwrap().links;
+        links.push(Link { to: "R3.A3a".parse().unwrap(), kind: LinkKind::Supports });
+        side.reclassify("R2.A3", "VALID", &format!("reason {title}"), at + 12);
+        let change = &mut side.node("R2.A3").classification.as_mut().unwrap().reclassified[0];
+        change.by = Author::Child("R3.A3a".parse().unwrap());
+    }
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let titles: Vec<(&str, &str, Option<&str>)> = tree
+        .nodes
+        .values()
+        .map(|node| (node.id.as_str(), node.title.as_str(), node.renamed_from.as_ref().map(NodeId::as_str)))
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            ("R1.A", "root", None),
+            ("R2.A1", "first", None),
+            ("R2.A2", "second", None),
+            ("R2.A3", "earlier", None),
+            ("R2.A4", "beside earlier", None),
+            ("R2.A5", "later", Some("R2.A3")),
+            ("R2.A6", "beside later", Some("R2.A4")),
+            ("R3.A3a", "below earlier", None),
+            ("R3.A5a", "below later", Some("R3.A3a")),
+        ]
+    );
+    let result = |id: &str| tree.nodes[&id.parse().unwrap()].classification.clone().unwrap();
+    assert_eq!(tree.nodes[&"R3.A5a".parse().unwrap()].parent, Some("R2.A5".parse().unwrap()));
+    assert_eq!(result("R2.A6").links[0].to.as_str(), "R3.A5a");
+    assert_eq!(result("R2.A4").links[0].to.as_str(), "R3.A3a");
+    assert_eq!(result("R2.A5").reclassified[0].by, Author::Child("R3.A5a".parse().unwrap()));
+    assert_eq!(
+        said(&decisions),
+        [
+            "R2.A3 renamed to R2.A5 (later)",
+            "R2.A4 renamed to R2.A6 (beside later)",
+            "R3.A3a renamed to R3.A5a (below later)"
+        ]
+    );
+    // Who goes on below the old id finds it under the new one.
+    let mut further = ours.clone();
+    further.propose("R3.A3b", Some("R2.A3"), "more below later", 50);
+    let (tree, decisions) = merged(&ours, &tree, &further).unwrap();
+    assert_eq!(tree.node_title("R3.A5b"), "more below later");
+    assert_eq!(said(&decisions), ["R3.A3b renamed to R3.A5b (more below later)"]);
+}
+
+#[test]
+fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, title, at) in [(&mut ours, "later", 21), (&mut theirs, "earlier", 20)] {
+        side.propose("R2.A3", Some("R1.A"), title, at);
+        side.commit("R2.A3", "EXPLORE", &format!("found {title}"), at + 2);
+        side.files.insert("attachments/R2.A3/a.log".into(), format!("beside {title}"));
+        side.files.insert("attachments/R2.A1/b.log".into(), format!("second {title}"));
+    }
+    ours.files.insert("attachments/R2.A1/c.log".into(), "ours".into());
+    theirs.files.insert("attachments/R2.A1/C.LOG".into(), "theirs".into());
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let apart = |name: &str, content: &str| {
+        let name: AttachmentName = name.parse().unwrap();
+        format!("attachments/R2.A1/{}", name.apart(content.as_bytes()))
+    };
+    let expected = [
+        ("attachments/R2.A1/c.log".to_owned(), "ours".to_owned()),
+        ("attachments/R2.A1/b.log".to_owned(), "second earlier".to_owned()),
+        (apart("b.log", "second later"), "second later".to_owned()),
+        (apart("c.log", "theirs"), "theirs".to_owned()),
+        ("attachments/R2.A3/a.log".to_owned(), "beside earlier".to_owned()),
+        ("attachments/R2.A4/a.log".to_owned(), "beside later".to_owned()),
+    ];
+    assert_eq!(tree.files, expected.into());
+}
+
+proptest! {
+    /// Three clones put files of few names beside one node. Whoever merges with whom first, the same files stand there, and
+    /// each content among them.
+    #[test]
+    fn attachments_of_three_clones_are_the_same_in_any_order(
+        given in prop::array::uniform3(prop::collection::btree_map("[abAB]\\.log", "[xyz]{1,2}", 0..4)),
+    ) {
+        let base = base();
+        let side = |files: &BTreeMap<String, String>| {
+            let mut tree = base.clone();
+            let mut seen = BTreeSet::new();
+            let own = files.iter().filter(|(name, _)| seen.insert(name.to_lowercase()));
+            tree.files.extend(own.map(|(name, text)| (format!("attachments/R2.A1/{name}"), text.clone())));
+            tree
+        };
+        let sides = given.each_ref().map(side);
+        let merge = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+        let [a, b, c] = &sides;
+        let all = [merge(&merge(a, b), c), merge(a, &merge(b, c)), merge(&merge(a, c), b)];
+        let texts = |tree: &Tree| tree.files.values().cloned().collect::<BTreeSet<_>>();
+        let given: BTreeSet<String> = sides.iter().flat_map(texts).collect();
+        for tree in &all {
+            prop_assert_eq!(&texts(tree), &given);
+            let names: BTreeSet<String> = tree.files.keys().map(|path| path.to_lowercase()).collect();
+            prop_assert_eq!(names.len(), tree.files.len());
+        }
+        prop_assert_eq!(&all[0].files, &all[1].files);
+        prop_assert_eq!(&all[0].files, &all[2].files);
+    }
+}
+
+impl Tree {
+    fn node_title(&self, id: &str) -> &str {
+        &self.nodes[&id.parse().unwrap()].title
+    }
+}
+
+/// Two servers that store the same call do not see the same work tree.
+#[test]
+fn what_was_seen_of_a_cited_file_makes_no_other_result() {
+    let mut base = Tree::default();
+    base.propose("R1.A", None, "root", 1);
+    let side = |text: &str| {
+        let mut tree = base.clone();
+        tree.commit("R1.A", "EXPLORE", "same", 2);
+        let pin = Pin {
+            path: "src/a.rs".into(),
+            commit: None,
+            blob: text.into(),
+            uncommitted: true,
+            lines: None,
+            text: Some(text.into()),
+        };
+        let named = Citation {
+            target: "src/a.rs".into(),
+            named_in: Some(NamedIn::Findings),
+            pinned: Some(pin),
+            ..Citation::default()
+        };
+        tree.node("R1.A").classification.as_mut().unwrap().references = vec![named];
+        tree
+    };
+    let [one, two] = [side("one").files(), side("two").files()];
+    let merge = |ours: &Files, theirs: &Files| {
+        let trees =
+            Trees { base: base.files(), ours: ours.clone(), theirs: theirs.clone(), ..Trees::default() };
+        merge(&trees).unwrap()
+    };
+    let merged = merge(&one, &two);
+    assert_eq!(merged, merge(&two, &one));
+    assert_eq!(merged.decisions, []);
+    let mut tree = Tree::of(&merged.files);
+    let result = tree.node("R1.A").classification.clone().unwrap();
+    assert_eq!((result.references.len(), result.other_results.len()), (1, 0));
+}
+
+#[test]
+fn a_proposal_that_was_researched_twice_keeps_both_results() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.commit("R2.A2", "DEAD", "refuted", 31);
+    ours.amend("R2.A2", "of ours", 33);
+    theirs.commit("R2.A2", "FOUND", "proven", 30);
+    theirs.reclassify("R2.A2", "VALID", "sure", 32);
+    theirs.amend("R2.A2", "of theirs", 34);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A2".parse().unwrap()];
+    let result = node.classification.as_ref().unwrap();
+    assert_eq!((result.findings.as_str(), result.current_state().as_str()), ("findings of theirs", "VALID"));
+    assert_eq!(result.other_results[0].amended[0].findings.as_deref(), Some("refuted"));
+    assert_eq!(node.title, "title of theirs");
+    assert_eq!(result.amended[0].title.as_deref(), Some("title of ours"));
+    assert!(result.is_contested());
+    assert_eq!(said(&decisions), ["R2.A2 has a second result", "R2.A2 is contested: VALID against DEAD"]);
+    // Whoever decides between them ends that, until there is a third.
+    let mut settled = tree.clone();
+    settled.reclassify("R2.A2", "DEAD", "looked at both", 40);
+    settled.node("R2.A2").classification.as_mut().unwrap().reclassified.last_mut().unwrap().settles = 1;
+    assert!(!settled.nodes[&"R2.A2".parse().unwrap()].classification.as_ref().unwrap().is_contested());
+    let mut third = base.clone();
+    third.commit("R2.A2", "EXPLORE", "unclear", 35);
+    let (tree, _) = merged(&base, &settled, &third).unwrap();
+    let result = tree.nodes[&"R2.A2".parse().unwrap()].classification.as_ref().unwrap();
+    assert!(result.is_contested() && result.other_results.len() == 2);
+}
+
+#[test]
+fn a_proposal_that_was_taken_back_and_researched_stays() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.nodes.remove(&"R2.A2".parse().unwrap());
+    theirs.commit("R2.A2", "DEAD", "nothing", 10);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.nodes[&"R2.A2".parse().unwrap()], theirs.nodes[&"R2.A2".parse().unwrap()]);
+    assert_eq!(said(&decisions), ["R2.A2 stays, which was taken back and researched"]);
+    let (tree, _) = merged(&base, &ours, &base).unwrap();
+    assert_eq!(tree, ours);
+}
+
+#[test]
+fn changes_of_state_and_texts_on_both_sides_stand_by_time() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.reclassify("R2.A1", "DEAD", "given up", 40);
+    ours.amend("R2.A1", "of ours", 41);
+    theirs.reclassify("R2.A1", "VALID", "proven", 39);
+    theirs.amend("R2.A1", "of theirs", 42);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A1".parse().unwrap()];
+    let result = node.classification.as_ref().unwrap();
+    let states: Vec<(&str, &str)> =
+        result.reclassified.iter().map(|change| (change.from.as_str(), change.to.as_str())).collect();
+    assert_eq!(states, [("FOUND", "VALID"), ("VALID", "DEAD")]);
+    assert_eq!((node.title.as_str(), result.findings.as_str()), ("title of theirs", "findings of theirs"));
+    let before: Vec<_> = result.amended.iter().map(|it| it.findings.as_deref().unwrap()).collect();
+    assert_eq!(before, ["found first", "findings of ours"]);
+    assert_eq!(
+        said(&decisions),
+        [
+            "R2.A1 was reclassified twice, and is DEAD by the later change",
+            "R2.A1 was amended twice; the later text is in force"
+        ]
+    );
+}
+
+#[test]
+fn amendments_stay_in_their_order_where_a_clock_was_set_back() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.amend("R2.A1", "one", 41);
+    ours.amend("R2.A1", "two", 40);
+    theirs.reclassify("R2.A1", "DEAD", "given up", 42);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A1".parse().unwrap()];
+    assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("title two", "DEAD"));
+    // Where both have amended, it goes by time, and no text is lost.
+    theirs.amend("R2.A1", "three", 43);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.node_title("R2.A1"), "title three");
+    let texts = tree.texts();
+    assert!(ours.texts().is_subset(&texts) && theirs.texts().is_subset(&texts));
+}
+
+#[test]
+fn the_earlier_of_two_claims_stands() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    let claim = |agent: &str, at| Some(Claim { at: time(at), agent_id: agent.into(), until: time(at + 600) });
+    ours.node("R2.A2").claim = claim("a", 11);
+    theirs.node("R2.A2").claim = claim("b", 10);
+    let (mut tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.node("R2.A2").claim, claim("b", 10));
+    assert_eq!(said(&decisions), ["R2.A2 was claimed twice; the claim of b stands"]);
+    theirs.commit("R2.A2", "DEAD", "nothing", 20);
+    let (mut tree, _) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.node("R2.A2").claim, None);
+}
+
+#[test]
+fn the_earlier_of_two_ends_stands_and_the_other_is_kept() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.end(Some("ours"), 51);
+    theirs.end(Some("theirs"), 50);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let end = tree.end.clone().unwrap();
+    assert_eq!(end.conclusion.as_deref(), Some("theirs"));
+    assert_eq!(end.other_conclusions[0].conclusion.as_deref(), Some("ours"));
+    assert_eq!(said(&decisions), ["it was ended twice; the earlier end stands"]);
+    let (again, decisions) = merged(&ours, &tree, &ours).unwrap();
+    assert_eq!((again, decisions), (tree, Vec::new()));
+}
+
+#[test]
+fn an_end_here_and_research_that_went_on_there_are_both_kept() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.end(Some("done"), 51);
+    theirs.commit("R2.A2", "FOUND", "more", 52);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(tree.end, ours.end);
+    assert!(!tree.nodes[&"R2.A2".parse().unwrap()].is_pending());
+    assert_eq!(said(&decisions), ["it was ended on one side and went on on the other"]);
+}
+
+#[test]
+fn what_is_said_of_a_node_goes_where_the_merge_puts_it() {
+    let base = base();
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.propose("R2.A3", Some("R1.A"), "ours", 10);
+    ours.comment("R2.A3", "on ours", 12);
+    theirs.propose("R2.A3", Some("R1.A"), "theirs", 11);
+    theirs.comment("R2.A3", "on theirs", 12);
+    theirs.comment("R2.A1", "on the first", 12);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let about = |text: &str| tree.said()[text].clone().unwrap();
+    assert_eq!(about("on ours"), "plan of ours");
+    assert_eq!(about("on theirs"), "plan of theirs");
+    assert_eq!(about("on the first"), "plan of first");
+}
+
+#[test]
+fn a_ruleset_changed_on_both_sides_is_refused_and_on_one_side_taken() {
+    let (mut base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, text) in [(&mut base, "a"), (&mut ours, "b"), (&mut theirs, "a")] {
+        side.files.insert(layout::RULESET.into(), text.into());
+    }
+    assert_eq!(merged(&base, &ours, &theirs).unwrap().0, ours);
+    theirs.files.insert(layout::RULESET.into(), "c".into());
+    let conflicts = merged(&base, &ours, &theirs).unwrap_err();
+    assert_eq!(conflicts[0].to_string(), "ruleset.yaml: both sides have changed it");
+}
+
+#[test]
+fn any_other_file_changed_on_both_sides_is_refused() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.files.insert("notes.md".into(), "ours".into());
+    theirs.files.insert("notes.md".into(), "theirs".into());
+    let conflicts = merged(&base, &ours, &theirs).unwrap_err();
+    assert_eq!(conflicts[0].to_string(), "notes.md: both sides have changed it");
+    let given = trees(&base, &ours, &theirs);
+    let marked = Trees {
+        ours: [("nodes/R2/R2.A2.yaml".to_owned(), b"<<<<<<< ours\n".to_vec())].into(),
+        theirs: [("nodes/R2/R2.A2.yaml".to_owned(), b"version: 1\n".to_vec())].into(),
+        base: Files::new(),
+        ..given
+    };
+    let conflicts = merge(&marked).unwrap_err();
+    assert!(matches!(conflicts[0].reason, Reason::Unreadable(_)), "{conflicts:?}");
+}
+
+#[test]
+fn what_somebody_has_written_by_hand_stays() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    ours.node("R2.A1").title = "written by hand".into();
+    ours.node("R2.A1").classification.as_mut().unwrap().findings = "by hand too".into();
+    theirs.reclassify("R2.A1", "DEAD", "given up", 40);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A1".parse().unwrap()];
+    assert_eq!((node.title.as_str(), node.state().unwrap().as_str()), ("written by hand", "DEAD"));
+    assert_eq!(node.classification.as_ref().unwrap().findings, "by hand too");
+    theirs.node("R2.A1").title = "and there".into();
+    let conflicts = merged(&base, &ours, &theirs).unwrap_err();
+    assert_eq!(conflicts[0].to_string(), "nodes/R2/R2.A1.yaml: both sides have changed it");
+}
+
+/// One step of a history: what, where, when.
+type Op = (u8, prop::sample::Index, i64);
+
+fn history() -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec((0..12u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
+}
+
+/// The tree after these steps. `who` stands in every text, so that each is known again.
+fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
+    let mut tree = tree.clone();
+    for (number, (op, index, at)) in ops.iter().enumerate() {
+        let text = format!("{who}{number}");
+        // Clocks differ, and things happen at once.
+        let at = start + number as i64 / 2 + at / 20;
+        let committed: Vec<NodeId> =
+            tree.nodes.values().filter(|node| !node.is_pending()).map(|it| it.id.clone()).collect();
+        let pending: Vec<NodeId> =
+            tree.nodes.values().filter(|node| node.is_pending()).map(|it| it.id.clone()).collect();
+        let some = |ids: &[NodeId]| (!ids.is_empty()).then(|| index.get(ids).clone());
+        match op {
+            0..=2 => {
+                let mut ids = Ids::besides(tree.nodes.keys());
+                let parent = some(&committed).filter(|_| index.index(5) > 0);
+                let id = match &parent {
+                    Some(parent) => ids.child(parent),
+                    None => ids.root(None),
+                };
+                tree.propose(id.unwrap().as_str(), parent.as_ref().map(NodeId::as_str), &text, at);
+            }
+            3 | 4 => {
+                if let Some(id) = some(&pending) {
+                    tree.commit(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], &text, at);
+                }
+            }
+            5 => {
+                if let Some(id) = some(&committed) {
+                    tree.reclassify(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], &text, at);
+                }
+            }
+            6 => {
+                if let Some(id) = some(&committed) {
+                    tree.amend(id.as_str(), &text, at);
+                }
+            }
+            7 => {
+                if let Some(id) = some(&pending) {
+                    tree.nodes.remove(&id);
+                }
+            }
+            8 => {
+                if let Some(id) = some(&pending) {
+                    tree.node(id.as_str()).claim =
+                        Some(Claim { at: time(at), agent_id: text, until: time(at + 9) });
+                }
+            }
+            9 | 10 => {
+                if let Some(id) = some(&committed) {
+                    tree.comment(id.as_str(), &text, at);
+                }
+            }
+            _ => match &mut tree.end {
+                None => tree.end(Some(&text).filter(|_| index.index(3) > 0).map(String::as_str), at),
+                Some(end) if end.conclusion.is_none() => {
+                    (end.conclusion, end.concluded_at) = (Some(text), Some(time(at)));
+                }
+                Some(_) => tree.end = None,
+            },
+        }
+    }
+    tree
+}
+
+/// The texts of proposals that one of the sides has taken back, and of the end that it has opened again.
+fn given_up(base: &Tree, side: &Tree) -> BTreeSet<String> {
+    let gone = base.nodes.values().filter(|node| node.is_pending());
+    let gone =
+        gone.filter(|node| !side.nodes.values().any(|other| other.planned_action == node.planned_action));
+    let texts = gone.flat_map(|node| [node.title.clone(), node.planned_action.clone()]);
+    texts.chain(base.end.iter().filter_map(|end| end.conclusion.clone())).collect()
+}
+
+fn investigation(tree: &Tree) -> (Investigation, usize) {
+    let meta = Meta {
+        id: crate::domain::SessionId::new(1_700_000_000_000, [0; 10]),
+        title: String::new(),
+        query: String::new(),
+        context: None,
+        ruleset: String::new(),
+        mode: String::new(),
+        min_rounds: 1,
+        min_roots: 1,
+        allow_early_terminal: false,
+        started_at: time(0),
+    };
+    let (investigation, faults) =
+        Investigation::from_facts(meta, tree.nodes.values().cloned().map(Arc::new), tree.end.clone());
+    (investigation, faults.len())
+}
+
+proptest! {
+    #![proptest_config(crate::testing::sampled(1_000))]
+
+    #[test]
+    fn two_histories_make_one_tree_from_either_side(
+        start in history(), left in history(), right in history(), skew in -10..10i64,
+    ) {
+        let base = play(&base(), &start, "base", 60);
+        let (ours, theirs) = (play(&base, &left, "ours", 100), play(&base, &right, "theirs", 100 + skew));
+        let (tree, _) = joined(&base, &ours, &theirs);
+        prop_assert_eq!(investigation(&tree).1, 0, "a node has lost its place");
+        let lost: BTreeSet<String> = given_up(&base, &ours).union(&given_up(&base, &theirs)).cloned().collect();
+        let kept = tree.texts();
+        for text in ours.texts().union(&theirs.texts()).filter(|text| !text.is_empty()) {
+            prop_assert!(kept.contains(text) || lost.contains(text), "{} is lost", text);
+        }
+        let said = tree.said();
+        for (text, about) in ours.said().into_iter().chain(theirs.said()) {
+            prop_assert_eq!(&said[&text], &about, "a comment stands at another node");
+        }
+        // Nothing more comes of merging what is merged.
+        prop_assert_eq!(&joined(&ours, &tree, &ours), &(tree.clone(), Vec::new()));
+        prop_assert_eq!(&joined(&theirs, &theirs, &tree), &(tree.clone(), Vec::new()));
+        prop_assert_eq!(&joined(&base, &tree, &tree), &(tree, Vec::new()));
+    }
+
+    #[test]
+    fn three_histories_make_one_tree_in_any_order(
+        start in history(), first in history(), second in history(), third in history(), skew in -10..10i64,
+    ) {
+        let base = play(&base(), &start, "base", 60);
+        let a = play(&base, &first, "a", 100);
+        let b = play(&base, &second, "b", 100 + skew);
+        let c = play(&base, &third, "c", 100);
+        let join = |one: &Tree, other: &Tree| joined(&base, one, other).0;
+        let all = join(&join(&a, &b), &c);
+        prop_assert_eq!(&all, &join(&a, &join(&b, &c)));
+        prop_assert_eq!(&all, &join(&join(&a, &c), &b));
+    }
+}

@@ -1,0 +1,246 @@
+//! The kinds of rules, each in a file of its own: its keys in the ruleset file, when they contradict themselves, what
+//! it refuses, converts and warns of, what it blocks the end with, and its one wording.
+//!
+//! [`KINDS`] lists them. Whoever judges or tells asks each kind in that order: [`validity`](super::validity), the verbs
+//! of `decide`, and the texts for agents, at a terminal and in the report, which say the same sentences.
+//!
+//! # To add a rule kind
+//!
+//! 1. `src/core/ruleset/rules/evidence.rs` is a small one to begin from: copy it, and answer those questions of [`Kind`] that
+//!    concern the new one.
+//! 2. `src/core/ruleset/rules/mod.rs`: the module, and its place in [`KINDS`].
+//! 3. `src/core/ruleset/schema.rs`: its key in the ruleset file.
+//! 4. `src/core/domain/code.rs`: its codes, each with its meaning.
+//! 5. `src/core/decide/commit.rs`, `src/core/decide/reclassify.rs` or their neighbours: its codes among those of the call that
+//!    answers them.
+//! 6. `src/check/tree.rs`: what `tot check` says of stored facts that break it.
+//! 7. `src/report/site.rs`: its key once more, absent, in the ruleset that stands in for one that cannot be read.
+//! 8. `src/core/ruleset/builtin/README.md`: its key, for those who write rulesets.
+//! 9. `tests/it/rules/kinds.rs`: a ruleset in which it fires and what it says; the other tests there follow from it.
+
+pub mod agents;
+pub mod alternatives;
+pub mod batch_limit;
+pub mod breadth;
+pub mod child_states;
+pub mod children;
+pub mod confirmation;
+pub mod early_states;
+pub mod evidence;
+pub mod min_depth;
+pub mod min_rounds;
+pub mod modes;
+pub mod objections;
+pub mod quality;
+pub mod roots;
+pub mod secrets;
+pub mod states;
+pub mod terminal_ratio;
+pub mod verification;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::effective::EffectiveRules;
+use super::schema::{Enforcement, Ruleset};
+use super::validity::Fault;
+use crate::domain::{Diagnostic, Investigation, Node, NodeId, StateName, Timestamp};
+use states::State;
+
+/// Every kind of rule, in the order in which they are asked and told.
+pub const KINDS: [Kind; 19] = [
+    min_rounds::KIND,
+    min_depth::KIND,
+    states::KIND,
+    children::KIND,
+    child_states::KIND,
+    early_states::KIND,
+    evidence::KIND,
+    alternatives::KIND,
+    confirmation::KIND,
+    verification::KIND,
+    objections::KIND,
+    terminal_ratio::KIND,
+    batch_limit::KIND,
+    roots::KIND,
+    breadth::KIND,
+    agents::KIND,
+    secrets::KIND,
+    quality::KIND,
+    modes::KIND,
+];
+
+/// One kind of rule: what it answers to each question.
+pub struct Kind {
+    /// Its key in the ruleset file; a dot before one within another.
+    pub key: &'static str,
+    /// Where a ruleset contradicts itself.
+    pub faults: fn(&Ruleset, &mut Vec<Fault>),
+    /// What it means for nodes in one state, in sentences.
+    pub of_state: fn(&EffectiveRules, &State) -> Vec<String>,
+    /// What it asks across states, in sentences.
+    pub sentences: fn(&EffectiveRules) -> Vec<String>,
+    /// What it asks of the end, in a sentence.
+    pub end: fn(&EffectiveRules) -> Option<String>,
+    /// What is wrong with a proposal as a whole.
+    pub propose: fn(&Proposed, &mut Verdict),
+    /// What is wrong with one result of a commit.
+    pub commit: fn(&Committed, &mut Verdict),
+    /// What is wrong with the nodes of a commit together: each with the state that it would be stored with.
+    pub commit_together: fn(&Investigation, &EffectiveRules, &[(&Node, StateName)], &mut Verdict),
+    /// What is wrong with a change of state.
+    pub reclassify: fn(&Reclassified, &mut Verdict),
+    /// What of it blocks the end.
+    pub blockers: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+    /// What an end is warned of.
+    pub end_warnings: fn(&Investigation, &EffectiveRules) -> Vec<Diagnostic>,
+}
+
+impl Kind {
+    /// A kind that asks nothing, to be filled in.
+    const SILENT: Kind = Kind {
+        key: "",
+        faults: |_, _| {},
+        of_state: |_, _| Vec::new(),
+        sentences: |_| Vec::new(),
+        end: |_| None,
+        propose: |_, _| {},
+        commit: |_, _| {},
+        commit_together: |_, _, _, _| {},
+        reclassify: |_, _| {},
+        blockers: |_, _| Vec::new(),
+        end_warnings: |_, _| Vec::new(),
+    };
+}
+
+/// What rules have to say of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Reasons to refuse it.
+    pub errors: Vec<Diagnostic>,
+    /// What it is warned of.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Verdict {
+    /// Adds what a ruleset may ignore, warn of or refuse.
+    pub fn add(&mut self, enforcement: Enforcement, diagnostic: Diagnostic) {
+        match enforcement {
+            Enforcement::Off => {}
+            Enforcement::Warn => self.warnings.push(diagnostic),
+            Enforcement::Reject => self.errors.push(diagnostic),
+        }
+    }
+}
+
+/// A proposal, as rules see it.
+pub struct Proposed<'a> {
+    /// What it is proposed to.
+    pub investigation: &'a Investigation,
+    /// By which rules.
+    pub rules: &'a EffectiveRules<'a>,
+    /// How many nodes the call holds.
+    pub number: usize,
+    /// Those of them with no fault of their own.
+    pub nodes: &'a [Arc<Node>],
+    /// All new roots that it asks for, also those with a fault: they will come once they are mended.
+    pub asked_roots: &'a HashSet<String>,
+    /// The pending proposals that it takes back.
+    pub withdrawn: &'a [NodeId],
+}
+
+/// One result of a commit, as rules see it.
+pub struct Committed<'a> {
+    /// What it is committed to.
+    pub investigation: &'a Investigation,
+    /// By which rules.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The proposal.
+    pub node: &'a Node,
+    /// The state that was asked for.
+    pub asked: &'a StateName,
+    /// The state that it would be stored with.
+    pub state: &'a StateName,
+    /// What proves it.
+    pub evidence: Option<&'a str>,
+    /// What else was considered.
+    pub alternatives: &'a [String],
+    /// Which agent did the research.
+    pub agent: Option<&'a str>,
+    /// Whether a person did it.
+    pub is_person: bool,
+    /// When the work began, if the result says so.
+    pub started_at: Option<Timestamp>,
+    /// Whether it says what was run.
+    pub has_commands: bool,
+    /// The node that this agent already stands on.
+    pub agents_other: Option<&'a NodeId>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A change of state, as rules see it.
+pub struct Reclassified<'a> {
+    /// Where it happens.
+    pub investigation: &'a Investigation,
+    /// By which rules.
+    pub rules: &'a EffectiveRules<'a>,
+    /// The node, as it is.
+    pub node: &'a Node,
+    /// The state that it shall have.
+    pub to: &'a StateName,
+    /// Why.
+    pub reason: Option<&'a str>,
+    /// The evidence that comes with the change.
+    pub evidence: Option<&'a str>,
+    /// The alternatives that come with the change.
+    pub alternatives: &'a [String],
+}
+
+/// What a state asks for and what it does, in sentences.
+pub fn of_state(rules: &EffectiveRules, state: &State) -> String {
+    KINDS.iter().flat_map(|kind| (kind.of_state)(rules, state)).collect::<Vec<_>>().join(" ")
+}
+
+/// The rules that go across states, in sentences.
+pub fn sentences(rules: &EffectiveRules) -> Vec<String> {
+    KINDS.iter().flat_map(|kind| (kind.sentences)(rules)).collect()
+}
+
+/// What must hold at the end, in sentences.
+pub fn end(rules: &EffectiveRules) -> Vec<String> {
+    let of_kinds = KINDS.iter().filter_map(|kind| (kind.end)(rules));
+    of_kinds.chain(["No proposal is pending.".to_owned()]).collect()
+}
+
+/// Whether a rule with these bounds applies to a round.
+fn applies(from: Option<u32>, to: Option<u32>, round: u32) -> bool {
+    from.unwrap_or(1) <= round && to.is_none_or(|last| round <= last)
+}
+
+/// What is wrong with bounds that leave no round.
+fn no_round(from: Option<u32>, to: Option<u32>) -> Option<String> {
+    let (from, to) = (from.unwrap_or(1), to.unwrap_or(u32::MAX));
+    (from == 0 || from > to).then(|| format!("fromRound {from} and toRound {to} leave no round"))
+}
+
+/// How to mend them.
+const MEND_ROUNDS: &str = "rounds are counted from 1, and toRound is the later one";
+
+/// `in round 3`, `in rounds 1 to 4`, `from round 4`.
+fn in_rounds(from: u32, to: Option<u32>) -> String {
+    match to {
+        None => format!("from round {from}"),
+        Some(to) if to == from => format!("in round {from}"),
+        Some(to) => format!("in rounds {from} to {to}"),
+    }
+}
+
+/// Names with commas between: `EXPLORE, FOUND, VERIFY`; after `most` of them, how many more there are.
+pub fn shortened<T: ToString>(names: &[T], most: usize) -> String {
+    let shown = super::effective::list(names.iter().take(most).map(ToString::to_string));
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}

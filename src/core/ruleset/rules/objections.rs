@@ -1,0 +1,160 @@
+//! `objections`: that somebody says a node is wrong, and when that is settled.
+//!
+//! An objection is open until it is resolved, by a person or by an agent that is another than who wrote the node: nobody
+//! settles what is said against his own work. Who wrote what is what callers say of themselves, as with confirmations.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::Kind;
+use super::agents::Enforcement;
+use super::verification::{Who, writers};
+use crate::domain::{
+    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId,
+};
+use crate::ruleset::Role;
+use crate::ruleset::effective::EffectiveRules;
+use crate::text::{one_line, shorten};
+
+/// `OBJECTION_OPEN`.
+pub(super) const KIND: Kind = Kind { key: "objections", end, blockers, end_warnings, ..Kind::SILENT };
+
+/// How many characters of an objection a message quotes.
+const QUOTED: usize = 200;
+
+/// An objection that is not resolved.
+#[derive(Clone, Debug)]
+pub struct Objection {
+    /// What was said.
+    pub comment: Arc<Comment>,
+    /// What was said to it, the oldest first.
+    pub replies: Vec<Arc<Comment>>,
+}
+
+impl Objection {
+    /// Whether the last word is an answer, so that it waits for a resolution.
+    pub fn is_answered(&self) -> bool {
+        self.replies.last().is_some_and(|last| last.kind == CommentKind::Answer)
+    }
+
+    /// In a sentence.
+    pub fn message(&self) -> String {
+        let about = self.comment.node.as_ref().map_or("the whole", NodeId::as_str);
+        let text = shorten(&one_line(&self.comment.text), QUOTED);
+        format!("{} objects to {about}: “{text}”", one_line(self.comment.author.label()))
+    }
+}
+
+/// The objections that are open, the oldest first.
+pub fn open(investigation: &Investigation) -> Vec<Objection> {
+    let mut open: Vec<Objection> = Vec::new();
+    for comment in investigation.comments().filter(|comment| comment.kind == CommentKind::Objection) {
+        open.push(Objection { comment: Arc::clone(comment), replies: Vec::new() });
+    }
+    if open.is_empty() {
+        return open;
+    }
+    let mut resolved = HashSet::new();
+    for comment in investigation.comments().filter(|comment| comment.reply_to.is_some()) {
+        let first = first_of(investigation, comment).id;
+        let Some(objection) =
+            open.iter_mut().find(|it| it.comment.id == first && it.comment.id != comment.id)
+        else {
+            continue;
+        };
+        let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
+        if comment.kind == CommentKind::Resolution && may_resolve(node.map(AsRef::as_ref), &comment.author) {
+            resolved.insert(first);
+        }
+        objection.replies.push(Arc::clone(comment));
+    }
+    open.retain(|objection| !resolved.contains(&objection.comment.id));
+    open
+}
+
+/// What a comment belongs to: the first one that it answers, directly or through others; itself where it answers none.
+pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>) -> &'a Arc<Comment> {
+    let mut seen = HashSet::new();
+    let mut first = comment;
+    // Files that name each other are somebody's own.
+    while let Some(earlier) = first.reply_to.and_then(|id| investigation.comment(id))
+        && seen.insert(first.id)
+    {
+        first = earlier;
+    }
+    first
+}
+
+/// Whether that author may settle an objection to the node.
+pub fn may_resolve(node: Option<&Node>, author: &Commenter) -> bool {
+    let Some(result) = node.and_then(|node| node.classification.as_ref()) else { return true };
+    let who = Who::of(author.agent_id.as_deref(), &author.caller);
+    who.apart_from(&writers(result)).is_confirmed()
+}
+
+impl EffectiveRules<'_> {
+    /// The open ones of these objections that an answer must stand up to: those to itself, to the way to it, and to what
+    /// confirms it.
+    pub fn against<'a>(
+        &self,
+        investigation: &Investigation,
+        answer: &Node,
+        open: &'a [Objection],
+    ) -> Vec<&'a Objection> {
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let way = investigation.path(&answer.id).into_iter().map(|node| node.id.clone());
+        let confirming = self.confirming(investigation, answer).into_iter().map(|it| it.node);
+        let rests_on: HashSet<NodeId> = way.chain(confirming).collect();
+        let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
+        open.iter().filter(concerns).collect()
+    }
+}
+
+fn end(rules: &EffectiveRules) -> Option<String> {
+    let asked = rules.ruleset().objections == Enforcement::Reject;
+    asked.then(|| "No objection is open.".to_owned())
+}
+
+fn blockers(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    told(investigation, rules, Enforcement::Reject)
+}
+
+fn end_warnings(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
+    told(investigation, rules, Enforcement::Warn)
+}
+
+/// The open objections that an answer must stand up to, where the ruleset asks for this of them.
+fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcement) -> Vec<Diagnostic> {
+    if rules.ruleset().objections != asked {
+        return Vec::new();
+    }
+    let open = open(investigation);
+    let answers = investigation.committed().filter(|(node, state)| {
+        rules.role(state) == Role::Solution && rules.refuted_by(investigation, node).is_empty()
+    });
+    let against = answers.flat_map(|(node, _)| rules.against(investigation, node, &open));
+    let against: HashSet<CommentId> = against.map(|objection| objection.comment.id).collect();
+    open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
+}
+
+/// An open objection, with what to do about it.
+pub fn diagnostic(objection: &Objection) -> Diagnostic {
+    let comment = &objection.comment;
+    let node = comment.node.as_ref().map_or("", NodeId::as_str);
+    let how = match objection.is_answered() {
+        true => format!(
+            "It is answered, and open until somebody else than who wrote {node} resolves it: tot_comment with kind \
+             resolution and replyTo {}.",
+            comment.id
+        ),
+        false => format!(
+            "Look into it, mend what is wrong with tot_amend or tot_reclassify, and answer it: tot_comment with kind answer \
+             and replyTo {}.",
+            comment.id
+        ),
+    };
+    let diagnostic = Diagnostic::new(Code::ObjectionOpen, format!("{}.", objection.message()));
+    if node.is_empty() { diagnostic } else { diagnostic.about(node) }.suggest(how)
+}
