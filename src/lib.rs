@@ -21,7 +21,8 @@
 //! # Who may know whom
 //!
 //! The pure middle is a crate of its own, `tot-core` in `src/core`, so the compiler holds that it knows nothing of the rest:
-//! `decide`, `domain`, `format`, `graph`, `markdown`, `merge`, `parallel`, `ruleset`, `secrets`, `text`, `view` and `yaml`.
+//! `assess`, `decide`, `domain`, `format`, `graph`, `markdown`, `merge`, `parallel`, `ruleset`, `secrets`, `text`, `view` and
+//! `yaml`.
 //!
 //! `store` never evaluates a rule; `decide` never sees git; `service` (load, decide, write, name what was refused) serves
 //! every edge. Each module may name these others of the crate:
@@ -34,12 +35,14 @@
 //! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.
 //! - `decide`: `domain`, `markdown` (references), `ruleset`, `text`.
-//! - `format`: `domain`, `graph`, `ruleset`, `text`, `yaml`.
+//! - `assess`: `decide` (what is owed), `domain`, `ruleset`, `text`.
+//! - `format`: `assess` (what a page and a message say of answers), `domain`, `graph`, `ruleset`, `text`, `yaml`.
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
-//! - `graph`, `view`: `domain`, `ruleset`, `text`.
+//! - `graph`: `assess`, `domain`, `ruleset`, `text`.
+//! - `view`: `domain`, `ruleset`, `text`.
 //! - `withhold`: `domain`, `format` (where its files are), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
-//! - `service`: `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
+//! - `service`: `assess`, `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.
 //! - `background`: `domain`, `remote`, `service`, `sync`, `text`.
 //! - `remote`: `domain` (ids), `platform` (git and all that it starts), `store` (ids of commits), `text`.
@@ -47,13 +50,13 @@
 //!   `parallel`, `remote`, `ruleset`, `secrets`, `store`, `text`, `world`.
 //! - `import`: `check` (which ruleset a file breaks least), `decide` (what a start fixes), `domain`, `format`, `ruleset`.
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
-//! - `signoff`: `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
-//! - `report`: `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
+//! - `signoff`: `assess`, `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
+//! - `report`: `assess`, `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
 //!   `markdown`, `platform` (signals), `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
 //!   `text`, `view` (what is stored of a node), `withhold`.
-//! - `mcp`: `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
+//! - `mcp`: `assess`, `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.
-//! - `review`: `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
+//! - `review`: `assess`, `decide` (what was turned round), `domain`, `project` (how what is cited stands), `ruleset`, `text`.
 //! - `demo`: `domain`, `format`, `yaml`.
 //! - `cli`: all of them.
 //! - `bin`: `cli`.
@@ -102,7 +105,7 @@
 //!
 //! # Invariants
 //!
-//! - `cli::screen`, `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
+//! - `assess`, `cli::screen`, `domain`, `ruleset`, `decide`, `format`, `graph`, `import`, `markdown`, `merge`, `secrets`, `setup`,
 //!   `signoff::judge`, `signoff::statement`, `text`, `view`, `withhold`, `yaml`: pure. No file, no clock, no git, no protocol.
 //! - The time of day and randomness are read in `world` and nowhere else; everything further in gets them as values.
 //! - `Instant`: only what waits or says how long it took asks for it, and no fact follows from it. That is `background`,
@@ -110,6 +113,7 @@
 //! - `Command`: programs are started by `remote` (git, which nothing else in the library starts, and the editor and
 //!   the pager that git names) and `demo` (our own); a browser by the library `open`. `platform` puts those into groups.
 //! - `cfg` of a system: `platform` alone asks which one it is built for.
+//! - How sure an answer or the whole is, in which order, in which words and by which class: `assess` alone says so.
 //! - Only facts are stored. Children, rounds, counts and blockers are computed from them on every load.
 //! - A rejected call writes nothing; an accepted one is exactly one git commit. (`tot_step` is two calls in one.)
 //! - Nothing in the library prints to stdout but `cli`; the server's stdout belongs to the protocol.
@@ -117,7 +121,7 @@
 //! `tests/it/tidy.rs` reads these lists and holds the code to them.
 
 pub use tot_core::{
-    decide, domain, format, graph, markdown, merge, parallel, ruleset, secrets, text, view, yaml,
+    assess, decide, domain, format, graph, markdown, merge, parallel, ruleset, secrets, text, view, yaml,
 };
 
 pub mod background;

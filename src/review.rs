@@ -8,14 +8,12 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::assess::{Assessment, differs};
 use crate::decide::standing::turned;
 use crate::domain::event::{what_happened, what_was_attached};
-use crate::domain::{
-    Classification, Comment, CommentKind, Happening, Investigation, Node, NodeId, StateName, Warning,
-};
+use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, StateName, Warning};
 use crate::project::Evidence;
-use crate::ruleset::rules::objections::{self, Objection};
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten};
 
 /// How many characters of a text are quoted.
@@ -27,7 +25,7 @@ const QUOTED: usize = 300;
 pub enum Risk {
     /// An answer that rests on a node with an open objection, or results of one node that differ.
     Contested,
-    /// An answer that nobody has confirmed, or nobody but who found it.
+    /// An answer that nobody has confirmed, or nobody but its author.
     Unconfirmed,
     /// The conclusion is another.
     Conclusion,
@@ -119,13 +117,11 @@ pub fn review(
             notes.happened(node, &happening, rules);
         }
     }
-    let open = objections::open(after);
+    let [was, is] = [before, after].map(|it| Assessment::new(it, rules.copied()));
     for comment in after.comments().filter(|comment| before.comment(comment.id).is_none()) {
-        notes.said(comment, open.iter().any(|objection| objection.comment.id == comment.id));
+        notes.said(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
     }
-    if let Some(rules) = rules {
-        answers(&mut notes, [before, after], rules, &open);
-    }
+    answers(&mut notes, [&was, &is]);
     for (node, pin) in after.pins() {
         if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
             let lines = pin.lines.map(|lines| format!(":{lines}")).unwrap_or_default();
@@ -246,44 +242,36 @@ fn is_turn(from: &StateName, to: &StateName, rules: Option<&EffectiveRules>) -> 
 }
 
 /// Which answers want to be looked at: those that have changed, and those that stand otherwise than before.
-fn answers(
-    notes: &mut Notes,
-    [before, after]: [&Investigation; 2],
-    rules: &EffectiveRules,
-    open: &[Objection],
-) {
-    let was_open = objections::open(before);
-    for (node, state) in after.committed() {
-        let earlier = before.committed_node(&node.id);
-        let has_changed = earlier.is_none_or(|earlier| earlier != node);
-        let is_contested =
-            |node: &Node| node.classification.as_ref().is_some_and(Classification::is_contested);
-        if is_contested(node) && has_changed {
+fn answers(notes: &mut Notes, [before, after]: [&Assessment<'_>; 2]) {
+    for (node, _) in after.investigation.committed() {
+        let has_changed = before.investigation.committed_node(&node.id) != Some(node);
+        if differs(node) && has_changed {
             let text = "its results differ, and nobody has decided between them".to_owned();
             notes.add(Some(&node.id), Risk::Contested, text);
         }
-        if rules.role(state) != Role::Solution || !rules.refuted_by(after, node).is_empty() {
-            continue;
-        }
-        let knew = earlier.map_or_else(Vec::new, |earlier| rules.against(before, earlier, &was_open));
-        for objection in rules.against(after, node, open) {
-            if has_changed || !knew.iter().any(|it| it.comment.id == objection.comment.id) {
-                let text = match objection.comment.node == Some(node.id.clone()) {
+    }
+    for answer in &after.answers {
+        let id = &answer.node.id;
+        let (was, has_changed) =
+            (before.answer(id), before.investigation.committed_node(id) != Some(answer.node));
+        for objection in after.open.iter().filter(|it| answer.against.contains(&it.comment.id)) {
+            if has_changed || !was.is_some_and(|was| was.against.contains(&objection.comment.id)) {
+                let text = match objection.comment.node.as_ref() == Some(id) {
                     true => "an objection to it is open".to_owned(),
                     false => objection.message(),
                 };
-                notes.add(Some(&node.id), Risk::Contested, text);
+                notes.add(Some(id), Risk::Contested, text);
             }
         }
-        let grade = rules.grade(after, node);
-        let was = earlier.map(|earlier| rules.grade(before, earlier));
-        if !grade.is_confirmed() && (has_changed || was != Some(grade)) {
-            notes.add(Some(&node.id), Risk::Unconfirmed, format!("an answer, {}", grade.label()));
+        let is_new = has_changed || was.map(|was| was.grade) != Some(answer.grade);
+        if !answer.grade.is_confirmed() && is_new {
+            notes.add(Some(id), Risk::Unconfirmed, format!("an answer, {}", answer.grade.label()));
         }
     }
-    let turned = turned(before, after, rules);
+    let Some(rules) = &after.rules else { return };
+    let turned = turned(before.investigation, after.investigation, rules);
     for id in &turned.refuted {
-        let by = after.node(id).map_or_else(Vec::new, |node| rules.refuted_by(after, node));
+        let by = after.answer(id).map_or(&[][..], |answer| &answer.refuted_by);
         let by: Vec<&str> = by.iter().map(NodeId::as_str).collect();
         notes.add(Some(id), Risk::Turned, format!("refuted by {}", by.join(", ")));
     }

@@ -100,7 +100,7 @@ impl Stored {
                 let before = self.conclusion.replace(Arc::clone(after))?;
                 let before = before.conclusion.as_deref().unwrap_or_default();
                 let ends = || std::iter::once(after.as_ref()).chain(&after.other_conclusions);
-                let amended = ends().flat_map(|end| &end.amended).map(|amended| &amended.conclusion);
+                let amended = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_ref());
                 let mut kept = amended.chain(ends().filter_map(|end| end.conclusion.as_ref()));
                 (!before.is_empty() && !kept.any(|text| text.contains(before)))
                     .then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))

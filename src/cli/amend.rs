@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::draft::{self, Fields};
 use super::editor::Edited;
+use super::end::Binding;
 use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::domain::NodeId;
@@ -26,6 +27,8 @@ pub(super) struct AmendArguments {
     /// Change the conclusion of an ended investigation: in your editor, or to the text of a file or of standard input
     #[arg(long)]
     conclusion: bool,
+    #[command(flatten)]
+    binding: Binding,
     /// Why: what was wrong
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
@@ -38,6 +41,7 @@ Examples:
   tot amend R3.A1a                       in your editor
   tot amend --conclusion
   tot amend --conclusion whole.md -m 'The figure was of another disk'
+  tot amend --conclusion --answer R4.A1a1 -m 'It rests on this one'
   tot amend 0196 - -m 'A typo in the figure' <R3.A1a.md
 
 A file is Markdown with a head of fields, of which those that are left out stay as they are:
@@ -80,6 +84,7 @@ fn amend(arguments: &AmendArguments) -> Worked {
     let subject = Work::new(&arguments.work).subject(id)?;
     let reason = arguments.message.as_deref();
     let (mut call, edited) = match rest {
+        [] if arguments.conclusion && arguments.binding.is_given() => (Fields::default(), None),
         [] if arguments.conclusion => match piped()? {
             Some(text) => (of_conclusion(&text)?, None),
             None => edit(&subject, None, reason)?,
@@ -95,6 +100,7 @@ fn amend(arguments: &AmendArguments) -> Worked {
         },
         _ => return Err(misused("give one node, or one file")),
     };
+    call.extend(arguments.binding.fields());
     if let Some(reason) = reason {
         call.insert("reason".to_owned(), json!(reason));
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::{Common, withheld};
 use super::print::{columns, page, say_json};
 use super::report::{NoRange, Range};
-use super::screen::{BAD, BOLD, GOOD, Judged, NodeLine, QUIET, Screen, plain_lines, section, styled};
+use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, assessed, plain_lines, section, styled};
 use super::{Outcome, finish, misused};
 use crate::domain::event::{what_was_attached, what_was_said_between};
 use crate::domain::{Happening, Investigation, Node, NodeId};
@@ -144,7 +144,7 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
 }
 
 fn document(before: &Snapshot, after: &Snapshot) -> Document {
-    let sides = [Judged::new(before), Judged::new(after)];
+    let sides = [assessed(before), assessed(after)];
     let [old, new] = [sides[0].investigation, sides[1].investigation];
     let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
     let changed = |id: &NodeId| {
@@ -167,7 +167,7 @@ fn document(before: &Snapshot, after: &Snapshot) -> Document {
             state_after: state(is),
             reason: was.zip(is).and_then(|(was, is)| reason(was, is)),
             fields: was.zip(is).map(|(was, is)| fields(was, is)).unwrap_or_default(),
-            line: side.line(node),
+            line: NodeLine::new(side, node),
         })
     };
     let end = |it: &Investigation| {

@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::draft::Fields;
 use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
-use crate::decide::results::results;
 use crate::decide::{Rejection, standing};
 use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, one_line, shorten};
@@ -25,6 +25,8 @@ pub(super) struct EndArguments {
     /// The answer, in Markdown; without it and a file your editor opens, or standard input is read where that is no terminal
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
+    #[command(flatten)]
+    binding: Binding,
     /// End before nothing is owed: every page says so, with what was owed
     #[arg(long, value_name = "REASON")]
     stopped: Option<Reason>,
@@ -39,7 +41,40 @@ const EXAMPLES: &str = "\
 Examples:
   tot end                          in your editor, with the answers in sight
   tot end 0196 conclusion.md
+  tot end --answer R4.A1a1 --rival R3.B conclusion.md
   tot end --stopped budget -m 'So far: the planner is the likely cause.'";
+
+/// What a conclusion rests on, and what it leaves open.
+#[derive(Args)]
+pub(super) struct Binding {
+    /// An answer that the conclusion rests on, where there are several answers; of several, each is a part of it
+    #[arg(long, value_name = "NODE")]
+    answer: Vec<String>,
+    /// An answer that is possible beside it
+    #[arg(long, value_name = "NODE")]
+    rival: Vec<String>,
+    /// What the conclusion does not cover, in a sentence; can be given several times
+    #[arg(long, value_name = "TEXT")]
+    not_covered: Vec<String>,
+}
+
+impl Binding {
+    /// As fields of a call; what was not given is left out.
+    pub(super) fn fields(&self) -> Fields {
+        let alone = if self.answer.len() == 1 { "main" } else { "part" };
+        let named =
+            |ids: &[String], role| ids.iter().map(|id| json!({"id": id, "as": role})).collect::<Vec<_>>();
+        let answers = [named(&self.answer, alone), named(&self.rival, "rival")].concat();
+        let answers = (!answers.is_empty()).then_some(json!(answers));
+        let not_covered = (!self.not_covered.is_empty()).then_some(json!(self.not_covered));
+        fields([("answers", json!(answers)), ("notCovered", json!(not_covered))])
+    }
+
+    /// Whether something was given.
+    pub(super) fn is_given(&self) -> bool {
+        !(self.answer.is_empty() && self.rival.is_empty() && self.not_covered.is_empty())
+    }
+}
 
 /// Why it ends early.
 #[derive(Clone, Copy, ValueEnum)]
@@ -90,7 +125,8 @@ fn end(arguments: &EndArguments) -> Worked {
     let stopped = arguments
         .stopped
         .map(|reason| json!(fields([("reason", json!(reason.name())), ("note", json!(arguments.note))])));
-    let call = fields([("conclusion", json!(conclusion.trim())), ("stopped", json!(stopped))]);
+    let mut call = fields([("conclusion", json!(conclusion.trim())), ("stopped", json!(stopped))]);
+    call.extend(arguments.binding.fields());
     subject.call("tot_end", call, edited.as_ref(), lines)
 }
 
@@ -109,23 +145,18 @@ fn may_end(subject: &Subject, stopped: bool) -> Result<(), Box<dyn std::error::E
 }
 
 fn help(subject: &Subject) -> String {
-    let found = results(subject.investigation(), &subject.standing.rules());
-    let solutions = found.solutions.iter().map(|it| {
-        let mark = match it.grade.is_confirmed() {
-            _ if !it.contested_by.is_empty() => "contested",
-            true => "confirmed",
-            false => "not confirmed by another",
-        };
-        format!("  {} {} ({mark})\n", it.node.id, one_line(it.node.name()))
-    });
-    let solutions: String = solutions.collect();
-    let solutions = if solutions.is_empty() { "  none\n".to_owned() } else { solutions };
+    let assessment = subject.standing.assessment();
+    let answers = assessment.answers.iter();
+    let answers: String = answers
+        .map(|it| format!("  {} {} ({})\n", it.node.id, one_line(it.node.name()), it.words()))
+        .collect();
+    let answers = if answers.is_empty() { "  none\n".to_owned() } else { answers };
     format!(
         "The conclusion, in Markdown: what was found, how sure it is, what was ruled out. What stands below\n\
          this line is left out; an empty text gives it up.\n\n\
-         {}\n\nAnswers:\n{solutions}\n{} ruled out.",
+         {}\n\nAnswers:\n{answers}\n{} ruled out.",
         one_line(&subject.investigation().meta().title),
-        counted(found.dead_ends.len(), "node"),
+        counted(assessment.ruled_out().count(), "node"),
     )
 }
 

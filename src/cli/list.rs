@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{columns, page, say_json};
-use super::screen::{BAD, BOLD, DOUBT, GOOD, Judged, NodeLine, QUIET, Screen, styled};
+use super::screen::{BAD, BOLD, DOUBT, GOOD, NodeLine, QUIET, Screen, assessed, styled};
 use super::{Outcome, finish, is_person};
+use crate::assess::{self, Verdict};
 use crate::decide::standing;
 use crate::parallel;
 use crate::remote::GitProgram;
@@ -52,12 +53,20 @@ enum State {
     Open,
     /// It has ended
     Ended,
-    /// Its best answer is confirmed by another than who found it, and not contested
+    /// It was ended before its rules were met
+    StoppedEarly,
+    /// It was ended, and research has come from elsewhere since
+    Continued,
+    /// It was ended, and its rules ask for something that is not there
+    RulesUnmet,
+    /// What it concludes, or its best answer so far, is confirmed by another than who wrote it
     Confirmed,
-    /// Its best answer is checked only by who found it
+    /// That is checked only by its author
     SelfChecked,
-    /// Nobody has confirmed its best answer
+    /// Nobody has confirmed that
     Unconfirmed,
+    /// That is refuted
+    Refuted,
     /// It has no answer
     Unanswered,
     /// An answer is contested
@@ -161,21 +170,25 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
             return Entry { fault, states: vec![State::Unreadable], ..entry };
         }
     };
-    let judged = Judged::new(&snapshot);
-    let answers = judged.answers();
-    let mut states = vec![match judged.investigation.end_in_force() {
-        Some(_) => State::Ended,
-        None => State::Open,
-    }];
-    states.extend(match answers.first() {
-        // Without its rules it is not known what is an answer.
-        None => judged.rules.is_some().then_some(State::Unanswered),
-        Some((_, sure)) if sure.contested => None,
-        Some((_, sure)) if sure.is_confirmed() => Some(State::Confirmed),
-        Some((_, sure)) if sure.is_checked() => Some(State::SelfChecked),
-        Some(_) => Some(State::Unconfirmed),
+    let assessment = assessed(&snapshot);
+    let answers = &assessment.answers;
+    let mut states = match assessment.outcome {
+        assess::Outcome::Running => vec![State::Open],
+        assess::Outcome::Continued => vec![State::Open, State::Continued],
+        assess::Outcome::Ended => vec![State::Ended],
+        assess::Outcome::StoppedEarly => vec![State::Ended, State::StoppedEarly],
+    };
+    // Without its rules it is not known what is an answer.
+    states.extend((assessment.rules.is_some() && answers.is_empty()).then_some(State::Unanswered));
+    states.extend(match assessment.overall() {
+        None | Some(Verdict::Contested | Verdict::StoppedEarly) => None,
+        Some(Verdict::NotChecked) => (!answers.is_empty()).then_some(State::Unconfirmed),
+        Some(Verdict::Refuted) => Some(State::Refuted),
+        Some(Verdict::RulesUnmet) => Some(State::RulesUnmet),
+        Some(Verdict::AuthorOnly) => Some(State::SelfChecked),
+        Some(Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person) => Some(State::Confirmed),
     });
-    states.extend(answers.iter().any(|(_, sure)| sure.contested).then_some(State::Contested));
+    states.extend((assessment.count(|it| it == Verdict::Contested) > 0).then_some(State::Contested));
     // Checking takes a git process for each, so that only those are checked that somebody has signed off.
     let sign_offs = signoff::unchecked(store, &snapshot).ok().filter(|found| !found.all.is_empty());
     let checked = sign_offs.map(|found| match git {
@@ -184,8 +197,10 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
     });
     states.extend(checked.iter().any(|found| found.are_an_approval()).then_some(State::Approved));
     let apart = store.upstream(&snapshot).ok().flatten().and_then(|upstream| upstream.apart);
-    let blockers =
-        judged.rules.map(|rules| standing::blockers(judged.investigation, &rules)).unwrap_or_default();
+    let blockers = assessment
+        .rules
+        .map(|rules| standing::blockers(assessment.investigation, &rules))
+        .unwrap_or_default();
     let mut faults = snapshot.all_faults();
     let fault = faults.next().map(|first| match faults.count() {
         0 => first.to_string(),
@@ -194,9 +209,9 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
     Entry {
         states,
         answers: answers.len(),
-        answer: answers.first().map(|(node, _)| judged.line(node)),
+        answer: answers.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message),
-        open_objections: judged.open.len(),
+        open_objections: assessment.open.len(),
         sign_off: checked
             .and_then(|found| found.all.first().map(|it| format!("{}, {}", it.decision, it.state))),
         ahead: apart.map(|(ahead, _)| ahead),
@@ -244,8 +259,12 @@ fn marks(entry: &Entry) -> Vec<(Style, String)> {
             State::Open => (QUIET, "open"),
             State::Ended => (QUIET, "ended"),
             State::Confirmed => (GOOD, "confirmed"),
-            State::SelfChecked => (DOUBT, "self-checked"),
-            State::Unconfirmed => (DOUBT, "not confirmed"),
+            State::StoppedEarly => (DOUBT, Verdict::StoppedEarly.label()),
+            State::Continued => (DOUBT, assess::Outcome::Continued.label()),
+            State::RulesUnmet => (DOUBT, Verdict::RulesUnmet.label()),
+            State::SelfChecked => (DOUBT, Verdict::AuthorOnly.label()),
+            State::Unconfirmed => (DOUBT, Verdict::NotChecked.label()),
+            State::Refuted => (BAD, Verdict::Refuted.label()),
             State::Unanswered => (QUIET, "no answer"),
             State::Contested => (DOUBT, "contested"),
             State::Approved => (GOOD, "approved"),

@@ -5,11 +5,10 @@
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::domain::{Classification, Investigation, Node};
-use crate::graph::Sure;
+use crate::assess::{Assessment, Verdict, differs};
+use crate::domain::Node;
 use crate::markdown::to_terminal;
-use crate::ruleset::rules::objections::{self, Objection};
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::Role;
 use crate::store::Snapshot;
 use crate::text::{columns, fit, made_visible, one_line, wrap};
 
@@ -88,15 +87,6 @@ pub(super) fn role_style(role: Option<Role>) -> Style {
     }
 }
 
-/// An investigation with what its rules say of it.
-pub(super) struct Judged<'a> {
-    pub investigation: &'a Investigation,
-    /// None where the ruleset can't be used.
-    pub rules: Option<EffectiveRules<'a>>,
-    /// The objections that nobody has resolved.
-    pub open: Vec<Objection>,
-}
-
 /// A node in a line, as text and as JSON.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -106,66 +96,44 @@ pub(super) struct NodeLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     pub title: String,
-    /// `confirmed`, `self-checked`, `unconfirmed` of an answer; `refuted`; absent of what is none of it.
+    /// `confirmed`, `self-checked`, `unconfirmed`, `contested` of an answer; `refuted`; absent of what is none of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sure: Option<&'static str>,
+    /// Of any node: whether its results differ, or something speaks against it as an answer.
     pub contested: bool,
     #[serde(skip)]
     pub role: Option<Role>,
     #[serde(skip)]
-    pub mark: Option<Sure>,
+    pub verdict: Option<Verdict>,
 }
 
-impl<'a> Judged<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
-        let investigation = snapshot.investigation.as_ref();
-        Judged { investigation, rules: snapshot.rules(), open: objections::open(investigation) }
-    }
+/// What follows from a state.
+pub(super) fn assessed(snapshot: &Snapshot) -> Assessment<'_> {
+    Assessment::new(&snapshot.investigation, snapshot.rules())
+}
 
-    pub(super) fn role(&self, node: &Node) -> Option<Role> {
-        Some(self.rules?.role(node.state()?))
-    }
-
-    pub(super) fn sure(&self, node: &Node) -> Option<Sure> {
-        Sure::of_node(self.investigation, &self.rules?, &self.open, node)
-    }
-
-    /// The answers that nobody has refuted, the surest first.
-    pub(super) fn answers(&self) -> Vec<(&'a Node, Sure)> {
-        let nodes = self.investigation.committed().map(|(node, _)| node.as_ref());
-        let mut answers: Vec<(&Node, Sure)> = nodes
-            .filter(|node| self.role(node) == Some(Role::Solution))
-            .filter_map(|node| Some((node, self.sure(node)?)))
-            .filter(|(_, sure)| *sure != Sure::REFUTED)
-            .collect();
-        answers.sort_by_key(|(_, sure)| sure.rank());
-        answers
-    }
-
-    pub(super) fn line(&self, node: &Node) -> NodeLine {
-        let mark = self.sure(node);
-        let differs = node.classification.as_ref().is_some_and(Classification::is_contested);
+impl NodeLine {
+    pub(super) fn new(assessment: &Assessment<'_>, node: &Node) -> NodeLine {
+        let verdict = assessment.verdict_of(&node.id);
         NodeLine {
             node_id: node.id.to_string(),
             state: node.state().map(ToString::to_string),
             title: node.name().to_owned(),
-            sure: mark.map(|mark| mark.class),
-            contested: differs || mark.is_some_and(|mark| mark.contested),
-            role: self.role(node),
-            mark,
+            sure: verdict.map(Verdict::class),
+            contested: differs(node) || verdict == Some(Verdict::Contested),
+            role: assessment.rules.zip(node.state()).map(|(rules, state)| rules.role(state)),
+            verdict,
         }
     }
-}
 
-impl NodeLine {
     /// The node on a line of the screen, of which `taken` columns are taken.
     pub(super) fn text(&self, screen: Screen, taken: usize) -> String {
         let state = self.state.as_deref().map_or_else(|| "proposed".to_owned(), one_line);
-        let mark = self.mark.map(|mark| format!("{} ", mark.sign)).unwrap_or_default();
+        let mark = self.verdict.map(|verdict| format!("{} ", verdict.sign())).unwrap_or_default();
         let contested = if self.contested { "contested " } else { "" };
         let used = taken + columns(&self.node_id) + columns(&mark) + columns(&state) + columns(contested) + 2;
         let style = role_style(self.role.filter(|_| self.state.is_some()));
-        let mark_style = self.mark.map_or(QUIET, sure_style);
+        let mark_style = self.verdict.map_or(QUIET, verdict_style);
         let title = screen.rest(&self.title, used);
         let title = if self.state.is_none() || self.role == Some(Role::DeadEnd) {
             styled(QUIET, &title)
@@ -182,11 +150,11 @@ impl NodeLine {
     }
 }
 
-/// The style of how sure an answer is.
-pub(super) fn sure_style(sure: Sure) -> Style {
-    match sure {
-        _ if sure == Sure::REFUTED => BAD,
-        _ if sure.is_confirmed() && !sure.contested => GOOD,
+/// The style of a verdict.
+pub(super) fn verdict_style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Refuted => BAD,
+        verdict if verdict.is_confirmed() => GOOD,
         _ => DOUBT,
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{columns, page, say_json, tell};
-use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, styled};
+use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, styled};
 use super::{chain, finish, misused};
 use crate::domain::Comment;
 use crate::parallel;
@@ -119,8 +119,8 @@ fn look_in(store: &Store, path: &Path, words: &[String]) -> Result<Vec<Match>, U
 
 /// What is found in one investigation: first in what was asked and concluded, then in its nodes, in their order.
 fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
-    let judged = Judged::new(snapshot);
-    let investigation = judged.investigation;
+    let assessment = assessed(snapshot);
+    let investigation = assessment.investigation;
     let meta = investigation.meta();
     let mut found = Vec::new();
     let mut look = |node: Option<&NodeLine>, field: &'static str, text: &str| {
@@ -150,7 +150,7 @@ fn matches(snapshot: &Snapshot, words: &[String]) -> Vec<Match> {
         .filter(is_of_the_whole)
         .for_each(|comment| look(None, "Comment", &said(comment)));
     for node in investigation.preorder() {
-        let line = judged.line(node);
+        let line = NodeLine::new(&assessment, node);
         NodeView::fields(node).for_each(|field| look(Some(&line), field.name, &field.value));
         investigation.comments_on(&node.id).for_each(|comment| look(Some(&line), "Comment", &said(comment)));
     }

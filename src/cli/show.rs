@@ -3,6 +3,7 @@
 mod node;
 mod tree;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,11 +11,12 @@ use serde::Serialize;
 
 use super::place::{Common, id_and_node};
 use super::print::{columns, page, say_json};
-use super::screen::{BOLD, DOUBT, Judged, NodeLine, QUIET, Screen, section, styled, sure_style};
+use super::screen::{BOLD, DOUBT, NodeLine, QUIET, Screen, assessed, section, styled, verdict_style};
 use super::{Outcome, finish};
+use crate::assess::{self, Assessment, Verdict};
 use crate::decide::standing;
-use crate::domain::{Node, Timestamp};
-use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::domain::{BoundAnswer, Timestamp};
+use crate::ruleset::rules::verification::Grade;
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 
@@ -38,7 +40,8 @@ pub(super) struct ShowArguments {
 }
 
 const EXAMPLES: &str = "\
-With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, conclusion?, answers: [{nodeId, state, title, sure?,
+With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
+conclusion?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?,
 contested, confirmedBy, refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, attachments}, where node has the fields of
 investigation.json
@@ -62,9 +65,21 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     head: String,
+    /// `running`, `ended`, `stoppedEarly`, `continued`.
+    outcome: assess::Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<&'static str>,
+    /// How far to trust the whole, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Cow<'static, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<&'a str>,
-    /// The surest first.
+    /// The answers that the conclusion rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rests_on: Vec<BoundAnswer>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_covered: &'a [String],
+    /// Those that the conclusion rests on, then the others, the best first.
     answers: Vec<Answer>,
     open_objections: Vec<String>,
     blockers: Vec<Blocker>,
@@ -80,6 +95,8 @@ struct Document<'a> {
 struct Answer {
     #[serde(flatten)]
     line: NodeLine,
+    #[serde(skip)]
+    words: Cow<'static, str>,
     confirmed_by: Vec<Confirmation>,
     refuted_by: Vec<String>,
 }
@@ -90,6 +107,8 @@ struct Answer {
 struct Confirmation {
     node_id: String,
     grade: Grade,
+    #[serde(skip)]
+    verdict: Verdict,
 }
 
 #[derive(Serialize)]
@@ -123,27 +142,31 @@ fn try_run(arguments: &ShowArguments) -> Outcome {
     let (id, node) = id_and_node(&arguments.what)?;
     let place = arguments.common.place();
     let snapshot = place.store.load(&place.one(id)?)?;
-    let judged = Judged::new(&snapshot);
+    let assessment = assessed(&snapshot);
     let screen = Screen { columns: columns() };
     if let Some(node) = node {
-        let found = judged.investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
+        let found = assessment.investigation.node(&node).ok_or_else(|| format!("there is no node {node}"))?;
         return match arguments.common.json {
-            true => say_json(&node::document(&judged, found)),
-            false => page(&node::shown(&judged, found, screen)),
+            true => say_json(&node::document(&assessment, found)),
+            false => page(&node::shown(&assessment, found, screen)),
         };
     }
-    let document = document(&judged, &snapshot);
+    let document = document(&assessment, &snapshot);
     if arguments.common.json {
         return say_json(&document);
     }
     let extent = tree::Extent { all: arguments.all, depth: arguments.depth };
-    page(&(shown(&document, &judged, screen) + &section("Tree", &tree::shown(&judged, extent, screen))))
+    page(
+        &(shown(&document, &assessment, screen)
+            + &section("Tree", &tree::shown(&assessment, extent, screen))),
+    )
 }
 
-fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
-    let investigation = judged.investigation;
+fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Document<'a> {
+    let investigation = assessment.investigation;
     let meta = investigation.meta();
-    let outlook = judged.rules.map(|rules| standing::outlook(investigation, &rules));
+    let end = assessment.end();
+    let outlook = assessment.rules.map(|rules| standing::outlook(investigation, &rules));
     let (blockers, next) = outlook.map_or((Vec::new(), None), |it| (it.blockers, Some(it.next_action)));
     Document {
         id: meta.id.to_string(),
@@ -154,17 +177,23 @@ fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
         started_at: meta.started_at.to_string(),
         ended_at: investigation.end_in_force().map(|end| end.ended_at.to_string()),
         head: snapshot.head.to_string(),
-        conclusion: investigation.conclusion().and_then(|end| end.conclusion.as_deref()),
-        answers: judged
-            .answers()
-            .into_iter()
-            .map(|(node, _)| Answer {
-                line: judged.line(node),
-                confirmed_by: confirmed_by(judged, node),
-                refuted_by: refuted_by(judged, node),
+        outcome: assessment.outcome,
+        stopped: end.and_then(|end| end.stopped.as_ref()).map(|stopped| stopped.reason.label()),
+        verdict: assessment.words(),
+        conclusion: end.and_then(|end| end.conclusion.as_deref()),
+        rests_on: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
+        not_covered: end.map_or(&[], |end| end.not_covered.as_slice()),
+        answers: assessment
+            .answers
+            .iter()
+            .map(|answer| Answer {
+                line: NodeLine::new(assessment, answer.node),
+                words: answer.words(),
+                confirmed_by: confirmed_by(Some(answer)),
+                refuted_by: refuted_by(Some(answer)),
             })
             .collect(),
-        open_objections: judged.open.iter().map(|objection| objection.message()).collect(),
+        open_objections: assessment.open.iter().map(|objection| objection.message()).collect(),
         blockers: blockers
             .into_iter()
             .map(|it| Blocker { code: it.code.to_string(), node_id: it.node, message: it.message })
@@ -175,33 +204,34 @@ fn document<'a>(judged: &Judged<'a>, snapshot: &'a Snapshot) -> Document<'a> {
             .preorder()
             .into_iter()
             .map(|node| Entry {
-                line: judged.line(node),
+                line: NodeLine::new(assessment, node),
                 parent: node.parent.as_ref().map(ToString::to_string),
             })
             .collect(),
     }
 }
 
-fn confirmed_by(judged: &Judged<'_>, node: &Node) -> Vec<Confirmation> {
-    let by = judged.rules.map(|rules| rules.confirming(judged.investigation, node)).unwrap_or_default();
-    let confirmation = |it: Confirming| Confirmation { node_id: it.node.to_string(), grade: it.grade };
-    by.into_iter().map(confirmation).collect()
+fn confirmed_by(answer: Option<&assess::Answer<'_>>) -> Vec<Confirmation> {
+    let by = answer.iter().flat_map(|answer| &answer.confirming);
+    by.map(|it| Confirmation { node_id: it.node.to_string(), grade: it.grade, verdict: it.verdict() })
+        .collect()
 }
 
-fn refuted_by(judged: &Judged<'_>, node: &Node) -> Vec<String> {
-    let by = judged.rules.map(|rules| rules.refuted_by(judged.investigation, node)).unwrap_or_default();
-    by.iter().map(ToString::to_string).collect()
+fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
+    answer.iter().flat_map(|answer| &answer.refuted_by).map(ToString::to_string).collect()
 }
 
 /// All but the tree.
-fn shown(document: &Document<'_>, judged: &Judged<'_>, screen: Screen) -> String {
-    let investigation = judged.investigation;
+fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -> String {
+    let investigation = assessment.investigation;
     let minute = |at: Timestamp| at.to_minute();
     let mut facts = vec![
         one_line(&format!("{}, mode {}", document.ruleset, document.mode)),
         format!("begun {}", minute(investigation.meta().started_at)),
     ];
-    facts.extend(investigation.end_in_force().map(|end| format!("ended {}", minute(end.ended_at))));
+    facts
+        .extend(assessment.end().map(|end| format!("{} {}", document.outcome.label(), minute(end.ended_at))));
+    facts.extend(document.stopped.map(ToOwned::to_owned));
     facts.push(format!(
         "{} in {}",
         counted(investigation.len(), "node"),
@@ -218,21 +248,25 @@ fn shown(document: &Document<'_>, judged: &Judged<'_>, screen: Screen) -> String
     }
     text.push_str(&section("Question", &screen.prose(document.query, 2)));
     if let Some(conclusion) = document.conclusion {
-        let heading =
-            if document.ended_at.is_some() { "Conclusion" } else { "Conclusion, since when it went on" };
-        text.push_str(&section(heading, &screen.prose(conclusion, 2)));
+        let how = document.verdict.as_deref().unwrap_or(document.outcome.label());
+        text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
+        let bound = document.rests_on.iter().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
+        let not_covered = document.not_covered.iter().map(|text| format!("not covered: {}", one_line(text)));
+        for line in bound.chain(not_covered) {
+            text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
+        }
     }
     let answer = |answer: &Answer| {
         let mut text = format!("  {}\n", answer.line.text(screen, 2));
-        let sure = answer.line.mark.map_or("", |mark| mark.label);
         // What is worth less than the best says so.
-        let by = answer.confirmed_by.iter().map(|by| match by.grade.label() == sure {
+        let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {
             true => by.node_id.clone(),
-            false => format!("{} ({})", by.node_id, by.grade.label()),
+            false => format!("{} ({})", by.node_id, by.verdict.label()),
         });
         let by: Vec<String> = by.collect();
-        let line = if by.is_empty() { sure.to_owned() } else { format!("{sure}: {}", by.join(", ")) };
-        let style = answer.line.mark.map_or(QUIET, sure_style);
+        let words = &answer.words;
+        let line = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
+        let style = answer.line.verdict.map_or(QUIET, verdict_style);
         text.push_str(&format!("    {}\n", styled(style, &screen.rest(&line, 4))));
         text
     };
@@ -240,7 +274,7 @@ fn shown(document: &Document<'_>, judged: &Judged<'_>, screen: Screen) -> String
     if let Some(more @ 1..) = document.answers.len().checked_sub(ANSWERS) {
         answers.push_str(&format!("  and {more} more\n"));
     }
-    let none = if judged.rules.is_some() {
+    let none = if assessment.rules.is_some() {
         "  None yet.\n"
     } else {
         "  Unknown, since the ruleset can't be read.\n"

@@ -4,6 +4,7 @@
 //! It is a crate of its own so that it is built beside the libraries that only the rest needs, and once for a change
 //! elsewhere. `tree_of_thoughts` has each of these modules under the same name; its documentation is the map of all.
 
+pub mod assess;
 pub mod decide;
 pub mod domain;
 pub mod format;

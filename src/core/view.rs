@@ -12,8 +12,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::domain::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Citation, Claim, Classification, Code, Command,
-    Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StateName, Warning,
+    AmendedConclusion, Amendment, Asked, Author, BoundAnswer, Caller, Citation, Claim, Classification, Code,
+    Command, Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StateName,
+    Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -171,7 +172,14 @@ pub struct AmendedConclusionView<'a> {
     /// Why.
     pub reason: Cow<'a, str>,
     /// The conclusion before; Markdown.
-    pub conclusion: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Cow<'a, str>>,
+    /// The answers that it rested on before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<&'a [BoundAnswer]>,
+    /// What it did not cover before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_covered: Option<&'a [String]>,
 }
 
 /// A change of state.
@@ -614,7 +622,9 @@ impl<'a> AmendedConclusionView<'a> {
             agent_id: optional(&amended.agent_id),
             by: known(&amended.caller),
             reason: Cow::from(&amended.reason),
-            conclusion: Cow::from(&amended.conclusion),
+            conclusion: optional(&amended.conclusion),
+            answers: amended.answers.as_deref(),
+            not_covered: amended.not_covered.as_deref(),
         }
     }
 

@@ -263,18 +263,28 @@ fn changes_of(
 
 /// The end as it was after each call that wrote it.
 fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
-    let mut stages = Vec::new();
-    let mut stage = Conclusion { amended: Vec::new(), conclusion: None, concluded_at: None, ..end.clone() };
-    let given = end.amended.first().map(|first| first.conclusion.clone()).or_else(|| end.conclusion.clone());
-    if let Some(at) = end.concluded_at {
-        stages.push((end.ended_at, stage.clone()));
-        stage.concluded_at = Some(at);
+    let mut first = end.clone();
+    let mut amendments = std::mem::take(&mut first.amended);
+    for amended in amendments.iter_mut().rev() {
+        amended.exchange(&mut first);
     }
-    stage.conclusion = given;
-    stages.push((end.concluded_at.unwrap_or(end.ended_at), stage.clone()));
-    for (number, amended) in end.amended.iter().enumerate() {
-        let next = end.amended.get(number + 1).map(|next| next.conclusion.clone());
-        stage.conclusion = next.or_else(|| end.conclusion.clone());
+    let mut stages = Vec::new();
+    if let Some(at) = first.concluded_at {
+        let bare = Conclusion {
+            conclusion: None,
+            concluded_at: None,
+            answers: Vec::new(),
+            not_covered: Vec::new(),
+            ..first.clone()
+        };
+        stages.push((end.ended_at, bare));
+        stages.push((at, first.clone()));
+    } else {
+        stages.push((end.ended_at, first.clone()));
+    }
+    let mut stage = first;
+    for mut amended in amendments {
+        amended.exchange(&mut stage);
         stage.amended.push(amended.clone());
         stages.push((amended.at, stage.clone()));
     }

@@ -5,7 +5,7 @@
 //! 1. A value that fits is taken as it is.
 //! 2. A value that doesn't fit but whose meaning is plain is mended: a number or boolean sent as a string, and the
 //!    other way round for a string field; an array, an object or the whole arguments sent as JSON text; one item where a
-//!    list is asked; `null` for an absent field; an enum value or a field name in another spelling (`session_id`);
+//!    list is asked; a text for an object that needs one text; `null` for an absent field; an enum value or a field name in another spelling (`session_id`);
 //!    `5.0` for 5.
 //! 3. Anything else is a [`Misfit`]. All of them are found in one go, so that an agent can mend its call at once.
 //!
@@ -122,11 +122,19 @@ fn fit(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> 
 }
 
 fn fit_object(schema: &Value, value: &Value, path: &str, misfits: &mut Vec<Misfit>) -> Option<Value> {
-    let decoded = decoded(value);
-    let sent_fields = decoded.as_ref().unwrap_or(value).as_object()?;
     let none = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&none);
     let required = names(&schema["required"]);
+    let decoded = decoded(value).or_else(|| match (value, required.as_slice()) {
+        // A text where an object is asked that needs no more than one.
+        (Value::String(_), [only])
+            if !path.is_empty() && kind(&schema["properties"][*only]) == Some("string") =>
+        {
+            Some(Value::Object(Map::from_iter([((*only).to_owned(), value.clone())])))
+        }
+        _ => None,
+    });
+    let sent_fields = decoded.as_ref().unwrap_or(value).as_object()?;
     let mut understood = Map::new();
     // Fields that came, fitting or not: neither missing nor to be given again in another spelling.
     let mut seen: Vec<&str> =

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use super::address::Address;
 use super::prompts::quoted;
-use crate::decide::results::{Solution, results};
+use crate::assess::Answer;
 use crate::decide::standing::outlook;
 use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
 use crate::graph::{self, Pages, SvgOptions};
 use crate::ruleset::rules::objections;
-use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
 use crate::store::{ListEntry, ListFilter, ListState, Snapshot, StoreError};
 use crate::text::{counted, one_line};
@@ -168,14 +167,14 @@ pub fn read(service: &Service, address: &str) -> Result<Content, Unreadable> {
         }
         Address::GraphDot(session) => {
             let standing = service.read(session)?;
-            let text = graph::dot(standing.investigation(), standing.rules().ruleset());
+            let text = graph::dot(&standing.assessment());
             Ok(Content { mime: DOT, text })
         }
         Address::GraphSvg(session) => {
             let standing = service.read(session)?;
             let rules = standing.rules();
             let options = SvgOptions { standalone: Some(rules.ruleset()), ..SvgOptions::default() };
-            let whole = Pages::new(standing.investigation(), &rules, None);
+            let whole = Pages::new(&standing.assessment(), None);
             let text = graph::svg(&whole, 0, &options).markup;
             Ok(Content { mime: SVG, text })
         }
@@ -339,7 +338,10 @@ fn ended(text: &mut String, end: &Conclusion) {
     }
     for amended in &end.amended {
         let line = one_line(&AmendedConclusionView::new(amended).line());
-        let _ = write!(text, "\nAmended {line}\n\nConclusion before:\n\n{}\n", amended.conclusion.trim());
+        let _ = write!(text, "\nAmended {line}\n");
+        if let Some(before) = &amended.conclusion {
+            let _ = write!(text, "\nConclusion before:\n\n{}\n", before.trim());
+        }
     }
     for other in &end.other_conclusions {
         let by = by(other.agent_id.as_deref(), Some(&other.caller));
@@ -357,29 +359,22 @@ fn by(agent: Option<&str>, caller: Option<&Caller>) -> String {
 /// What follows from the rules.
 fn judged(text: &mut String, standing: &Standing, links: Links) {
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let found = results(investigation, &rules);
-    let named = |solution: &Solution| {
-        let node = &solution.node;
-        format!("{}: {}", link(investigation, &node.id, links), one_line(node.name()))
-    };
-    let solutions = found.solutions.iter().map(|solution| {
-        let by: Vec<String> = solution
-            .confirming
-            .iter()
-            .filter(|it| it.grade != Grade::None)
-            .take(5)
-            .map(|it| link(investigation, &it.node, links))
-            .collect();
+    let assessment = standing.assessment();
+    let told = |answer: &Answer<'_>| {
+        let by = answer.because_of().into_iter().take(5).map(|id| link(investigation, id, links));
+        let by: Vec<String> = by.collect();
         let by = if by.is_empty() { String::new() } else { format!(": {}", by.join(", ")) };
-        let contested = if solution.contested_by.is_empty() { "" } else { ", contested" };
-        format!("{}, {}{by}{contested}", named(solution), solution.grade.label())
-    });
-    listing(text, "Answers", solutions, found.solutions.len());
-    let refuted = found.refuted.iter().map(|solution| {
-        let by: Vec<String> = solution.refuted_by.iter().map(|id| link(investigation, id, links)).collect();
-        format!("{}, refuted by {}", named(solution), by.join(", "))
-    });
-    listing(text, "Refuted", refuted, found.refuted.len());
+        let node = link(investigation, &answer.node.id, links);
+        format!("{node}: {}, {}{by}", one_line(answer.node.name()), answer.words())
+    };
+    if let Some(words) = assessment.words() {
+        let _ = write!(text, "\nHow far to trust it: {words}.\n");
+    }
+    for bound in assessment.bound() {
+        let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
+    }
+    listing(text, "Answers", assessment.answers.iter().map(told), assessment.answers.len());
+    listing(text, "Refuted", assessment.refuted.iter().map(told), assessment.refuted.len());
     if investigation.conclusion().is_some() {
         return;
     }

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::history::verb_of;
+use crate::assess::Assessment;
 use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
 use crate::domain::{Happening, Investigation, NodeId};
 use crate::format::readme::{inline, quoted};
-use crate::ruleset::Role;
-use crate::ruleset::rules::objections::{self, Objection};
 use crate::store::Snapshot;
 use crate::text::counted;
 
@@ -111,7 +110,7 @@ fn end(old: &Investigation, new: &Investigation) -> Option<String> {
     match (old.conclusion(), new.conclusion()) {
         (Some(_), None) => Some("- It was opened again.\n".to_owned()),
         (old, Some(end)) if old != Some(end) => {
-            let text = end.conclusion.as_deref().unwrap_or("No answer was given.");
+            let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
             Some(quoted(text, 4_000))
         }
         _ => None,
@@ -120,26 +119,20 @@ fn end(old: &Investigation, new: &Investigation) -> Option<String> {
 
 /// The answers whose standing has changed.
 fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
-    let open = [before, after].map(|snapshot| objections::open(&snapshot.investigation));
-    let stands = |snapshot: &Snapshot, open: &[Objection], id: &NodeId| -> Option<String> {
-        let investigation = &snapshot.investigation;
-        let rules = snapshot.rules()?;
-        let node = investigation.node(id)?;
-        let is_answer = rules.role(node.state()?) == Role::Solution;
-        let refuted = rules.refuted_by(investigation, node).len();
-        is_answer.then(|| match refuted {
-            0 => {
-                let is_contested = !rules.against(investigation, node, open).is_empty();
-                let contested = if is_contested { ", contested" } else { "" };
-                format!("{}{contested}", rules.grade(investigation, node).label())
-            }
-            number => format!("refuted by {}", counted(number, "node")),
+    let [before, after] =
+        [before, after].map(|snapshot| Assessment::new(&snapshot.investigation, snapshot.rules()));
+    let stands = |assessment: &Assessment<'_>, id: &NodeId| {
+        let answer = assessment.answer(id)?;
+        Some(match answer.refuted_by.len() {
+            0 => answer.words().into_owned(),
+            number => format!("{} by {}", answer.verdict.label(), counted(number, "node")),
         })
     };
-    let changed = after.investigation.nodes().filter_map(|node| {
-        let now = stands(after, &open[1], &node.id)?;
-        let is_new = stands(before, &open[0], &node.id).as_ref() != Some(&now);
-        is_new.then(|| format!("- `{}` {now}: {}\n", node.id, inline(node.name(), LENGTH)))
+    let changed = after.answers.iter().chain(&after.refuted).filter_map(|answer| {
+        let id = &answer.node.id;
+        let now = stands(&after, id)?;
+        let is_new = stands(&before, id).as_ref() != Some(&now);
+        is_new.then(|| format!("- `{id}` {}: {}\n", inline(&now, LENGTH), inline(answer.node.name(), LENGTH)))
     });
     changed.collect()
 }

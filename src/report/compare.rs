@@ -13,6 +13,7 @@ use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
+use crate::assess::Verdict;
 use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
 use crate::project::Evidence;
 use crate::review::{self, Item};
@@ -113,7 +114,7 @@ pub(super) struct ReviewNote {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct AnswerChange {
     pub node: NodeRef,
-    /// `an answer, not confirmed`.
+    /// `an answer, not checked`.
     pub before: String,
     pub after: String,
 }
@@ -323,7 +324,7 @@ impl Side {
             short: commit.chars().take(SHORT).collect(),
             commit,
             ended: header.ended,
-            verdict: report.overview.verdict.clone(),
+            verdict: report.overview.found.clone(),
             answers: header.answers,
             confirmed: header.confirmed,
             self_checked: header.self_checked,
@@ -351,9 +352,8 @@ fn answers(
     new_cards: &Cards<'_>,
 ) -> Vec<AnswerChange> {
     let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.sure) {
-        Some(Some(sure)) if sure.class == "refuted" => sure.label.to_owned(),
-        Some(Some(sure)) if sure.contested => format!("a contested answer, {}", sure.label),
-        Some(Some(sure)) => format!("an answer, {}", sure.label),
+        Some(Some(Verdict::Refuted)) => Verdict::Refuted.label().to_owned(),
+        Some(Some(verdict)) => format!("an answer, {}", verdict.label()),
         Some(None) => "no answer".to_owned(),
         None => "not there".to_owned(),
     };

@@ -1,10 +1,9 @@
 //! One investigation as one file, in the forms that other programs and people read.
 
 use super::model::Report;
-use super::site::{document, ruleset_of};
+use super::site::{assessed, document, ruleset_of};
 use super::{ReportError, ReportInput, SiteOptions, Templates, json};
 use crate::graph::{self, Pages, SvgOptions};
-use crate::ruleset::EffectiveRules;
 
 /// The facts and what follows from them, as the site's `investigation.json`.
 ///
@@ -34,18 +33,17 @@ pub fn html(input: &ReportInput, options: &SiteOptions) -> Result<Document, Repo
 
 /// The tree for Graphviz.
 pub fn dot(input: &ReportInput) -> String {
-    graph::dot(&input.snapshot.investigation, &ruleset_of(input))
+    graph::dot(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
 /// The tree for READMEs.
 pub fn mermaid(input: &ReportInput) -> String {
-    graph::mermaid(&input.snapshot.investigation, &ruleset_of(input))
+    graph::mermaid(&assessed(&input.snapshot.investigation, &ruleset_of(input)))
 }
 
 /// The tree as a picture that stands alone.
 pub fn svg(input: &ReportInput) -> String {
     let (investigation, ruleset) = (&input.snapshot.investigation, ruleset_of(input));
-    let rules = EffectiveRules::new(&ruleset, investigation.meta());
     let options = SvgOptions { standalone: Some(&ruleset), ..SvgOptions::default() };
-    graph::svg(&Pages::new(investigation, &rules, None), 0, &options).markup
+    graph::svg(&Pages::new(&assessed(investigation, &ruleset), None), 0, &options).markup
 }

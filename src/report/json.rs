@@ -1,17 +1,18 @@
 //! `investigation.json`: the facts of an investigation and what follows from them, for programs. All facts are in it, so
 //! that `tot import` makes the same investigation of it.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::history::verb_of;
 use super::references::Reference;
 use super::{ReportError, ReportInput};
+use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
-use crate::decide::standing;
-use crate::domain::{Caller, Comment, Node, NodeId, PersonsAnswer, StopReason};
+use crate::domain::{BoundAnswer, Caller, Comment, Node, PersonsAnswer, StopReason};
 use crate::format::attachment_entry::AttachmentEntry;
-use crate::ruleset::Role;
-use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::Grade;
 use crate::signoff::SignOffView;
 use crate::view::{AmendedConclusionView, NodeView};
@@ -40,6 +41,12 @@ struct Document<'a> {
     ruleset_file: Option<&'a str>,
     conclusion: Option<Conclusion<'a>>,
     faults: Vec<String>,
+    /// `running`, `ended`, `stoppedEarly`, `continued`.
+    outcome: Outcome,
+    /// How far to trust the whole, once it has ended.
+    verdict: Option<Cow<'static, str>>,
+    /// The answers that the conclusion rests on.
+    rests_on: Vec<BoundAnswer>,
     solutions: Vec<Solution>,
     refuted: Vec<Refuted>,
     theories: Vec<String>,
@@ -90,6 +97,10 @@ struct Conclusion<'a> {
     asked: Option<Asked>,
     concluded_at: Option<String>,
     conclusion: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    answers: &'a [BoundAnswer],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_covered: &'a [String],
     amended: Vec<AmendedConclusionView<'a>>,
     /// Ends of others, before a merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -106,6 +117,8 @@ impl<'a> Conclusion<'a> {
             asked: end.asked.as_ref().map(|it| Asked { answer: it.answer, said: it.said.clone() }),
             concluded_at: end.concluded_at.map(|at| at.to_string()),
             conclusion: end.conclusion.clone(),
+            answers: &end.answers,
+            not_covered: &end.not_covered,
             amended: end.amended.iter().map(AmendedConclusionView::new).collect(),
             other_conclusions: end.other_conclusions.iter().map(Conclusion::of).collect(),
         }
@@ -131,7 +144,9 @@ struct Asked {
 #[serde(rename_all = "camelCase")]
 struct Solution {
     node: String,
-    /// Whether another than who found it confirms it.
+    /// How far to trust it, in words.
+    verdict: Cow<'static, str>,
+    /// Whether another than who wrote it confirms it, and nothing speaks against it.
     verified: bool,
     /// How well.
     confirmation: Grade,
@@ -140,6 +155,9 @@ struct Solution {
     /// The open objections to what it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
+    /// The nodes that it rests on whose results differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differing: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -199,35 +217,21 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
     let investigation = snapshot.investigation.as_ref();
     let rules = snapshot.rules();
     let meta = investigation.meta();
-    let open: Vec<Objection> = objections::open(investigation);
-    let with_role = |role| -> Vec<&Node> {
-        let is = |(node, state)| (rules?.role(state) == role).then_some(node);
-        investigation.committed().filter_map(|(node, state)| is((node.as_ref(), state))).collect()
+    let assessment = Assessment::new(investigation, rules);
+    let ids = |nodes: &[&Arc<Node>]| nodes.iter().map(|node| node.id.to_string()).collect();
+    let solution = |answer: &Answer<'_>| Solution {
+        node: answer.node.id.to_string(),
+        verdict: answer.words(),
+        verified: answer.verdict.is_confirmed(),
+        confirmation: answer.grade,
+        verified_by: strings(answer.confirming.iter().map(|it| &it.node)),
+        contested_by: strings(&answer.against),
+        differing: strings(&answer.differing),
     };
-    let is_dead_end =
-        |node: &Node| rules.zip(node.state()).is_some_and(|(rules, state)| rules.is_dead_end(state));
-    let ids = |nodes: Vec<&Node>| nodes.into_iter().map(|node| node.id.to_string()).collect();
-    let refuted_by = |node: &Node| rules.map_or_else(Vec::new, |rules| rules.refuted_by(investigation, node));
-    let solution = |node: &Node| {
-        let rules = rules.filter(|_| refuted_by(node).is_empty())?;
-        let by: Vec<NodeId> = rules.confirming(investigation, node).into_iter().map(|it| it.node).collect();
-        let confirmation = rules.grade(investigation, node);
-        let verified = confirmation.is_confirmed();
-        let against = rules.against(investigation, node, &open);
-        let against: Vec<_> = against.iter().map(|objection| objection.comment.id).collect();
-        Some(Solution {
-            node: node.id.to_string(),
-            verified,
-            confirmation,
-            verified_by: strings(&by),
-            contested_by: strings(&against),
-        })
-    };
-    let refuted = investigation.committed().filter_map(|(node, _)| {
-        let by = refuted_by(node);
-        (!by.is_empty()).then(|| Refuted { node: node.id.to_string(), refuted_by: strings(&by) })
-    });
-    let blockers = rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules));
+    let refuted = assessment
+        .refuted
+        .iter()
+        .map(|answer| Refuted { node: answer.node.id.to_string(), refuted_by: strings(&answer.refuted_by) });
     Document {
         version: VERSION,
         meta: Meta {
@@ -248,16 +252,23 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         ruleset_file: snapshot.ruleset.as_ref().ok().map(|file| file.text.as_str()),
         conclusion: investigation.conclusion().map(Conclusion::of),
         faults: strings(snapshot.all_faults()),
-        solutions: with_role(Role::Solution).into_iter().filter_map(solution).collect(),
+        outcome: assessment.outcome,
+        verdict: assessment.words(),
+        rests_on: assessment
+            .bound()
+            .map(|bound| BoundAnswer { id: bound.id.clone(), role: bound.role })
+            .collect(),
+        solutions: assessment.answers.iter().map(solution).collect(),
         refuted: refuted.collect(),
-        theories: ids(with_role(Role::Theory)),
-        dead_ends: ids(with_role(Role::DeadEnd).into_iter().filter(|node| is_dead_end(node)).collect()),
-        blockers: blockers
-            .into_iter()
+        theories: ids(&assessment.theories),
+        dead_ends: ids(&assessment.dead_ends),
+        blockers: assessment
+            .owed
+            .iter()
             .map(|blocker| Blocker {
                 code: blocker.code.to_string(),
-                node: blocker.node,
-                message: blocker.message,
+                node: blocker.node.clone(),
+                message: blocker.message.clone(),
             })
             .collect(),
         quality: rules.map(|rules| quality(investigation, &rules)),
@@ -265,7 +276,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         comments: investigation.comments().map(AsRef::as_ref).collect(),
         attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
-        open_objections: open.iter().map(|objection| objection.comment.id.to_string()).collect(),
+        open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),
         references: references.iter().map(reference).collect(),
         commits: input
             .history

@@ -11,9 +11,10 @@ use serde::Serialize;
 
 use super::model::{Card, OutlineRow, Report};
 use super::templates::{SafeHtml, SharedValue};
-use crate::domain::{Investigation, NodeId};
+use crate::assess::Assessment;
+use crate::domain::NodeId;
 use crate::graph::{self, BarPart, Drawn, Pages, SvgOptions, Way};
-use crate::ruleset::{EffectiveRules, Role, Ruleset};
+use crate::ruleset::{Role, Ruleset};
 
 pub(super) use argument::{ArgumentPicture, of_argument};
 
@@ -119,19 +120,19 @@ pub(super) struct Pictures {
 impl Pictures {
     pub(super) fn of(
         report: &Report,
-        investigation: &Investigation,
+        assessment: &Assessment<'_>,
         ruleset: &Ruleset,
     ) -> Result<Pictures, serde_json::Error> {
-        let rules = EffectiveRules::new(ruleset, investigation.meta());
+        let investigation = assessment.investigation;
         let href = |id: &NodeId| report.href(id);
-        let drawn = Pages::maps(investigation, &rules);
+        let drawn = Pages::maps(assessment);
         let names: Vec<String> = drawn.all().iter().map(|page| name(page, report)).collect();
         let places: HashMap<NodeId, String> = drawn
             .homes()
             .map(|(id, page)| (id.clone(), format!("{}#{id}", page_path(&names, page))))
             .collect();
 
-        let whole = Pages::new(investigation, &rules, None);
+        let whole = Pages::new(assessment, None);
         let standalone = SvgOptions { href: Some(&href), standalone: Some(ruleset), ..SvgOptions::default() };
         let mut files =
             vec![("graph.svg".to_owned(), graph::svg(&whole, 0, &standalone).markup.into_bytes())];
@@ -168,7 +169,7 @@ impl Pictures {
             PageModels { report, drawn: &drawn, names: &names, places: &places, rows, best, others, ways };
         let pages = (0..names.len()).map(|number| (page_path(&names, number), pages.page(number))).collect();
         let place = |id: &NodeId| places.get(id).cloned().unwrap_or_default();
-        let in_short = Some(in_short(investigation, &rules, FITS_A_PAGE, &href, &place));
+        let in_short = Some(in_short(assessment, FITS_A_PAGE, &href, &place));
         Ok(Pictures { in_short, pages, files, places })
     }
 }
@@ -333,25 +334,19 @@ impl Drawing {
 }
 
 /// The picture of one document, in which each node has a place; absent where there is nothing to draw.
-pub(super) fn of_document(
-    investigation: &Investigation,
-    ruleset: &Ruleset,
-    href: &dyn Fn(&NodeId) -> String,
-) -> Option<Drawing> {
-    investigation.nodes().next()?;
-    let rules = EffectiveRules::new(ruleset, investigation.meta());
-    Some(in_short(investigation, &rules, FITS_A_DOCUMENT, href, href))
+pub(super) fn of_document(assessment: &Assessment<'_>, href: &dyn Fn(&NodeId) -> String) -> Option<Drawing> {
+    assessment.investigation.nodes().next()?;
+    Some(in_short(assessment, FITS_A_DOCUMENT, href, href))
 }
 
 /// A picture of so many cards. `place` is where what it leaves out begins.
 fn in_short(
-    investigation: &Investigation,
-    rules: &EffectiveRules<'_>,
+    assessment: &Assessment<'_>,
     limit: usize,
     href: &dyn Fn(&NodeId) -> String,
     place: &dyn Fn(&NodeId) -> String,
 ) -> Drawing {
-    let drawn = Pages::new(investigation, rules, Some(limit));
+    let drawn = Pages::new(assessment, Some(limit));
     let page_href = |_, id: &NodeId| place(id);
     let options = SvgOptions { href: Some(href), page_href: Some(&page_href), ..SvgOptions::default() };
     let (shown, hidden) = drawn.all().first().map_or((0, 0), |page| (page.shown, page.hidden));

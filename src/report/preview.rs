@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use tiny_skia::{Color, Paint, Pixmap, Rect, Transform};
 
-use super::model::{Card, Report, Solution};
+use super::model::{Card, Report};
+use crate::assess::Verdict;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::{Role, Ruleset};
@@ -49,10 +50,8 @@ pub(super) fn png(report: &Report, investigation: &Investigation, ruleset: &Rule
     }
     let mut picture = Pixmap::new(WIDTH, HEIGHT)?;
     picture.fill(Color::WHITE);
-    let best = report.overview.solutions.first();
-    let is_disputed = best.is_some_and(Solution::is_contested);
-    let band = match best.and_then(|best| best.card.sure) {
-        Some(sure) if sure.is_confirmed() && !is_disputed => graph::role_colour(Role::Solution).light,
+    let band = match report.header.sure {
+        Some(verdict) if verdict.is_confirmed() => graph::role_colour(Role::Solution).light,
         Some(_) => graph::DOUBT.light,
         None => graph::role_colour(Role::Exhausted).light,
     };
@@ -74,11 +73,10 @@ pub(super) fn png(report: &Report, investigation: &Investigation, ruleset: &Rule
             _ if card.is_some_and(|card| card.state.word == graph::REFUTATION) => Role::DeadEnd,
             state => state.map_or(Role::Open, |state| state.role),
         };
-        let sure = card.and_then(|card| card.sure);
-        let colour = match sure.map(|sure| sure.class) {
-            Some(_) if sure.is_some_and(|sure| sure.contested) => graph::DOUBT,
-            Some("confirmed") | None => graph::role_colour(role),
-            Some("refuted") => graph::role_colour(Role::DeadEnd),
+        let colour = match card.and_then(|card| card.sure) {
+            None => graph::role_colour(role),
+            Some(Verdict::Refuted) => graph::role_colour(Role::DeadEnd),
+            Some(verdict) if verdict.is_confirmed() => graph::role_colour(role),
             Some(_) => graph::DOUBT,
         };
         let area = [

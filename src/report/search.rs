@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::model::{Report, StateView};
 use super::{ReportError, ReportInput};
+use crate::assess::Verdict;
 use crate::domain::{Classification, Investigation, Node};
-use crate::graph::Sure;
 use crate::markdown;
 use crate::text::{is_hidden, shorten};
 use crate::view::{NodeView, OtherResult, Text};
@@ -40,7 +40,7 @@ struct Data<'a> {
 /// A list in JSON: id, title, address, state as an index of `states`, how sure it is if it is an answer, and the texts, each
 /// with its field as an index of `fields`. What is no node has no id and no state.
 #[derive(Serialize)]
-struct Found<'a>(&'a str, &'a str, String, Option<usize>, Option<Sure>, Vec<(usize, &'a str)>);
+struct Found<'a>(&'a str, &'a str, String, Option<usize>, Option<Verdict>, Vec<(usize, &'a str)>);
 
 /// The script of an input; `path` is where it will stand.
 pub(super) fn file(input: &ReportInput, report: &Report, path: &str) -> Result<Vec<u8>, ReportError> {

@@ -23,6 +23,7 @@ use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
 use super::{Contents, Progress, ReportError, ReportInput, json, search};
+use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
 use crate::ruleset::rules::states::as_words;
@@ -346,7 +347,8 @@ fn pages(
     let mut report = Report::of(input);
     let investigation = input.snapshot.investigation.as_ref();
     let ruleset = &*ruleset_of(input);
-    let pictures = Pictures::of(&report, investigation, ruleset)
+    let assessment = assessed(investigation, ruleset);
+    let pictures = Pictures::of(&report, &assessment, ruleset)
         .map_err(|source| ReportError::Json { path: format!("{folder}graph"), source })?;
     let site_root = if folder.is_empty() { "" } else { "../" };
     let deep_site_root = format!("../{site_root}");
@@ -444,7 +446,6 @@ fn pages(
         });
         add(&node.card.href, "node.html", page, content)?;
     }
-    let rules = EffectiveRules::new(ruleset, investigation.meta());
     for argument in &report.arguments.all {
         let title = format!("The way to {}", argument.card.id);
         let page = Page {
@@ -454,7 +455,7 @@ fn pages(
             title: &title,
             description: &argument.card.excerpt,
         };
-        let graph = pictures::of_argument(argument, &report.header, investigation, &rules);
+        let graph = pictures::of_argument(argument, &report.header, &assessment);
         let content = Content::Argument(ArgumentContent { argument, graph: &graph });
         add(&argument.way.href, "argument.html", page, content)?;
     }
@@ -474,8 +475,8 @@ fn pages(
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     let states = format!("totStates({});\n", serde_json::Value::from(report.since.as_str()));
     put("states.js", states.into_bytes())?;
-    put("graph.dot", graph::dot(investigation, ruleset).into_bytes())?;
-    put("graph.mmd", graph::mermaid(investigation, ruleset).into_bytes())?;
+    put("graph.dot", graph::dot(&assessment).into_bytes())?;
+    put("graph.mmd", graph::mermaid(&assessment).into_bytes())?;
     put("investigation.json", json::file(input, &report.cited, &format!("{folder}investigation.json"))?)?;
     if let Ok(file) = &input.snapshot.ruleset {
         put("ruleset.yaml", file.text.clone().into_bytes())?;
@@ -523,7 +524,7 @@ fn print<'a>(report: &'a Report, graph: &'a Option<Drawing>, most: usize) -> Pri
 pub(super) fn document(input: &ReportInput, templates: &Templates) -> Result<Document, ReportError> {
     let report = Report::of(input);
     let place = |id: &NodeId| format!("#n-{id}");
-    let graph = pictures::of_document(&input.snapshot.investigation, &ruleset_of(input), &place);
+    let graph = pictures::of_document(&assessed(&input.snapshot.investigation, &ruleset_of(input)), &place);
     let asset = |path: &str, mime: &str| {
         let bytes = templates.assets().get(path).map(Vec::as_slice).unwrap_or_default();
         format!("data:{mime},{}", bytes.iter().map(|byte| format!("%{byte:02X}")).collect::<String>())
@@ -559,6 +560,11 @@ pub(super) fn ruleset_of(input: &ReportInput) -> Cow<'_, Ruleset> {
         Ok(file) => Cow::Borrowed(&file.ruleset),
         Err(_) => Cow::Owned(states_alone(&input.snapshot.investigation)),
     }
+}
+
+/// An investigation by such a ruleset.
+pub(super) fn assessed<'a>(investigation: &'a Investigation, ruleset: &'a Ruleset) -> Assessment<'a> {
+    Assessment::new(investigation, Some(EffectiveRules::new(ruleset, investigation.meta())))
 }
 
 /// What one of the pages shows.

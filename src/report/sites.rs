@@ -68,7 +68,7 @@ pub struct SiteEntry {
     pub(super) has_rules: bool,
     /// What is wrong with its files.
     pub(super) faults: Vec<String>,
-    /// How sure it is, as a word of the style sheet: `confirmed`, `self-checked`, `answered`, `unanswered`, `unknown`.
+    /// How sure it is, as a word of the style sheet: the class of a verdict, `unanswered`, `unknown`.
     pub(super) sure: Cow<'static, str>,
     /// The beginning of its conclusion; empty where it has none.
     pub(super) conclusion: String,
@@ -113,7 +113,7 @@ impl SiteEntry {
             title: header.title.clone(),
             query_excerpt: header.query_excerpt.clone(),
             href: format!("{folder}index.html"),
-            verdict: report.overview.verdict.clone(),
+            verdict: report.overview.found.clone(),
             in_short: InShort::of(&report.overview, report.doubts.count),
             ended: header.ended,
             stopped: header.stopped.is_some(),
@@ -138,12 +138,11 @@ impl SiteEntry {
             sign_offs: sign_offs(&input.sign_offs),
             has_rules: header.has_rules,
             faults: header.faults.clone(),
-            sure: Cow::Borrowed(match header {
+            sure: Cow::Borrowed(match header.sure {
                 _ if !header.has_rules => "unknown",
-                _ if header.answers == 0 => "unanswered",
-                _ if header.confirmed > 0 => "confirmed",
-                _ if header.self_checked > 0 => "self-checked",
-                _ => "answered",
+                None => "unanswered",
+                Some(_) if header.answers == 0 => "unanswered",
+                Some(verdict) => verdict.class(),
             }),
             conclusion: end
                 .and_then(|end| end.conclusion.as_deref())

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use super::model::Time;
 use super::*;
 use crate::domain::{
-    AmendedConclusion, Amendment, Asked, Attached, Author, Caller, Change, Citation, Classification, Code,
-    Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening, Investigation, Lines, Link,
-    LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StopReason, Stopped,
-    Timestamp, Warning,
+    AmendedConclusion, Amendment, Asked, Attached, Author, BoundAnswer, BoundAs, Caller, Change, Citation,
+    Classification, Code, Command, Comment, CommentId, CommentKind, Commenter, Conclusion, Happening,
+    Investigation, Lines, Link, LinkKind, Meta, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification,
+    StopReason, Stopped, Timestamp, Warning,
 };
 use crate::project::{Drift, Evidence, Forge};
 use crate::ruleset::{EffectiveRules, builtin};
@@ -55,24 +55,24 @@ fn the_first_page_answers_the_questions() {
     let (first, _) = page.split_once("id=\"conclusion\"").unwrap();
     for text in [
         "<section class=\"answer confirmed\"",
-        "Answer, confirmed by a second agent",
+        "Conclusion, confirmed by another agent, same session",
         "<b>Evidence.</b> last_analyze is empty",
         "<b>Found by</b> <span class=\"agent\">researcher-r4.a1a1</span>",
         "<b class=\"good\">confirmed by</b> <span class=\"agent\">researcher-r5.a1a1v</span>",
         "1 of 2 answers",
-        "<span class=\"doubt\">1 not confirmed</span>",
+        "<span class=\"doubt\">1 not checked</span>",
         "9 alternatives",
-        "aria-label=\"1 Answer, confirmed, 1 Answer, not confirmed, 1 Confirmation, 9 Ruled out, ",
+        "aria-label=\"1 Answer, confirmed, 1 Answer, not checked, 1 Confirmation, 9 Ruled out, ",
         "Cross-zone traffic adds 1 ms to each of 14 queries",
-        "is not confirmed by anybody.",
+        "was checked by nobody.",
     ] {
         assert!(first.contains(text), "{text} is missing in {first}");
     }
     for text in [
         "Why did checkout latency double",
-        "2 answers, 1 confirmed, 1 not confirmed.",
+        "2 answers: 1 confirmed by another agent, same session, 1 not checked.",
         "Checked by <a class=\"node-id role-confirmation\" href=\"nodes/R5.A1a1v.html\"",
-        "<p>Not confirmed.</p>",
+        "<p>Checked by nobody.</p>",
         "9 alternatives.",
         "p99 of the connection pool",
         "<span class=\"status ended\">Ended</span>",
@@ -94,7 +94,7 @@ fn doubts(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn doubts_stand_by_how_near_they_are_to_a_confirmed_answer() {
+fn doubts_stand_by_how_near_they_are_to_the_conclusion() {
     let mut input = discussed("The replay had a warm cache.");
     let lost = edit(
         node(
@@ -118,13 +118,13 @@ fn doubts_stand_by_how_near_they_are_to_a_confirmed_answer() {
     let order = [
         "Maria objects to it: “The replay had a warm cache.”",
         "cites src/sort.rs:18-24, which is gone since.",
-        "Cross-zone traffic adds 1 ms to each of 14 queries is not confirmed by anybody.",
+        "Cross-zone traffic adds 1 ms to each of 14 queries was checked by nobody.",
         "Cross-zone traffic adds 1 ms to each of 14 queries cites no source.",
         "was “Ruled out”, and is “Explored” now, by reviewer-1: The trace shows a second path through the other zone.",
     ];
     let places = order.map(at);
     assert!(places.is_sorted(), "{places:?} in {told:#?}");
-    let titles = ["Confirmed answers", "What a confirmed answer rests on", "Other answers", "Elsewhere"];
+    let titles = ["Answers of the conclusion", "What the conclusion rests on", "Other answers", "Elsewhere"];
     let places = titles.map(|title| page.find(&format!(">{title} <")).unwrap());
     assert!(places.is_sorted(), "{places:?}");
     // The code is not read aloud, and is there for who asks.
@@ -174,10 +174,10 @@ fn an_answer_that_only_its_own_agent_checked_is_doubted_as_that() {
     input.snapshot.investigation = Arc::new(old.with(&[crate::domain::Change::Node(Arc::new(check))]));
     let files = render(&[input]);
     let told = doubts(&page(&files, "doubts.html"));
-    assert!(told.iter().any(|it| it.contains("was checked only by who found it, in R5.A1a1v.")), "{told:#?}");
+    assert!(told.iter().any(|it| it.contains("was checked only by its author, in R5.A1a1v.")), "{told:#?}");
     let index = page(&files, "index.html");
     assert!(index.contains("<section class=\"answer self-checked\""), "{index}");
-    assert!(index.contains("checked only by who found it</span>"), "{index}");
+    assert!(index.contains("checked only by its author</span>"), "{index}");
     assert!(!index.contains("<b class=\"good\">confirmed by"), "{index}");
 }
 
@@ -191,7 +191,7 @@ fn what_is_not_there_is_no_doubt() {
         "{early:#?}"
     );
     assert!(
-        !early.iter().any(|doubt| doubt.contains("not confirmed")),
+        !early.iter().any(|doubt| doubt.contains("checked by")),
         "a refuted one is no answer: {early:#?}"
     );
 }
@@ -201,11 +201,11 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     let files = render(&[discussed("The replay had a warm cache.")]);
     let index = page(&files, "index.html");
     for text in [
-        "2 answers, 1 confirmed, 1 not confirmed; 1 of them is contested.",
+        "2 answers: 1 not checked, 1 contested.",
         "<p class=\"contested\">Contested by <a href=\"nodes/R4.A1a1.html#said-",
         "Maria, who objects to R4.A1a1",
-        "<section class=\"answer confirmed disputed\"",
-        "Contested answer, confirmed by a second agent",
+        "<section class=\"answer contested\"",
+        "</span> Conclusion, contested",
         "An objection is open",
         "Contested: 1 open objection",
         "<h2 id=\"said\">What was said</h2>",
@@ -226,9 +226,9 @@ fn an_open_objection_is_told_where_the_answer_stands_and_at_its_node() {
     );
     let graph = page(&files, "graph.html");
     for text in [
-        "confirmed contested on-path doubted best-answer\"",
+        "role-solution contested on-path doubted best-answer\"",
         ">! contested</text>",
-        "to a contested or self-checked one",
+        "to one that is contested or checked only by its author",
     ] {
         assert!(graph.contains(text), "{text} is missing in {graph}");
     }
@@ -398,7 +398,7 @@ fn one_stands_at_the_root_and_several_in_folders() {
         "Unfinished",
         "Ended",
         "single-root",
-        "2 answers, 1 confirmed, 1 not confirmed.",
+        "2 answers: 1 confirmed by another agent, same session, 1 not checked.",
     ] {
         assert!(index.contains(text), "{text}");
     }
@@ -418,7 +418,7 @@ fn an_unfinished_one_says_what_it_needs() {
         "Round 5 must be reached; the deepest committed node is in round 2.",
         "needs 2 children; it has 0.",
         "Proposed, but not committed:",
-        "No answer has been found yet.",
+        "No answer yet.",
     ] {
         assert!(page.contains(text), "{text} is missing");
     }
@@ -647,15 +647,16 @@ fn the_data_of_the_templates_is_what_their_guide_says() {
     let warning = each("item.warnings", "NodeWarning", "");
     let overview = [
         "{{ keys('Overview', overview) }}{{ keys('Drawing', graph) }}{{ keys('Lead', overview.lead) }}\
-         {{ keys('Trust', overview.trust) }}"
+         {{ keys('Trust', overview.trust) }}{{ keys('Top', overview.top) }}"
             .to_owned(),
+        each("overview.bound", "BoundView", ""),
         each("overview.trust.bar", "BarPart", ""),
         each("overview.trust.grades", "GradeCount", ""),
         each("overview.trust.overturned", "Overturned", ""),
         each(
             "overview.solutions",
             "Solution",
-            &("{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}{{ keys('Sure', item.card.sure) }}"
+            &("{{ keys('Card', item.card) }}{{ keys('StateView', item.card.state) }}{{ keys('Verdict', item.card.sure) }}"
                 .to_owned()
                 + &each("item.confirmed_by", "ConfirmedBy", "")
                 + &each("item.contested_by", "ContestedBy", "")),
@@ -907,7 +908,7 @@ fn one_that_was_stopped_early_says_so_everywhere_with_what_was_owed() {
     assert_eq!(data["conclusion"]["asked"], serde_json::json!({"answer": "accepted", "said": "Then stop."}));
     assert_eq!(data["refuted"][0], serde_json::json!({"node": "R2.A1", "refutedBy": ["R3.A1a"]}));
     assert_eq!(data["solutions"], serde_json::json!([]), "a refuted one is none");
-    assert!(overview.contains("No answer has been found. 1 refuted."), "{overview}");
+    assert!(overview.contains("No answer was found. 1 refuted."), "{overview}");
     // In the index of several, too.
     let index = page(&render(&[backed(), empty()]), "index.html");
     assert!(index.contains("Stopped early") && index.contains("Ended without a conclusion"), "{index}");
@@ -943,7 +944,9 @@ fn concluded_late() -> ReportInput {
             agent_id: Some("editor-2".to_owned()),
             caller: Caller { client: Some("client-5/1.0".to_owned()), ..Caller::default() },
             reason: "It was hasty.".to_owned(),
-            conclusion: "It **does not** sort.".to_owned(),
+            conclusion: Some("It **does not** sort.".to_owned()),
+            answers: None,
+            not_covered: None,
         }],
         ..Conclusion::new(time(200))
     };
@@ -998,7 +1001,7 @@ fn one_that_ended_without_an_answer_says_so() {
     let end = Conclusion::new(time(9));
     input.snapshot.investigation = Arc::new(Investigation::from_facts(meta, [], Some(end)).0);
     let page = page(&render(&[input]), "index.html");
-    assert!(page.contains("Ended without an answer") && page.contains("No answer has been found."), "{page}");
+    assert!(page.contains("Ended without a conclusion") && page.contains("No answer was found."), "{page}");
 }
 
 #[test]
@@ -1427,7 +1430,7 @@ fn ids_in_texts_lead_to_their_nodes() {
     let link = |href: &str| {
         let about = match href {
             "#n-R2.A1" => "",
-            _ => " data-state=\"Answer, not confirmed\" data-first=\"It follows from R1.A.\"",
+            _ => " data-state=\"Answer, not checked\" data-first=\"It follows from R1.A.\"",
         };
         format!("<a class=\"node-ref\" href=\"{href}\" title=\"The &quot;sort&quot;\"{about}>R2.A1</a>")
     };
@@ -1713,8 +1716,12 @@ fn all_texts(text: &str) -> ReportInput {
             agent_id: Some(text.into()),
             caller: Caller { client: Some(text.into()), ..Caller::default() },
             reason: text.into(),
-            conclusion: text.into(),
+            conclusion: Some(text.into()),
+            answers: None,
+            not_covered: Some(vec![text.into()]),
         }],
+        answers: vec![BoundAnswer { id: "R4.A1a1".parse().unwrap(), role: BoundAs::Main }],
+        not_covered: vec![text.into()],
         ..Conclusion::new(time(900))
     };
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
@@ -1921,6 +1928,7 @@ pub(super) fn sample() -> ReportInput {
              Cross-zone traffic is real, and costs 14 ms; it is a ticket of its own."
                 .to_owned(),
         ),
+        answers: vec![BoundAnswer { id: "R4.A1a1".parse().unwrap(), role: BoundAs::Main }],
         ..Conclusion::new(time(170))
     };
     let nodes: Vec<Arc<Node>> = sample_nodes().into_iter().map(Arc::new).collect();

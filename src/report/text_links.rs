@@ -139,9 +139,7 @@ impl<'r> TextLinks<'r> {
 
 /// What the card over a link shows beside the title, as the macro `about` of the templates has it.
 fn about(card: &Card) -> String {
-    let contested = |contested| if contested { ", contested" } else { "" };
-    let sure =
-        card.sure.map(|sure| format!("{}, {}", contested(sure.contested), sure.label)).unwrap_or_default();
+    let sure = card.sure.map(|verdict| format!(", {}", verdict.label())).unwrap_or_default();
     let state = escape(&format!("{}{sure}", card.state.word));
     format!(" data-state=\"{state}\" data-first=\"{}\"", escape(&card.first))
 }

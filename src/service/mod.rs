@@ -14,6 +14,7 @@ pub mod sharing;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::assess::Assessment;
 use crate::decide::{Decision, Rejection};
 use crate::domain::{
     Caller, Change, CitedPath, Code, Diagnostic, Event, Investigation, LookedUpPaths, SessionId, Timestamp,
@@ -101,6 +102,11 @@ pub struct Refusal {
 }
 
 impl Standing {
+    /// How sure it is of what.
+    pub fn assessment(&self) -> Assessment<'_> {
+        Assessment::new(self.investigation(), Some(self.rules()))
+    }
+
     /// The facts.
     pub fn investigation(&self) -> &Investigation {
         &self.snapshot.investigation

@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::assess::Assessment;
 use crate::decide::standing;
-use crate::domain::{Node, NodeId};
-use crate::ruleset::rules::objections;
+use crate::domain::NodeId;
 use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
@@ -105,12 +105,12 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
         open.push(format!("{}{}", owed.code, about(owed.node.as_deref())));
     }
     // Whether the rules wait for them or not.
-    for objection in objections::open(investigation) {
+    let assessment = Assessment::new(investigation, Some(rules));
+    for objection in &assessment.open {
         open.push(format!("objection{}", about(objection.comment.node.as_ref().map(NodeId::as_str))));
     }
-    let is_self_checked = |node: &Node| rules.grade(investigation, node) == Grade::SelfChecked;
-    for (node, _) in investigation.committed().filter(|(node, _)| is_self_checked(node)) {
-        open.push(format!("self-checked {}", node.id));
+    for answer in assessment.answers.iter().filter(|answer| answer.grade == Grade::SelfChecked) {
+        open.push(format!("{} {}", answer.grade.label(), answer.node.id));
     }
     for (node, _) in investigation.committed() {
         let classification = node.classification.iter();

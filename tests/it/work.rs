@@ -155,46 +155,46 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
           tot end
         ");
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
-        answer R2.A1 The law holds at noon (not confirmed)
-        ended, tag ended/1
-        commit d6c25b0964
-        Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
-        ");
+    answer R2.A1 The law holds at noon (not checked)
+    ended, tag ended/1
+    commit f21370dc19
+    Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
+    ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
         tot propose: rejected, and nothing was written
           INVESTIGATION_ENDED This investigation was ended at 2026-01-05T09:11:00.000Z. To go on with it, reclassify a node to an open state; otherwise start another investigation.
         ");
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
-        R3.A1a was EXPLORE and is VERIFY
-        commit 9615f86b9a
-        Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
-        ");
+    R3.A1a was EXPLORE and is VERIFY
+    commit 5b8661772e
+    Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
+    ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
-        amended the conclusion
-        commit 6f53d81ab7
-        Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
-        ");
+    amended the conclusion
+    commit 16e2fa8459
+    Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
+    ");
 
     let repository = person.repository();
     let log =
         person.sandbox.git(&repository, &["log", "--reverse", "--format=%an %s%n  %(trailers:key=Agent-Id)"]);
     assert_snapshot!(log.replace("\n  \n", "\n"), @"
-        Tester Start: Why is the sky blue?
-        Tester Propose R1.A
-        Tester Commit R1.A EXPLORE
-        Tester Propose R2.A1
-        Tester Commit R2.A1 FOUND
-        Tester Propose R3.A1a
-        Tester Commit R3.A1a VERIFY
-        Tester Amend headline of R2.A1
-        Tester End with 1 solution, 1 not confirmed, and 0 dead ends
-        Tester Reclassify R3.A1a VERIFY→EXPLORE, reopening the investigation
-        Tester Reclassify R3.A1a EXPLORE→VERIFY
-        Tester End with 1 solution, 1 self-checked, and 0 dead ends
-        Tester Amend the conclusion
-        ");
+    Tester Start: Why is the sky blue?
+    Tester Propose R1.A
+    Tester Commit R1.A EXPLORE
+    Tester Propose R2.A1
+    Tester Commit R2.A1 FOUND
+    Tester Propose R3.A1a
+    Tester Commit R3.A1a VERIFY
+    Tester Amend headline of R2.A1
+    Tester End with 1 answer, 1 not checked, and 0 ruled out
+    Tester Reclassify R3.A1a VERIFY→EXPLORE, reopening the investigation
+    Tester Reclassify R3.A1a EXPLORE→VERIFY
+    Tester End with 1 answer, 1 checked only by its author, and 0 ruled out
+    Tester Amend the conclusion
+    ");
     person.sandbox.assert_sound(&repository);
     let mut check = person.sandbox.command(TOT);
     check.arg("check").arg(&repository);
@@ -278,7 +278,7 @@ fn another_conclusion_is_not_dropped_with_a_status_of_success() {
         assert_eq!((ran.status, ran.out.contains("ALREADY_ENDED")), (1, true), "{arguments:?}: {}", ran.out);
     }
     let ran = person.given(&["end", "-m", "It is air."], "");
-    assert!(ran.out.contains("`tot amend --conclusion` changes the one that is stored"), "{}", ran.out);
+    assert!(ran.out.contains("`tot amend --conclusion` changes what is stored"), "{}", ran.out);
     // And that it does, without an editor, too.
     let amended = person.ok(&["amend", "--conclusion", "other.md", "-m", "It was measured."]);
     assert!(amended.starts_with("amended the conclusion\n"), "{amended}");

@@ -91,8 +91,11 @@ fn investigation(folder: &Path, number: usize, text: &str) {
             agent_id: Some(text.to_owned()),
             caller: caller(text),
             reason: text.to_owned(),
-            conclusion: text.to_owned(),
+            conclusion: Some(text.to_owned()),
+            answers: None,
+            not_covered: Some(vec![text.to_owned()]),
         }],
+        not_covered: vec![text.to_owned()],
         ..Conclusion::new(time(5))
     };
     commit(5, text, attachments(text));

@@ -19,6 +19,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tree_of_thoughts::assess::Assessment;
 use tree_of_thoughts::graph::{self, Pages, SvgOptions};
 use tree_of_thoughts::ruleset::{EffectiveRules, builtin};
 
@@ -49,10 +50,11 @@ fn main() -> ExitCode {
 fn graph(size: usize, times: usize, file: &Path) {
     let investigation = large::investigation(size);
     let ruleset = &builtin::all()[0].ruleset;
-    fs::write(file, graph::dot(&investigation, ruleset)).unwrap();
     let rules = EffectiveRules::new(ruleset, investigation.meta());
+    let assessment = Assessment::new(&investigation, Some(rules));
+    fs::write(file, graph::dot(&assessment)).unwrap();
     for _ in 0..times {
-        let whole = Pages::new(&investigation, &rules, None);
+        let whole = Pages::new(&assessment, None);
         let svg = graph::svg(&whole, 0, &SvgOptions { standalone: Some(ruleset), ..SvgOptions::default() });
         assert!(svg.markup.ends_with("</svg>") || svg.markup.ends_with("</svg>\n"));
     }

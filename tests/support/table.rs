@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use tree_of_thoughts::assess::Assessment;
 use tree_of_thoughts::decide::amend::{Amend, amend};
 use tree_of_thoughts::decide::comment::{Say, comment};
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
-use tree_of_thoughts::decide::end::{End, end};
+use tree_of_thoughts::decide::end::{Bind, End, end};
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
 use tree_of_thoughts::decide::standing::{NextRound, blockers, outlook};
@@ -97,6 +98,11 @@ impl Table {
         }
     }
 
+    /// How sure it is of what.
+    pub fn assessment(&self) -> Assessment<'_> {
+        Assessment::new(&self.investigation, Some(self.rules()))
+    }
+
     pub fn rules(&self) -> EffectiveRules<'_> {
         EffectiveRules::new(&self.ruleset.ruleset, self.investigation.meta())
     }
@@ -124,7 +130,15 @@ impl Table {
 
     pub fn try_end(&mut self) -> Result<Decision, Rejection> {
         let request = End { conclusion: Some("Air scatters blue light.".into()), ..End::default() };
-        self.try_end_with(request)
+        self.try_end_naming_all(request)
+    }
+
+    /// The same, with every answer named, where there are several.
+    pub fn try_end_naming_all(&mut self, request: End) -> Result<Decision, Rejection> {
+        let rules = self.rules();
+        let answers = rules.answers(&self.investigation);
+        let answers = answers.map(|node| Bind::Id(node.id.to_string())).collect();
+        self.try_end_with(End { answers, ..request })
     }
 
     pub fn try_end_with(&mut self, request: End) -> Result<Decision, Rejection> {

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::{Confirmation, confirmed_by, refuted_by};
-use crate::cli::screen::{
-    BAD, BOLD, DOUBT, GOOD, Judged, QUIET, Screen, plain_lines, section, styled, sure_style,
-};
+use crate::assess::Assessment;
+use crate::cli::screen::{BAD, BOLD, NodeLine, QUIET, Screen, plain_lines, section, styled, verdict_style};
 use crate::domain::{Comment, Node};
 use crate::text::{counted, one_line};
 use crate::view::{COMMANDS, HEADLINE, NodeView, OTHER_RESULTS};
@@ -26,29 +25,30 @@ pub(super) struct Document<'a> {
     attachments: Vec<&'a str>,
 }
 
-pub(super) fn document<'a>(judged: &Judged<'a>, node: &'a Node) -> Document<'a> {
-    let investigation = judged.investigation;
-    let line = judged.line(node);
+pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Document<'a> {
+    let investigation = assessment.investigation;
+    let line = NodeLine::new(assessment, node);
+    let answer = assessment.answer(&node.id);
     Document {
         id: investigation.meta().id.to_string(),
-        node: NodeView::new(investigation, judged.rules, node),
+        node: NodeView::new(investigation, assessment.rules, node),
         sure: line.sure,
         contested: line.contested,
-        confirmed_by: confirmed_by(judged, node),
-        refuted_by: refuted_by(judged, node),
+        confirmed_by: confirmed_by(answer),
+        refuted_by: refuted_by(answer),
         comments: investigation.comments_on(&node.id).map(AsRef::as_ref).collect(),
         attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
     }
 }
 
 /// The node on the screen.
-pub(super) fn shown(judged: &Judged<'_>, node: &Node, screen: Screen) -> String {
-    let investigation = judged.investigation;
-    let line = judged.line(node);
+pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) -> String {
+    let investigation = assessment.investigation;
+    let line = NodeLine::new(assessment, node);
     let mut text = format!("{}\n", line.text(screen, 0));
-    if let Some(mark) = line.mark {
-        let contested = if line.contested { ", contested" } else { "" };
-        text.push_str(&format!("{}\n", styled(sure_style(mark), &format!("{}{contested}", mark.label))));
+    let answer = assessment.answer(&node.id);
+    if let Some(answer) = answer {
+        text.push_str(&format!("{}\n", styled(verdict_style(answer.verdict), &answer.words())));
     }
     let (texts, facts): (Vec<_>, Vec<_>) = NodeView::fields(node)
         .filter(|field| !field.value.trim().is_empty())
@@ -64,18 +64,18 @@ pub(super) fn shown(judged: &Judged<'_>, node: &Node, screen: Screen) -> String 
         });
     }
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
-    let parent = parent.map(|parent| format!("  {}\n", judged.line(parent).text(screen, 2)));
+    let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));
     text.push_str(&section("Extends", &parent.unwrap_or_default()));
-    let (confirming, refuting) = (confirmed_by(judged, node), refuted_by(judged, node));
+    let (confirming, refuting) = (confirmed_by(answer), refuted_by(answer));
     let below = |child: &Node| {
         let id = child.id.as_str();
-        let confirms = confirming.iter().find(|it| it.node_id == id).map(|it| {
-            let style = if it.grade.is_confirmed() { GOOD } else { DOUBT };
-            styled(style, &format!("confirms it: {}", it.grade.label()))
-        });
+        let confirms = confirming
+            .iter()
+            .find(|it| it.node_id == id)
+            .map(|it| styled(verdict_style(it.verdict), &format!("confirms it: {}", it.verdict.label())));
         let refutes = refuting.iter().any(|it| it == id).then(|| styled(BAD, "refutes it"));
         let notes = [confirms, refutes].into_iter().flatten().map(|note| format!("    {note}\n"));
-        format!("  {}\n{}", judged.line(child).text(screen, 2), notes.collect::<String>())
+        format!("  {}\n{}", NodeLine::new(assessment, child).text(screen, 2), notes.collect::<String>())
     };
     let children: String = investigation.children(&node.id).map(|child| below(child)).collect();
     text.push_str(&section("Extended by", &children));

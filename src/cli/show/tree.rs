@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::cli::screen::{Judged, QUIET, Screen, styled};
+use crate::assess::{Assessment, differs};
+use crate::cli::screen::{NodeLine, QUIET, Screen, styled};
 use crate::domain::{Node, NodeId};
-use crate::graph::Sure;
-use crate::ruleset::Role;
 use crate::text::columns;
 
 /// How much of the tree is shown.
@@ -24,11 +23,11 @@ enum Line<'a> {
 }
 
 /// The tree. What is folded is counted by state.
-pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> String {
-    let investigation = judged.investigation;
+pub(super) fn shown(assessment: &Assessment<'_>, extent: Extent, screen: Screen) -> String {
+    let investigation = assessment.investigation;
     let order = investigation.preorder();
     let is_whole = extent.all || order.len() <= FEW;
-    let matters = if is_whole { None } else { Some(what_matters(judged)) };
+    let matters = if is_whole { None } else { Some(what_matters(assessment)) };
     let is_shown = |node: &Node| {
         matters.as_ref().is_none_or(|ids| ids.contains(&node.id))
             && extent.depth.is_none_or(|depth| node.round() <= depth)
@@ -87,15 +86,15 @@ pub(super) fn shown(judged: &Judged<'_>, extent: Extent, screen: Screen) -> Stri
                 text.push_str(&format!(
                     "  {}{}\n",
                     styled(QUIET, &drawn),
-                    judged.line(node).text(screen, taken)
+                    NodeLine::new(assessment, node).text(screen, taken)
                 ));
                 stack.push((inner, below(Some(&node.id)).into_iter()));
             }
             Line::More(nodes) => {
                 is_folded |= nodes.iter().any(|node| extent.depth.is_none_or(|depth| node.round() <= depth));
                 let number: usize = nodes.iter().filter_map(|node| sizes.get(&node.id)).sum();
-                let more =
-                    screen.rest(&format!("{number} more: {}", by_state(&nodes, judged)), columns(&drawn) + 2);
+                let more = screen
+                    .rest(&format!("{number} more: {}", by_state(&nodes, assessment)), columns(&drawn) + 2);
                 text.push_str(&format!("  {}\n", styled(QUIET, &format!("{drawn}{more}"))));
             }
         }
@@ -119,13 +118,13 @@ fn within(prefix: &str, screen: Screen) -> String {
 }
 
 /// How many of these and what is below them are in which state, the most first.
-fn by_state(nodes: &[&Node], judged: &Judged<'_>) -> String {
+fn by_state(nodes: &[&Node], assessment: &Assessment<'_>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut stack: Vec<&Node> = nodes.to_vec();
     while let Some(node) = stack.pop() {
         let state = node.state().map_or_else(|| "proposed".to_owned(), ToString::to_string);
         *counts.entry(state).or_default() += 1;
-        stack.extend(judged.investigation.children(&node.id).map(AsRef::as_ref));
+        stack.extend(assessment.investigation.children(&node.id).map(AsRef::as_ref));
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -140,28 +139,21 @@ const SHOWN: usize = 20;
 
 /// What the tree shows at first: the surest answers, theories, what waits to be confirmed, what is refuted, contested or proposed,
 /// some of each; what confirms and refutes these; and the way to all of them.
-fn what_matters(judged: &Judged<'_>) -> HashSet<NodeId> {
-    let investigation = judged.investigation;
-    let mut chosen: Vec<&Node> = judged.answers().into_iter().map(|(node, _)| node).take(SHOWN).collect();
-    let is_kind: [&dyn Fn(&Node) -> bool; 5] = [
-        &|node| judged.role(node) == Some(Role::Theory),
-        &|node| judged.role(node) == Some(Role::AwaitingConfirmation),
-        &|node| judged.sure(node) == Some(Sure::REFUTED),
-        &|node| judged.line(node).contested,
-        &|node| node.is_pending(),
-    ];
-    for is_it in is_kind {
-        chosen.extend(investigation.nodes().map(AsRef::as_ref).filter(|node| is_it(node)).take(SHOWN));
-    }
-    let objected = judged.open.iter().filter_map(|objection| objection.comment.node.as_ref());
-    chosen.extend(objected.filter_map(|id| investigation.node(id)).map(AsRef::as_ref).take(SHOWN));
+fn what_matters(assessment: &Assessment<'_>) -> HashSet<NodeId> {
+    let investigation = assessment.investigation;
+    let pending: Vec<_> = investigation.pending().collect();
+    let differing: Vec<_> = investigation.nodes().filter(|node| differs(node)).collect();
+    let answers: Vec<_> = assessment.answers.iter().map(|answer| answer.node).collect();
+    let refuted: Vec<_> = assessment.refuted.iter().map(|answer| answer.node).collect();
+    let kinds = [&answers, &assessment.theories, &assessment.awaiting, &refuted, &differing, &pending];
+    let chosen = kinds.iter().flat_map(|kind| kind.iter().take(SHOWN)).map(|node| &node.id);
+    let objected = assessment.open.iter().filter_map(|objection| objection.comment.node.as_ref());
     let mut ids: HashSet<NodeId> = HashSet::new();
     let mut add = |id: &NodeId| ids.extend(investigation.path(id).iter().map(|node| node.id.clone()));
-    for node in chosen {
-        add(&node.id);
-        if let Some(rules) = judged.rules {
-            let confirming = rules.confirming(investigation, node).into_iter().map(|it| it.node);
-            confirming.chain(rules.refuted_by(investigation, node)).for_each(|id| add(&id));
+    for id in chosen.chain(objected.take(SHOWN)) {
+        add(id);
+        if let Some(answer) = assessment.answer(id) {
+            answer.confirming.iter().map(|it| &it.node).chain(&answer.refuted_by).for_each(&mut add);
         }
     }
     ids

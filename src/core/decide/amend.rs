@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::backing::{self, Cited, LINE_MAX, Ran};
 use super::citing;
 use super::commit::unreadable_references;
+use super::end::{Bind, BindSchema, bound};
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
@@ -42,8 +43,13 @@ pub struct Amend {
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
     pub references: Option<Vec<Cited>>,
-    /// Of an ended one, whole.
+    /// Of an ended one.
     pub conclusion: Option<String>,
+    /// As in tot_end.
+    #[schemars(with = "Option<Vec<BindSchema>>", extend("x-elsewhere" = true))]
+    pub answers: Option<Vec<Bind>>,
+    /// As in tot_end.
+    pub not_covered: Option<Vec<String>>,
     /// Who asks for it.
     pub agent_id: Option<String>,
 }
@@ -83,7 +89,7 @@ pub fn amend(
     secrets::check(rules.secrets(), &about, texts(&request), &mut verdict);
     match request.node_id {
         Some(_) => of_node(investigation, request, (known, now), verdict),
-        None => of_conclusion(investigation, request, now, verdict),
+        None => of_conclusion(investigation, rules, request, now, verdict),
     }
 }
 
@@ -93,9 +99,9 @@ fn of_node(
     (known, now): (&LookedUpPaths, Timestamp),
     mut verdict: Verdict,
 ) -> Result<Decision, Rejection> {
-    if request.conclusion.is_some() {
+    if request.conclusion.is_some() || request.answers.is_some() || request.not_covered.is_some() {
         return Err(Diagnostic::new(Code::InvalidArgument, "A node has no conclusion.")
-            .suggest("Leave out `nodeId` to amend the conclusion.")
+            .suggest("Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.")
             .into());
     }
     refuse_if_ended(investigation)?;
@@ -169,40 +175,48 @@ fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths
 
 fn of_conclusion(
     investigation: &Investigation,
+    rules: &EffectiveRules,
     request: Amend,
     now: Timestamp,
     mut verdict: Verdict,
 ) -> Result<Decision, Rejection> {
-    let Some(conclusion) = not_blank(request.conclusion) else {
+    let conclusion = not_blank(request.conclusion);
+    if conclusion.is_none() && request.answers.is_none() && request.not_covered.is_none() {
         verdict.errors.push(nothing_given());
         return Err(Rejection { errors: verdict.errors });
-    };
-    let Some((end, before)) = investigation.conclusion().and_then(|end| Some((end, end.conclusion.clone()?)))
-    else {
+    }
+    let Some(end) = investigation.conclusion().filter(|end| end.conclusion.is_some()) else {
         return Err(Diagnostic::new(Code::InvalidArgument, "There is no conclusion to amend.")
             .suggest("Give one with tot_end, or name a node in `nodeId`.")
             .into());
     };
+    let named = request.answers.as_deref().unwrap_or_default();
+    let (covers, is_named) = (request.not_covered.is_some(), request.answers.is_some());
+    let (answers, not_covered) =
+        bound(investigation, rules, named, request.not_covered.unwrap_or_default(), &mut verdict);
     Rejection::unless_empty(verdict.errors)?;
-    if conclusion == before {
-        return Ok(Decision { event: None, warnings: Vec::new() });
-    }
     let mut end = Conclusion::clone(end);
     let last = end.amended.last().map_or(end.concluded_at.unwrap_or(end.ended_at), |last| last.at);
-    end.amended.push(AmendedConclusion {
+    let mut amendment = AmendedConclusion {
         at: now.max(last),
         agent_id: not_blank(request.agent_id),
         caller: Caller::default(),
         reason: request.reason,
-        conclusion: before,
-    });
-    end.conclusion = Some(conclusion);
+        conclusion,
+        answers: is_named.then_some(answers),
+        not_covered: covers.then_some(not_covered),
+    };
+    amendment.exchange(&mut end);
+    if amendment.parts().next().is_none() {
+        return Ok(Decision { event: None, warnings: Vec::new() });
+    }
+    end.amended.push(amendment);
     Ok(Decision { event: Some(Event::Ended { conclusion: Arc::new(end) }), warnings: verdict.warnings })
 }
 
 fn nothing_given() -> Diagnostic {
     Diagnostic::new(Code::EmptyBatch, "The call holds nothing to put in place of what stands there.")
-        .suggest("Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.")
+        .suggest("Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.")
 }
 
 /// Every text of a request, with the name of its field.

@@ -22,6 +22,7 @@ use crate::markdown;
 use crate::ruleset::rules::children::incomplete_warnings;
 use crate::ruleset::rules::confirmation::{confirmations, stamp};
 use crate::ruleset::rules::early_states::stored_instead;
+use crate::ruleset::rules::verification::Who;
 use crate::ruleset::rules::{Committed, KINDS, Verdict, secrets};
 use crate::ruleset::{EffectiveRules, Enforcement};
 
@@ -184,7 +185,7 @@ fn judge(
 ) -> Option<(Node, Vec<Arc<Attached>>)> {
     let about = result.node_id.clone();
     let proposal = result.node_id.parse::<NodeId>().ok().and_then(|id| investigation.node(&id));
-    let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result)) else {
+    let Some(node) = proposal.filter(|node| node.is_pending() || is_late(node, &result, caller)) else {
         let message = match proposal.and_then(|node| node.state()) {
             Some(state) => format!("{about} is already committed as {state}."),
             None => format!("{} was not proposed.", quoted(&about)),
@@ -323,14 +324,14 @@ fn judge(
     Some((after, attachments))
 }
 
-/// Whether it is the result of an agent that had claimed a node which another has committed meanwhile. Sent twice, it is
-/// not.
-fn is_late(node: &Node, result: &NodeResult) -> bool {
+/// Whether it is the result of somebody who had claimed a node which another has committed meanwhile. Sent twice, it is not.
+fn is_late(node: &Node, result: &NodeResult, caller: &Caller) -> bool {
     let agent = result.agent_id.as_deref().map(str::trim);
-    let has_own = |first: &Classification| {
-        let all = std::iter::once(first).chain(&first.other_results);
-        all.into_iter().any(|other| other.agent_id.as_deref() == agent)
+    let is_own = |other: &Classification| match (agent, other.agent_id.as_deref()) {
+        (None, None) => caller.person.is_none() || Who::of(None, caller).is(&Who::of(None, &other.caller)),
+        (agent, other) => agent == other,
     };
+    let has_own = |first: &Classification| is_own(first) || first.other_results.iter().any(is_own);
     result.claimed && node.classification.as_ref().is_some_and(|first| !has_own(first))
 }
 

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::backing::check_number;
 use super::standing::{blockers, faults, owed};
-use super::{Decision, Rejection, check_lengths, not_blank};
+use super::{Decision, Rejection, check_lengths, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Asked, Code, Conclusion, Diagnostic, Event, Investigation, PersonsAnswer, StopReason, Stopped, Timestamp,
+    Asked, BoundAnswer, BoundAs, Code, Conclusion, Diagnostic, Event, Investigation, NodeId, PersonsAnswer,
+    StopReason, Stopped, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::{KINDS, Verdict, secrets};
+use crate::ruleset::rules::{KINDS, Verdict, secrets, shortened};
+use crate::text::one_line;
 
 /// What an agent asks for, not yet checked. It is told in these words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -20,14 +23,61 @@ use crate::ruleset::rules::{KINDS, Verdict, secrets};
 pub struct End {
     /// The answer, in Markdown: what was found, how sure it is, what was ruled out.
     pub conclusion: Option<String>,
+    /// What it rests on.
+    #[serde(default)]
+    #[schemars(with = "Vec<BindSchema>")]
+    pub answers: Vec<Bind>,
+    /// What it leaves open, a sentence each.
+    #[serde(default)]
+    pub not_covered: Vec<String>,
     /// Who ends it.
     pub agent_id: Option<String>,
-    /// To end before nothing is owed: every page says so, with what was owed.
+    /// To end before nothing is owed: every page says so.
     pub stopped: Option<Stop>,
     /// What the person in front of the client said, where one was to be asked. No argument of the call: an agent can't say
     /// it.
     #[serde(skip)]
     pub asked: Option<Asked>,
+}
+
+/// An answer that a conclusion rests on: its id alone, or with how it belongs to the conclusion.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Bind {
+    /// `main` where only rivals stand beside it, else `part`.
+    Id(String),
+    /// How it belongs to the conclusion, too.
+    As {
+        /// The node.
+        id: String,
+        /// Left out: as of an id alone.
+        #[serde(rename = "as")]
+        role: Option<BoundAs>,
+    },
+}
+
+/// The second form, for the schema: clients stumble over a choice.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it stands for both forms")]
+pub(super) struct BindSchema {
+    /// An answer.
+    id: String,
+    /// `rival`: possible, too.
+    #[schemars(with = "Option<BoundAsName>")]
+    r#as: Option<BoundAs>,
+}
+
+/// How an answer belongs to a conclusion, for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(dead_code, reason = "it stands for the domain's own, which knows no schemas")]
+enum BoundAsName {
+    Main,
+    Part,
+    Rival,
 }
 
 /// Why it ends early.
@@ -68,6 +118,7 @@ pub const CODES: &[Code] = &[
     Code::NotIndependent,
     Code::ObjectionOpen,
     Code::MissingConclusion,
+    Code::ConclusionUnbound,
     Code::EndDeclined,
     Code::UnreadableNode,
     Code::UnknownState,
@@ -79,6 +130,7 @@ pub const CODES: &[Code] = &[
 pub const WARNINGS: &[Code] = &[
     Code::AlreadyEnded,
     Code::MissingConclusion,
+    Code::ConclusionUnbound,
     Code::UnconfirmedAnswer,
     Code::NotIndependent,
     Code::ObjectionOpen,
@@ -109,20 +161,25 @@ pub fn end(
                 [("conclusion", Some(text)), ("agentId", request.agent_id.as_ref())],
                 &mut verdict,
             );
+            let (answers, not_covered) =
+                bound(investigation, rules, &request.answers, request.not_covered, &mut verdict);
             Rejection::unless_empty(verdict.errors)?;
             let conclusion = Arc::new(Conclusion {
                 agent_id: not_blank(request.agent_id).or_else(|| ended.agent_id.clone()),
                 concluded_at: Some(now.max(ended.ended_at)),
                 conclusion: brings,
+                answers,
+                not_covered,
                 ..Conclusion::clone(ended)
             });
             return Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings });
         }
-        let unstored = brings.map(|_| {
+        let says_more = brings.is_some() || !request.answers.is_empty() || !request.not_covered.is_empty();
+        let unstored = says_more.then(|| {
             let message =
-                format!("It was ended at {} already; this conclusion was not stored.", ended.ended_at);
+                format!("It was ended at {} already; nothing of this was stored.", ended.ended_at);
             Diagnostic::new(Code::AlreadyEnded, message)
-                .suggest("To replace it, call tot_amend with `conclusion`. To go on, reclassify a node to an open state, and end it again.")
+                .suggest("To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.")
         });
         return Ok(Decision { event: None, warnings: unstored.into_iter().collect() });
     }
@@ -146,6 +203,22 @@ pub fn end(
             .suggest("Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
         verdict.add(rules.ruleset().checks.missing_conclusion, doubt);
     }
+    let (answers, not_covered) =
+        bound(investigation, rules, &request.answers, request.not_covered, &mut verdict);
+    if answers.is_empty() && conclusion.is_some() {
+        let standing = standing_answers(investigation, rules);
+        if standing.len() > 1 {
+            let message = format!(
+                "There are {} answers ({}), and the conclusion does not say which of them it rests on.",
+                standing.len(),
+                shortened(&standing, NAMED)
+            );
+            let doubt = Diagnostic::new(Code::ConclusionUnbound, message).suggest(
+                "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
+            );
+            verdict.add(rules.ruleset().checks.conclusion_unbound, doubt);
+        }
+    }
     verdict.warnings.extend(KINDS.iter().flat_map(|kind| (kind.end_warnings)(investigation, rules)));
     Rejection::unless_empty(verdict.errors)?;
     verdict.warnings.extend(request.asked.as_ref().map(word_of).transpose()?.flatten());
@@ -157,11 +230,82 @@ pub fn end(
             .stopped
             .filter(|_| !owed.is_empty())
             .map(|stop| Stopped { reason: stop.reason, note: not_blank(stop.note) }),
+        answers: if conclusion.is_some() { answers } else { Vec::new() },
+        not_covered: if conclusion.is_some() { not_covered } else { Vec::new() },
         conclusion,
         // A clock may have been set back since the last result.
         ..Conclusion::new(investigation.last_research().map_or(now, |last| last.max(now)))
     });
     Ok(Decision { event: Some(Event::Ended { conclusion }), warnings: verdict.warnings })
+}
+
+/// How many answers a message names.
+const NAMED: usize = 5;
+
+/// The answers that stand, by round and suffix.
+fn standing_answers<'i>(investigation: &'i Investigation, rules: &EffectiveRules) -> Vec<&'i NodeId> {
+    rules.answers(investigation).map(|node| &node.id).collect()
+}
+
+/// What a conclusion rests on and does not cover, as it is stored: the answers that are named, or the one there is. Adds to the
+/// errors what is no answer that stands, what stands twice, and a main answer beside others that are.
+pub(super) fn bound(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    named: &[Bind],
+    not_covered: Vec<String>,
+    verdict: &mut Verdict,
+) -> (Vec<BoundAnswer>, Vec<String>) {
+    let standing = standing_answers(investigation, rules);
+    check_number("", "answers", named.len(), &mut verdict.errors);
+    check_number("", "notCovered", not_covered.len(), &mut verdict.errors);
+    let not_covered: Vec<String> =
+        not_covered.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect();
+    check_lengths("", not_covered.iter().map(|text| ("notCovered", text.as_str())), &mut verdict.errors);
+    secrets::check(
+        rules.secrets(),
+        "",
+        not_covered.iter().map(|text| ("notCovered", text.as_str())),
+        verdict,
+    );
+    if named.is_empty() {
+        let only = <[&NodeId; 1]>::try_from(standing).ok();
+        let only = only.map(|[id]| BoundAnswer { id: id.clone(), role: BoundAs::Main });
+        return (only.into_iter().collect(), not_covered);
+    }
+    let mut answers: Vec<BoundAnswer> = Vec::new();
+    let is_rival = |bind: &&Bind| matches!(bind, Bind::As { role: Some(BoundAs::Rival), .. });
+    let alone =
+        if named.iter().filter(|bind| !is_rival(bind)).count() == 1 { BoundAs::Main } else { BoundAs::Part };
+    let mut wrong = |about: &str, what: String, how: String| {
+        verdict.errors.push(Diagnostic::new(Code::InvalidArgument, what).about(about).suggest(how));
+    };
+    for bind in named {
+        let (id, role) = match bind {
+            Bind::Id(id) => (id, alone),
+            Bind::As { id, role } => (id, role.unwrap_or(alone)),
+        };
+        let Some(known) = standing.iter().find(|known| known.as_str() == id.trim()) else {
+            let how = match standing.as_slice() {
+                [] => "No answer stands: leave `answers` out.".to_owned(),
+                standing => format!("The answers that stand: {}.", shortened(standing, NAMED)),
+            };
+            wrong(id, format!("{} is no answer that stands.", quoted(id)), how);
+            continue;
+        };
+        if answers.iter().any(|other| other.id == **known) {
+            wrong(id, format!("{id} is named twice in `answers`."), "Name it once.".to_owned());
+            continue;
+        }
+        answers.push(BoundAnswer { id: (*known).clone(), role });
+    }
+    let mains = answers.iter().filter(|it| it.role == BoundAs::Main).count();
+    let parts = answers.iter().filter(|it| it.role == BoundAs::Part).count();
+    if !answers.is_empty() && (mains > 1 || (mains == 1 && parts > 0) || mains + parts == 0) {
+        let what = "`answers` has to name one main answer, or parts that make the conclusion together.";
+        wrong("", what.to_owned(), "Give each of several `as: part`, and others `as: rival`.".to_owned());
+    }
+    (answers, not_covered)
 }
 
 /// What follows from the answer of a person who was to be asked.

@@ -3,7 +3,7 @@
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
 //! [`comment`], [`end`]. Each judges what holds in every
 //! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
-//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`results`] (what was found) and [`next`]
+//! whoever asks, is in [`standing`] (what is owed, whether it can end), [`references`] (the sources) and [`next`]
 //! (tasks, and the next call that is legal).
 //!
 //! A rejection lists every error that was found, not only the first, and nothing of a rejected request is kept.
@@ -20,7 +20,7 @@ pub mod end;
 pub mod next;
 pub mod propose;
 pub mod reclassify;
-pub mod results;
+pub mod references;
 pub mod standing;
 pub mod start;
 

@@ -119,6 +119,7 @@ codes! {
     DepthEnforced "DEPTH_ENFORCED" "a state that came too early was stored as another"
     NoReason "NO_REASON" "a state was changed without saying why"
     MissingConclusion "MISSING_CONCLUSION" "ended without an answer"
+    ConclusionUnbound "CONCLUSION_UNBOUND" "there are several answers, and the conclusion names none"
     EarlyState "EARLY_STATE" "a state that no commit could have had in that round"
     NotAccepted "NOT_ACCEPTED" "a person was to be asked before the end, and did not say yes"
     AlreadyEnded "ALREADY_ENDED" "it has ended before; nothing was written"

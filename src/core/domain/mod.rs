@@ -33,7 +33,8 @@ pub use event::{Change, Event, Happening, Transition};
 pub use id::{CommentId, IdError, NodeId, SessionId, StateName};
 pub use investigation::{Investigation, Kin, Meta, StructureFault};
 pub use node::{
-    AmendedConclusion, Amendment, Asked, Author, Caller, Claim, Classification, Command, Conclusion, Link,
-    LinkKind, Node, Person, PersonsAnswer, Reclassification, StopReason, Stopped, Warning,
+    AmendedConclusion, Amendment, Asked, Author, BoundAnswer, BoundAs, Caller, Claim, Classification,
+    Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, StopReason, Stopped,
+    Warning,
 };
 pub use time::Timestamp;

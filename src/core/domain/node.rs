@@ -212,8 +212,35 @@ pub struct AmendedConclusion {
     pub caller: Caller,
     /// Why.
     pub reason: String,
-    /// The conclusion before.
-    pub conclusion: String,
+    /// The conclusion before; absent where it was left as it was.
+    pub conclusion: Option<String>,
+    /// The answers that it rested on before; absent where they were left as they were.
+    pub answers: Option<Vec<BoundAnswer>>,
+    /// What it did not cover before; absent where that was left as it was.
+    pub not_covered: Option<Vec<String>>,
+}
+
+/// An answer that a conclusion rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BoundAnswer {
+    /// The node.
+    pub id: NodeId,
+    /// How it belongs to the conclusion.
+    #[serde(rename = "as")]
+    pub role: BoundAs,
+}
+
+/// How an answer belongs to a conclusion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BoundAs {
+    /// It is the conclusion.
+    Main,
+    /// It and other parts together are.
+    Part,
+    /// It is possible beside the conclusion.
+    Rival,
 }
 
 /// A warning as it is stored with a node.
@@ -280,6 +307,10 @@ pub struct Conclusion {
     pub concluded_at: Option<Timestamp>,
     /// The answer, in Markdown.
     pub conclusion: Option<String>,
+    /// The answers that it rests on. Files of before have none: where there is one answer, it is that.
+    pub answers: Vec<BoundAnswer>,
+    /// What it does not cover, in a sentence each.
+    pub not_covered: Vec<String>,
     /// Later ends that others have put to the same investigation elsewhere, before a merge brought them together; by time.
     /// They have none themselves.
     pub other_conclusions: Vec<Conclusion>,
@@ -364,6 +395,26 @@ impl AmendedConclusion {
     /// Who did it, for people.
     pub fn who(&self) -> Option<String> {
         self.caller.who(self.agent_id.as_deref())
+    }
+
+    /// What was changed.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> {
+        let parts = [
+            ("conclusion", self.conclusion.is_some()),
+            ("answers", self.answers.is_some()),
+            ("notCovered", self.not_covered.is_some()),
+        ];
+        parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
+    }
+
+    /// Puts what it holds into an end, and holds what stood there instead; what stood there already, no longer. Done twice,
+    /// all is as before.
+    pub fn exchange(&mut self, end: &mut Conclusion) {
+        exchange(&mut self.answers, &mut end.answers);
+        exchange(&mut self.not_covered, &mut end.not_covered);
+        if let Some(text) = &mut end.conclusion {
+            exchange(&mut self.conclusion, text);
+        }
     }
 }
 
@@ -450,6 +501,17 @@ impl Caller {
     }
 }
 
+impl BoundAs {
+    /// For people, before the answer.
+    pub fn label(self) -> &'static str {
+        match self {
+            BoundAs::Main => "answer",
+            BoundAs::Part => "part of the answer",
+            BoundAs::Rival => "also possible",
+        }
+    }
+}
+
 impl LinkKind {
     /// All of them.
     pub const ALL: [LinkKind; 4] =
@@ -524,6 +586,8 @@ impl Conclusion {
             asked: None,
             concluded_at: None,
             conclusion: None,
+            answers: Vec::new(),
+            not_covered: Vec::new(),
             other_conclusions: Vec::new(),
             amended: Vec::new(),
         }

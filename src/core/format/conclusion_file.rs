@@ -4,7 +4,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CallerEntry, Time, Version};
-use crate::domain::{AmendedConclusion, Asked, Conclusion, PersonsAnswer, StopReason, Stopped};
+use crate::domain::{
+    AmendedConclusion, Asked, BoundAnswer, BoundAs, Conclusion, NodeId, PersonsAnswer, StopReason, Stopped,
+};
 use crate::yaml::{self, Text, YamlError};
 
 #[derive(Serialize, Deserialize)]
@@ -27,6 +29,10 @@ struct File {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conclusion: Option<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<BoundEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    not_covered: Vec<Text>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     other_conclusions: Vec<File>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     amended: Vec<AmendedEntry>,
@@ -41,7 +47,37 @@ struct AmendedEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     by: Option<CallerEntry>,
     reason: Text,
-    conclusion: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    conclusion: Option<Text>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answers: Option<Vec<BoundEntry>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_covered: Option<Vec<Text>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct BoundEntry {
+    id: NodeId,
+    r#as: BoundAs,
+}
+
+impl BoundEntry {
+    fn of(bound: Vec<BoundAnswer>) -> Vec<BoundEntry> {
+        bound.into_iter().map(|it| BoundEntry { id: it.id, r#as: it.role }).collect()
+    }
+
+    fn bound(entries: Vec<BoundEntry>) -> Vec<BoundAnswer> {
+        entries.into_iter().map(|it| BoundAnswer { id: it.id, role: it.r#as }).collect()
+    }
+}
+
+fn entries(texts: Vec<String>) -> Vec<Text> {
+    texts.into_iter().map(Text).collect()
+}
+
+fn texts(entries: Vec<Text>) -> Vec<String> {
+    entries.into_iter().map(|text| text.0).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -81,6 +117,8 @@ fn entry(conclusion: Conclusion) -> File {
         asked: conclusion.asked.map(|asked| AskedEntry { answer: asked.answer, said: asked.said.map(Text) }),
         concluded_at: conclusion.concluded_at.map(Time),
         conclusion: conclusion.conclusion.map(Text),
+        answers: BoundEntry::of(conclusion.answers),
+        not_covered: entries(conclusion.not_covered),
         other_conclusions: conclusion.other_conclusions.into_iter().map(entry).collect(),
         amended: conclusion
             .amended
@@ -90,7 +128,9 @@ fn entry(conclusion: Conclusion) -> File {
                 agent_id: it.agent_id.map(Text),
                 by: CallerEntry::of(it.caller),
                 reason: Text(it.reason),
-                conclusion: Text(it.conclusion),
+                conclusion: it.conclusion.map(Text),
+                answers: it.answers.map(BoundEntry::of),
+                not_covered: it.not_covered.map(entries),
             })
             .collect(),
     }
@@ -133,6 +173,8 @@ fn conclusion(file: File) -> Conclusion {
         asked: file.asked.map(|asked| Asked { answer: asked.answer, said: asked.said.map(|text| text.0) }),
         concluded_at: file.concluded_at.map(|time| time.0),
         conclusion: file.conclusion.map(|text| text.0),
+        answers: BoundEntry::bound(file.answers),
+        not_covered: texts(file.not_covered),
         other_conclusions: file.other_conclusions.into_iter().map(conclusion).collect(),
         amended: file
             .amended
@@ -142,7 +184,9 @@ fn conclusion(file: File) -> Conclusion {
                 agent_id: it.agent_id.map(|text| text.0),
                 caller: CallerEntry::caller(it.by),
                 reason: it.reason.0,
-                conclusion: it.conclusion.0,
+                conclusion: it.conclusion.map(|text| text.0),
+                answers: it.answers.map(BoundEntry::bound),
+                not_covered: it.not_covered.map(texts),
             })
             .collect(),
     }

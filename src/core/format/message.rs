@@ -7,14 +7,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::assess::Assessment;
 use crate::domain::{
-    Amendment, Attached, Caller, Classification, Code, Comment, CommentKind, Diagnostic, Event,
-    Investigation, Meta, Node, NodeId, Transition, Warning,
+    Amendment, Attached, Caller, Change, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta,
+    Node, NodeId, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
-use crate::ruleset::rules::objections;
-use crate::ruleset::rules::verification::Grade;
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::EffectiveRules;
 use crate::text::{counted, one_line, shorten, visible};
 
 /// The longest subject, in characters, before nodes are counted instead of named.
@@ -153,42 +152,32 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
             let parts: Vec<&str> = last.into_iter().flat_map(Amendment::parts).collect();
             format!("Amend {} of {}", parts.join(", "), node.id)
         }
-        Event::Ended { conclusion } if !conclusion.amended.is_empty() => "Amend the conclusion".to_owned(),
+        Event::Ended { conclusion } if !conclusion.amended.is_empty() => {
+            let last = conclusion.amended.last();
+            match last.is_some_and(|it| it.conclusion.is_none() && it.answers.is_some()) {
+                true => "Name the answers of the conclusion".to_owned(),
+                false => "Amend the conclusion".to_owned(),
+            }
+        }
         Event::Ended { conclusion } => {
-            let of_role = |role| {
-                before
-                    .committed()
-                    .filter(|(_, state)| rules.role(state) == role)
-                    .map(|(node, _)| node)
-                    .collect::<Vec<_>>()
-            };
-            let (refuted, solutions): (Vec<_>, Vec<_>) = of_role(Role::Solution)
-                .into_iter()
-                .partition(|node| !rules.refuted_by(before, node).is_empty());
-            let dead_ends = before.committed().filter(|(_, state)| rules.is_dead_end(state)).count();
+            let after = before.with(&[Change::Concluded(Arc::clone(conclusion))]);
+            let assessment = Assessment::new(&after, Some(*rules));
             let verb = if conclusion.stopped.is_some() { "Stop early" } else { "End" };
-            let grades: Vec<Grade> = solutions.iter().map(|node| rules.grade(before, node)).collect();
-            let graded = |is: fn(Grade) -> bool| grades.iter().filter(|grade| is(**grade)).count();
-            let open = objections::open(before);
-            let is_contested = |node: &&Arc<Node>| {
-                let differ = node.classification.as_ref().is_some_and(Classification::is_contested);
-                differ || !rules.against(before, node, &open).is_empty()
+            let counts: String = assessment
+                .counts()
+                .iter()
+                .map(|(verdict, count)| format!(", {count} {}", verdict.label()))
+                .collect();
+            let refuted = match assessment.refuted.len() {
+                0 => String::new(),
+                refuted => format!(", {refuted} refuted"),
             };
-            let parts = [
-                (graded(Grade::is_confirmed), "confirmed"),
-                (graded(|grade| grade == Grade::SelfChecked), Grade::SelfChecked.label()),
-                (graded(|grade| grade == Grade::None), Grade::None.label()),
-                (solutions.iter().filter(|node| is_contested(node)).count(), "contested"),
-                (refuted.len(), "refuted"),
-            ];
-            let parts = parts.iter().filter(|(number, _)| *number > 0);
-            let parts: String = parts.map(|(number, what)| format!(", {number} {what}")).collect();
-            let found = match solutions.len() {
-                0 => "no solution".to_owned(),
-                number => counted(number, "solution"),
+            let found = match assessment.answers.len() {
+                0 => "no answer".to_owned(),
+                number => counted(number, "answer"),
             };
-            let comma = if parts.is_empty() { "" } else { "," };
-            format!("{verb} with {found}{parts}{comma} and {}", counted(dead_ends, "dead end"))
+            let ruled_out = assessment.ruled_out().count();
+            format!("{verb} with {found}{counts}{refuted}, and {ruled_out} ruled out")
         }
         Event::Commented { comment } => said(comment),
         Event::Attached { attachments } => {
@@ -319,6 +308,15 @@ fn body(before: &Investigation, event: &Event) -> String {
             }
             if let Some(text) = &conclusion.conclusion {
                 body.push_str(&format!("{}\n", block(text)));
+            }
+            let has_notes = !(conclusion.answers.is_empty() && conclusion.not_covered.is_empty());
+            body.push_str(if has_notes { "\n" } else { "" });
+            for bound in &conclusion.answers {
+                let name = before.node(&bound.id).map_or("", |node| node.name());
+                body.push_str(&format!("{} {}: {}\n", bound.role.label(), bound.id, line(name, 300)));
+            }
+            for missing in &conclusion.not_covered {
+                body.push_str(&format!("not covered: {}\n", line(missing, 300)));
             }
         }
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),

@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::{FileChange, layout};
+use crate::assess::{Answer, Assessment, differs};
 use crate::domain::{Classification, Conclusion, Investigation, Node, NodeId};
 use crate::graph;
-use crate::ruleset::rules::objections;
-use crate::ruleset::rules::verification::Grade;
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::verification::Confirming;
 use crate::text::{counted, made_visible, one_line, shorten};
 
 /// The last line, by which it is known whether a README is this one.
@@ -52,7 +52,7 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
             "This is an investigation in git: every finding is a file, every step a commit. It is under \
              way; at its end the answer will stand here.\n\n",
         ),
-        Some(end) => ended(&mut page, investigation, rules, end),
+        Some(end) => ended(&mut page, &Assessment::new(investigation, Some(*rules)), end),
     }
     let _ = write!(
         page,
@@ -78,15 +78,21 @@ pub fn readme(investigation: &Investigation, rules: &EffectiveRules) -> String {
 }
 
 /// What only an ended one has.
-fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRules, end: &Conclusion) {
-    let answer = end.conclusion.as_deref().unwrap_or("No answer was given.");
-    let _ = write!(page, "## Answer\n\n{}\n", quoted(answer, ANSWER));
+fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
+    let investigation = assessment.investigation;
+    let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
+    let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
+    let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER));
+    for missing in &end.not_covered {
+        let _ = writeln!(page, "- Not covered: {}", inline(missing, 300));
+    }
+    page.push_str(if end.not_covered.is_empty() { "" } else { "\n" });
     let by = end.who().map(|who| format!(" by {}", inline(&who, 60))).unwrap_or_default();
     let _ = write!(page, "Ended {}{by}", end.ended_at.to_minute());
     if let Some(stopped) = &end.stopped {
         let note =
             stopped.note.as_deref().map(|note| format!(" ({})", inline(note, 300))).unwrap_or_default();
-        let _ = write!(page, ", before the rules were met: {}{note}", stopped.reason.label());
+        let _ = write!(page, ", stopped early: {}{note}", stopped.reason.label());
     }
     let results = || investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
     let is_by_people =
@@ -100,52 +106,27 @@ fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRule
         let _ = write!(page, "**A merge has brought {others}: see [`{0}`](<{0}>).**\n\n", layout::CONCLUSION);
     }
     if investigation.end_in_force().is_none() {
-        page.push_str("**Research went on after this end: it is not the last word.**\n\n");
+        page.push_str("**Ended, then continued: this end is not the last word.**\n\n");
     }
-    let of_role = |role: Role| -> Vec<&Arc<Node>> {
-        investigation
-            .committed()
-            .filter(|(_, state)| rules.role(state) == role)
-            .map(|(node, _)| node)
-            .collect()
-    };
-    let (refuted, answers): (Vec<_>, Vec<_>) = of_role(Role::Solution)
-        .into_iter()
-        .partition(|node| !rules.refuted_by(investigation, node).is_empty());
-    let theories = of_role(Role::Theory);
-    page.push_str("## How far to trust it\n\n");
-    if answers.is_empty() && theories.is_empty() {
-        page.push_str("No answer was found.\n\n");
-    } else {
-        page.push_str("| finding | | how well it is checked |\n|---|---|---|\n");
-        for node in answers.iter().chain(&theories).take(LISTED) {
-            let best = rules.grade(investigation, node);
-            let confirming = rules.confirming(investigation, node).into_iter().map(|by| match by.grade {
-                grade if grade == best => link(&by.node),
-                grade => format!("{} ({})", link(&by.node), grade.label()),
-            });
-            let confirming: Vec<String> = confirming.collect();
-            let grade = match node.state().map(|state| rules.role(state)) {
-                Some(Role::Theory) => "an answer that can't be tested here".to_owned(),
-                _ if confirming.is_empty() => Grade::None.label().to_owned(),
-                _ => format!("{}: {}", best.label(), confirming.join(", ")),
-            };
+    let _ = write!(page, "## How far to trust it\n\n{}\n\n", assessment.found());
+    let (answers, theories) = (&assessment.answers, &assessment.theories);
+    if !(answers.is_empty() && theories.is_empty()) {
+        page.push_str("| answer | | how well it is checked |\n|---|---|---|\n");
+        let graded = answers.iter().map(|answer| (answer.node, graded(answer)));
+        let untested = theories.iter().map(|node| (*node, "can't be tested here".to_owned()));
+        for (node, grade) in graded.chain(untested).take(LISTED) {
             let _ = writeln!(page, "| {} | {} | {grade} |", link(&node.id), inline(node.name(), 200));
         }
         more(page, answers.len() + theories.len());
     }
-    let contested: Vec<String> = investigation
-        .committed()
-        .filter(|(node, _)| node.classification.as_ref().is_some_and(|result| result.is_contested()))
-        .map(|(node, _)| link(&node.id))
-        .collect();
-    if !contested.is_empty() {
-        let _ = write!(page, "**Contested, with results that differ: {}.**\n\n", contested.join(", "));
+    let differing: Vec<String> =
+        investigation.nodes().filter(|node| differs(node)).map(|node| link(&node.id)).collect();
+    if !differing.is_empty() {
+        let _ = write!(page, "**Contested, with results that differ: {}.**\n\n", differing.join(", "));
     }
-    let open = objections::open(investigation);
+    let open = &assessment.open;
     if !open.is_empty() {
-        let is_contested = |node: &&&Arc<Node>| !rules.against(investigation, node, &open).is_empty();
-        let answers = answers.iter().filter(is_contested).count();
+        let answers = answers.iter().filter(|answer| !answer.against.is_empty()).count();
         let (what, of) = (counted(open.len(), "open objection"), counted(answers, "answer"));
         let _ = write!(page, "**{what}; {of} contested by that:**\n\n");
         for objection in open.iter().take(LISTED) {
@@ -157,22 +138,31 @@ fn ended(page: &mut String, investigation: &Investigation, rules: &EffectiveRule
         more(page, open.len());
     }
     page.push_str("## Map\n\n```mermaid\n");
-    page.push_str(&map(investigation, rules, answers.iter().chain(&refuted).chain(&theories).copied()));
+    page.push_str(&map(assessment));
     page.push_str("```\n\n");
-    let dead_ends: Vec<&Arc<Node>> = investigation
-        .committed()
-        .filter(|(_, state)| rules.is_dead_end(state))
-        .map(|(node, _)| node)
-        .collect();
-    if !refuted.is_empty() || !dead_ends.is_empty() {
+    let refuted = assessment.refuted.iter().map(|it| (it.node, it.refuted_by.as_slice()));
+    let ruled_out: Vec<(&Arc<Node>, &[NodeId])> =
+        refuted.chain(assessment.ruled_out().map(|node| (node, &[][..]))).collect();
+    if !ruled_out.is_empty() {
         page.push_str("## Ruled out\n\n");
-        for node in refuted.iter().chain(&dead_ends).take(LISTED) {
-            let by: Vec<String> = rules.refuted_by(investigation, node).iter().map(link).collect();
+        for (node, by) in ruled_out.iter().take(LISTED) {
+            let by: Vec<String> = by.iter().map(link).collect();
             let by = if by.is_empty() { String::new() } else { format!(", refuted by {}", by.join(", ")) };
             let _ = writeln!(page, "- {} {}{by}", link(&node.id), inline(node.name(), 200));
         }
-        more(page, refuted.len() + dead_ends.len());
+        more(page, ruled_out.len());
     }
+}
+
+/// How far to trust an answer, with what confirms it; what is worth less than the best says so.
+fn graded(answer: &Answer<'_>) -> String {
+    let by = |by: &Confirming| match by.grade == answer.grade {
+        true => link(&by.node),
+        false => format!("{} ({})", link(&by.node), by.verdict().label()),
+    };
+    let by: Vec<String> = answer.confirming.iter().map(by).collect();
+    let words = inline(&answer.words(), 100);
+    if by.is_empty() { words } else { format!("{words}: {}", by.join(", ")) }
 }
 
 /// What ends a list of so many.
@@ -186,32 +176,27 @@ fn more(page: &mut String, number: usize) {
 }
 
 /// The answers with what they extend and what checks them, and others as far as there is room.
-fn map<'a>(
-    investigation: &Investigation,
-    rules: &EffectiveRules,
-    answers: impl Iterator<Item = &'a Arc<Node>>,
-) -> String {
-    let mut shown: BTreeSet<NodeId> = BTreeSet::new();
-    let mut show = |node: &Node| {
-        let path: Vec<NodeId> = investigation.path(&node.id).iter().map(|node| node.id.clone()).collect();
-        let new = path.iter().filter(|id| !shown.contains(*id)).count();
+fn map(assessment: &Assessment<'_>) -> String {
+    let investigation = assessment.investigation;
+    let mut shown: BTreeSet<&NodeId> = BTreeSet::new();
+    let mut show = |id: &NodeId| {
+        let path = investigation.path(id);
+        let new = path.iter().filter(|node| !shown.contains(&node.id)).count();
         if shown.len() + new <= MAP {
-            shown.extend(path);
+            shown.extend(path.into_iter().map(|node| &node.id));
         }
     };
-    for node in answers {
-        show(node);
-        let checks = rules.confirming(investigation, node).into_iter().map(|by| by.node);
-        for id in checks.chain(rules.refuted_by(investigation, node)) {
-            investigation.node(&id).into_iter().for_each(|node| show(node));
-        }
+    for answer in assessment.answers.iter().chain(&assessment.refuted) {
+        show(&answer.node.id);
+        answer.confirming.iter().map(|by| &by.node).chain(&answer.refuted_by).for_each(&mut show);
     }
-    investigation.nodes().for_each(|node| show(node));
+    assessment.theories.iter().for_each(|node| show(&node.id));
+    investigation.nodes().for_each(|node| show(&node.id));
     let mut most = shown.len();
     loop {
-        let nodes = investigation.nodes().filter(|node| shown.contains(&node.id)).take(most).cloned();
-        let part = Investigation::from_facts(investigation.meta().clone(), nodes, None).0;
-        let chart = graph::mermaid(&part, rules.ruleset());
+        // By round, so that what a node extends is among them, too.
+        let part: BTreeSet<&NodeId> = shown.iter().take(most).copied().collect();
+        let chart = graph::mermaid_of(assessment, |id| part.contains(id));
         if chart.len() <= MAP_BYTES || most == 0 {
             return chart;
         }

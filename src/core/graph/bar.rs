@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::sure::Sure;
+use crate::assess::Verdict;
 
 /// How wide a whole bar is, in its own units.
 pub const BAR: usize = 1_000;
@@ -50,17 +50,16 @@ pub struct Kind {
 
 impl Kind {
     /// Of the class of its role (`role-pending` for a proposal), the word for its state, and how sure it is.
-    pub fn of(class: &str, word: &str, sure: Option<Sure>) -> Kind {
+    pub fn of(class: &str, word: &str, verdict: Option<Verdict>) -> Kind {
         let rank = ORDER.iter().position(|known| *known == class).unwrap_or(ORDER.len());
-        let (at, sure, said) = match sure.filter(|_| class == ORDER[0]) {
-            None => return Kind { rank: (rank, 0), label: word.to_owned(), class: class.to_owned() },
-            Some(sure) if sure.contested => (1, "contested", "contested"),
-            Some(Sure { class: "confirmed", .. }) => (0, "confirmed", "confirmed"),
-            Some(Sure { class: "self-checked", .. }) => (2, "self-checked", "self-checked"),
-            Some(Sure { class: "unconfirmed", .. }) => (3, "unconfirmed", "not confirmed"),
-            Some(_) => (4, "refuted", "refuted"),
+        let Some(verdict) = verdict.filter(|_| class == ORDER[0]) else {
+            return Kind { rank: (rank, 0), label: word.to_owned(), class: class.to_owned() };
         };
-        Kind { rank: (rank, at), label: format!("{word}, {said}"), class: format!("{class} {sure}") }
+        Kind {
+            rank: (rank, verdict.in_short().rank()),
+            label: format!("{word}, {}", verdict.in_short().short_label()),
+            class: format!("{class} {}", verdict.class()),
+        }
     }
 }
 
@@ -140,7 +139,6 @@ fn parts<'k>(kinds: impl Iterator<Item = (&'k Kind, usize)>, length: usize) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ruleset::rules::verification::Grade;
 
     fn widths(bar: &[BarPart]) -> Vec<(usize, usize)> {
         bar.iter().map(|part| (part.x, part.width)).collect()
@@ -151,11 +149,11 @@ mod tests {
         let many = (0..9_998).map(|_| Kind::of("role-deadEnd", "Ruled out", None));
         let few = [
             Kind::of("role-open", "Explored", None),
-            Kind::of("role-solution", "Answer", Some(Sure::of(Grade::None))),
+            Kind::of("role-solution", "Answer", Some(Verdict::NotChecked)),
         ];
         let bar = bar(many.chain(few));
         let labels: Vec<&str> = bar.iter().map(|part| part.label.as_str()).collect();
-        assert_eq!(labels, ["Answer, not confirmed", "Ruled out", "Explored"]);
+        assert_eq!(labels, ["Answer, not checked", "Ruled out", "Explored"]);
         assert_eq!(widths(&bar), [(0, 10), (10, 979), (989, 11)]);
         assert!(super::bar([]).is_empty());
     }
@@ -163,12 +161,12 @@ mod tests {
     #[test]
     fn a_branch_counts_what_is_below_it() {
         let open = || Kind::of("role-open", "Explored", None);
-        let sure = |grade| Kind::of("role-solution", "Answer", Some(Sure::of(grade)));
+        let answer = |verdict| Kind::of("role-solution", "Answer", Some(verdict));
         let nodes = [
             (None, open()),
             (Some(0), open()),
-            (Some(1), sure(Grade::Independent)),
-            (Some(0), sure(Grade::None)),
+            (Some(1), answer(Verdict::OtherSession)),
+            (Some(0), answer(Verdict::NotChecked)),
             (None, open()),
         ];
         let tallies = Tallies::new(&nodes);

@@ -3,24 +3,25 @@
 use std::fmt::Write as _;
 
 use super::text::one_line;
+use crate::assess::Assessment;
 use crate::domain::{Investigation, Link, Node, NodeId};
-use crate::ruleset::{EffectiveRules, Ruleset};
+use crate::ruleset::Ruleset;
 
 /// The investigation as a `digraph` that Graphviz draws from top to bottom: a box per node in its state's colour,
 /// pending proposals dashed, and a legend with every state of the ruleset. Links across the tree are dotted, and do not
-/// move the nodes; what is refuted says so beside its state.
+/// move the nodes; how far to trust an answer, and what is refuted, stands beside the state.
 ///
 /// It parses whatever the titles hold, and shows them as they were, on one line.
-pub fn dot(investigation: &Investigation, ruleset: &Ruleset) -> String {
+pub fn dot(assessment: &Assessment<'_>) -> String {
+    let investigation = assessment.investigation;
+    let ruleset = assessment.rules.map(|rules| rules.ruleset());
     let mut dot = String::from("digraph Investigation {\n  rankdir=TB;\n  node [shape=box, style=filled];\n");
-    let rules = EffectiveRules::new(ruleset, investigation.meta());
     let order = investigation.preorder();
     if !order.is_empty() {
         dot.push('\n');
     }
     for node in &order {
-        let is_refuted = !rules.refuted_by(investigation, node).is_empty();
-        dot.push_str(&node_line(node, ruleset, is_refuted));
+        dot.push_str(&node_line(node, ruleset, &beside(assessment, node)));
     }
     let edges = order.iter().filter_map(|node| Some((node.parent.as_ref()?, *node)));
     for (at, (parent, node)) in edges.enumerate() {
@@ -33,7 +34,7 @@ pub fn dot(investigation: &Investigation, ruleset: &Ruleset) -> String {
         let _ = writeln!(dot, "  {from} -> {to} [style=dotted, constraint=false, label=\"{what}\"];");
     }
     dot.push_str("\n  subgraph cluster_legend {\n    label=\"Legend\";\n");
-    for state in &ruleset.states {
+    for state in ruleset.iter().flat_map(|ruleset| &ruleset.states) {
         let _ = writeln!(
             dot,
             "    L_{0} [fillcolor={1}, label=\"{0}\"];",
@@ -63,15 +64,20 @@ pub(super) fn links(investigation: &Investigation) -> impl Iterator<Item = (&Nod
     })
 }
 
-fn node_line(node: &Node, ruleset: &Ruleset, is_refuted: bool) -> String {
+/// What stands beside a state: `, confirmed in another session`.
+pub(super) fn beside(assessment: &Assessment<'_>, node: &Node) -> String {
+    assessment.verdict_of(&node.id).map(|verdict| format!(", {}", verdict.label())).unwrap_or_default()
+}
+
+fn node_line(node: &Node, ruleset: Option<&Ruleset>, beside: &str) -> String {
     let (name, round, title) = (name(&node.id), node.round(), escape(&one_line(node.name())));
     match node.state() {
         Some(state) => {
-            let refuted = if is_refuted { ", refuted" } else { "" };
             // A state that the ruleset does not know can only come from a hand that edited the repository.
-            let colour = ruleset.state(state).map_or("white", |state| &state.colour);
+            let known = ruleset.and_then(|ruleset| ruleset.state(state));
+            let colour = known.map_or("white", |state| &state.colour);
             let colour = attribute_value(colour);
-            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state}{refuted})\"];\n")
+            format!("  {name} [fillcolor={colour}, label=\"R{round} | {title}\\n({state}{beside})\"];\n")
         }
         None => format!(
             "  {name} [fillcolor=white, label=\"R{round} | {title}\\n(proposed)\", style=\"filled,dashed\"];\n"
@@ -116,13 +122,13 @@ mod tests {
             ("R2.A2", Some("R1.A"), None, "Next & last"),
         ]);
         assert_eq!(
-            dot(&sample, samples::ruleset()),
+            dot(&samples::assessed(&sample)),
             r#"digraph Investigation {
   rankdir=TB;
   node [shape=box, style=filled];
 
   R1_A [fillcolor=lightblue, label="R1 | Why does it fail?\n(EXPLORE)"];
-  R2_A1 [fillcolor=orange, label="R2 | Logger \"Q\" \<night\>\n(FOUND)"];
+  R2_A1 [fillcolor=orange, label="R2 | Logger \"Q\" \<night\>\n(FOUND, not checked)"];
   R2_A2 [fillcolor=white, label="R2 | Next &amp; last\n(proposed)", style="filled,dashed"];
 
   R1_A -> R2_A1;
@@ -153,7 +159,7 @@ mod tests {
         child.refutes = true;
         let link = |to: &str| Link { to: to.parse().unwrap(), kind: LinkKind::Depends };
         child.links = vec![link("R1.B"), link("R9.Z")];
-        let dot = dot(&samples::of(nodes), samples::ruleset());
+        let dot = dot(&samples::assessed(&samples::of(nodes)));
         assert!(
             dot.contains("R1_A [fillcolor=orange, label=\"R1 | What was found\\n(FOUND, refuted)\"];"),
             "{dot}"
@@ -167,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_empty_investigation_is_a_valid_graph() {
-        let dot = dot(&samples::build(&[]), samples::ruleset());
+        let dot = dot(&samples::assessed(&samples::build(&[])));
         assert!(dot.starts_with("digraph Investigation {\n  rankdir=TB;"));
         assert!(dot.contains("cluster_legend") && dot.ends_with("  }\n}\n"));
     }
@@ -184,7 +190,7 @@ mod tests {
             ("# /* no comment */ // {|}", "# /* no comment */ // {|}"),
         ];
         for (title, label) in titles {
-            let dot = dot(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)]), samples::ruleset());
+            let dot = dot(&samples::assessed(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)])));
             let line = format!("  R1_A [fillcolor=lightblue, label=\"R1 | {label}\\n(EXPLORE)\"];\n");
             assert!(dot.contains(&line), "{dot}");
         }
@@ -198,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_state_that_the_ruleset_lacks_is_drawn_white() {
-        let dot = dot(&samples::build(&[("R1.A", None, Some("ODD"), "t")]), samples::ruleset());
+        let dot = dot(&samples::assessed(&samples::build(&[("R1.A", None, Some("ODD"), "t")])));
         assert!(dot.contains("R1_A [fillcolor=white, label=\"R1 | t\\n(ODD)\"];"));
     }
 }

@@ -11,6 +11,7 @@ use super::pages::{Item, Page, Pages};
 use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
 use super::text::{clamp_lines, measure, number, one_line};
+use crate::assess::Verdict;
 use crate::ruleset::Role;
 use crate::text::{counted, escape};
 
@@ -251,9 +252,9 @@ impl Writer<'_> {
         }
         if narrow >= SIGNED {
             let mut sign = String::new();
-            match item.sure {
-                Some(sure) => {
-                    let sign_of = if sure.contested { "!" } else { sure.sign };
+            match item.verdict {
+                Some(verdict) => {
+                    let sign_of = verdict.sign();
                     let _ = write!(
                         sign,
                         "<text class=\"cell-sign\" x=\"10\" y=\"16.5\" text-anchor=\"middle\" font-weight=\"700\">{sign_of}</text>"
@@ -327,8 +328,8 @@ impl Writer<'_> {
             ..0.75 => "middle",
             _ => "end",
         };
-        let Some(sure) = item.sure else { return };
-        let sign = if sure.contested { "!" } else { sure.sign };
+        let Some(verdict) = item.verdict else { return };
+        let sign = verdict.sign();
         let name = one_line(item.node.name());
         let name = clamp_lines(&name, 34.0, 1).into_iter().next().unwrap_or_default();
         let _ = writeln!(
@@ -377,10 +378,10 @@ pub fn swatch(role: Option<Role>) -> Svg {
 /// The pattern of a cell, and its outline where it is hollow.
 fn fill(item: &Item<'_>, narrow: f64) -> (&'static str, &'static str) {
     let hollow = (" fill=\"none\"", " class=\"hollow\" stroke=\"currentColor\" stroke-dasharray=\"4 2\"");
-    match (item.sure, item.role) {
-        (Some(sure), _) if sure.contested => (" fill=\"url(#hatch-contested)\"", ""),
-        (Some(sure), _) if sure.is_confirmed() => (" class=\"full\"", ""),
-        (Some(sure), _) if sure.class == "refuted" => (" fill=\"url(#hatch-deadEnd)\"", ""),
+    match (item.verdict, item.role) {
+        (Some(Verdict::Contested), _) => (" fill=\"url(#hatch-contested)\"", ""),
+        (Some(Verdict::Refuted), _) => (" fill=\"url(#hatch-deadEnd)\"", ""),
+        (Some(verdict), _) if verdict.is_confirmed() => (" class=\"full\"", ""),
         (Some(_), _) | (None, None) if narrow >= HOLLOW => hollow,
         (Some(_), _) => (" fill=\"url(#hatch-doubt)\"", ""),
         (None, role) => (pattern(role), ""),
@@ -417,7 +418,7 @@ mod tests {
     }
 
     fn drawn(investigation: &Investigation, standalone: bool) -> String {
-        let pages = Pages::maps(investigation, &samples::rules(investigation));
+        let pages = Pages::maps(&samples::assessed(investigation));
         let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
         let options = SvgOptions {
             href: Some(&link),
@@ -463,12 +464,12 @@ mod tests {
         <a class="cell role-open on-path" id="R1.N000000" href="nodes/R1.N000000.html"><title>R1.N000000 (Explored): cache</title><rect x="0%" y="30" width="100%" height="24" class="tint"/><line class="way" x1="0%" x2="100%" y1="52.5" y2="52.5" stroke="currentColor" stroke-width="3"/><svg x="0%" y="30" width="100%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text x="20" y="16.5">R1.N000000  cache</text></svg></a>
         <a class="cell role-open" id="R2.N000001" href="nodes/R2.N000001.html"><title>R2.N000001 (Explored): retry queue retry queue retry queue retry queue</title><rect x="0%" y="56" width="33.333%" height="24" class="tint"/><svg x="0%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000001  retry queue retry queue re…</text><text class="if-wide" x="20" y="16.5">R2.N000001  retry queue retry queue retry queue retry qu…</text></svg></a>
         <a class="cell role-open on-path" id="R2.N000032" href="nodes/R2.N000032.html"><title>R2.N000032 (Explored): lock latency lock latency lock</title><rect x="33.333%" y="56" width="33.333%" height="24" class="tint"/><line class="way" x1="33.333%" x2="66.667%" y1="78.5" y2="78.5" stroke="currentColor" stroke-width="3"/><svg x="33.333%" y="56" width="33.333%" height="24"><path class="sign role-open" fill="none" stroke="currentColor" stroke-width="1.6" d="M10 12m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0"/><text class="if-narrow" x="20" y="16.5">R2.N000032  lock latency lock latency…</text><text class="if-wide" x="20" y="16.5">R2.N000032  lock latency lock latency lock</text></svg></a>
-        <a class="cell role-solution confirmed on-path best-answer" id="R3.N000033" href="nodes/R3.N000033.html" tabindex="-1"><title>R3.N000033 (Answer, confirmed by a second agent): 日本語</title><rect x="33.333%" y="82" width="1.149%" height="24" class="full"/><line class="way" x1="33.333%" x2="34.483%" y1="104.5" y2="104.5" stroke="currentColor" stroke-width="3"/></a>
+        <a class="cell role-solution confirmed on-path best-answer" id="R3.N000033" href="nodes/R3.N000033.html" tabindex="-1"><title>R3.N000033 (Answer, confirmed by another agent, same session): 日本語</title><rect x="33.333%" y="82" width="1.149%" height="24" class="full"/><line class="way" x1="33.333%" x2="34.483%" y1="104.5" y2="104.5" stroke="currentColor" stroke-width="3"/></a>
         <a class="cell role-confirmation" id="R4.N000062" href="nodes/R4.N000062.html" tabindex="-1"><title>R4.N000062 (Confirmation): lock latency lock latency lock latency</title><rect x="33.333%" y="108" width="1.149%" height="24" fill="url(#hatch-confirmation)"/></a>
         <a class="cell role-open" id="R3.N000034" href="nodes/R3.N000034.html" tabindex="-1"><title>R3.N000034 (Explored): fsync allocator fsync allocator fsync allocator fsync allocator</title><rect x="34.483%" y="82" width="1.149%" height="24" class="tint"/></a>
         <a class="cell role-deadEnd" id="R3.N000035" href="nodes/R3.N000035.html" tabindex="-1"><title>R3.N000035 (Ruled out): vector cache vector cache</title><rect x="35.632%" y="82" width="1.149%" height="24" fill="url(#hatch-deadEnd)"/></a>
         <a class="cell role-exhausted" id="R3.N000036" href="nodes/R3.N000036.html" tabindex="-1"><title>R3.N000036 (Exhausted): queue retry queue retry queue retry queue retry queue retry queue</title><rect x="36.782%" y="82" width="1.149%" height="24" fill="url(#hatch-exhausted)"/></a>
-        <a class="cell role-solution unconfirmed" id="R3.N000064" href="nodes/R3.N000064.html" tabindex="-1"><title>R3.N000064 (Answer, not confirmed): fsync allocator fsync allocator fsync allocator fsync allocator fsync</title><rect x="66.667%" y="82" width="1.149%" height="24" fill="none" class="hollow" stroke="currentColor" stroke-dasharray="4 2"/></a>
+        <a class="cell role-solution unconfirmed" id="R3.N000064" href="nodes/R3.N000064.html" tabindex="-1"><title>R3.N000064 (Answer, not checked): fsync allocator fsync allocator fsync allocator fsync allocator fsync</title><rect x="66.667%" y="82" width="1.149%" height="24" fill="none" class="hollow" stroke="currentColor" stroke-dasharray="4 2"/></a>
         "#);
         let rest: Vec<&str> = markup.lines().filter(|line| !line.starts_with("<a class=\"cell")).collect();
         insta::assert_snapshot!(rest.join("\n"), @r#"
@@ -489,7 +490,7 @@ mod tests {
     #[test]
     fn a_cell_is_as_wide_as_the_leaves_below_it_and_stands_below_its_parent() {
         let tree = samples::tree(&samples::complete(700, 4), |_| Some("EXPLORE"));
-        let pages = Pages::maps(&tree, &samples::rules(&tree));
+        let pages = Pages::maps(&samples::assessed(&tree));
         let page = &pages.all()[0];
         let layout = Layout::new(&pages, page);
         for (cell, item) in pages.items.iter().enumerate() {

@@ -17,8 +17,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::bar::{BAR, BarPart};
 use super::pages::{Drawn, Page, Pages, Part};
-use crate::domain::{Investigation, NodeId};
-use crate::ruleset::EffectiveRules;
+use crate::assess::Assessment;
+use crate::domain::NodeId;
 
 /// Nodes that are drawn as cards.
 pub(super) const MOST_CARDS: usize = 80;
@@ -59,8 +59,8 @@ struct Todo {
 
 impl<'i> Pages<'i> {
     /// The maps: first that of the whole.
-    pub fn maps(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Self {
-        let mut pages = Pages::none(investigation, rules);
+    pub fn maps(assessment: &Assessment<'i>) -> Self {
+        let mut pages = Pages::none(assessment);
         let mut groups: HashMap<Option<usize>, usize> = HashMap::new();
         let roots = pages.children(None).collect();
         let mut todo = VecDeque::from([Todo { root: None, tops: roots, up: None, group: None }]);
@@ -287,6 +287,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::Investigation;
     use crate::graph::samples;
 
     /// Everything that maps promise.
@@ -336,7 +337,7 @@ mod tests {
     }
 
     fn maps(investigation: &Investigation) -> Pages<'_> {
-        let pages = Pages::maps(investigation, &samples::rules(investigation));
+        let pages = Pages::maps(&samples::assessed(investigation));
         check(&pages);
         pages
     }

@@ -2,37 +2,44 @@
 
 use std::fmt::Write as _;
 
-use super::dot::{links, name};
+use super::dot::{beside, links, name};
 use super::palette;
 use super::text::one_line;
-use crate::domain::Investigation;
-use crate::ruleset::{EffectiveRules, Role, Ruleset};
+use crate::assess::Assessment;
+use crate::domain::NodeId;
+use crate::ruleset::Role;
 
 /// The investigation as a Mermaid flowchart from left to right, coloured by role, pending proposals dashed.
 ///
 /// Whatever the titles hold, they stay text: everything but letters, digits, spaces and a few marks is written as a
 /// character code, so that no quote, tag, Markdown, comment or `%%{init}%%` directive comes of it. Mermaid itself
 /// draws at most 500 edges and 50,000 characters unless its host allows more.
-pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
+pub fn mermaid(assessment: &Assessment<'_>) -> String {
+    mermaid_of(assessment, |_| true)
+}
+
+/// The same of a part of its nodes, where those that they extend are among them.
+pub fn mermaid_of(assessment: &Assessment<'_>, is_shown: impl Fn(&NodeId) -> bool) -> String {
+    let investigation = assessment.investigation;
     let mut chart = String::from("flowchart LR\n");
-    let rules = EffectiveRules::new(ruleset, investigation.meta());
-    let order = investigation.preorder();
+    let mut order = investigation.preorder();
+    order.retain(|node| is_shown(&node.id));
     if order.is_empty() {
         chart.push_str("    empty[\"No nodes yet\"]\n");
     }
     for node in &order {
         let (state, class) = match node.state() {
             Some(state) => {
-                let role = ruleset.state(state).map_or(Role::Open, |state| state.role);
+                let role = assessment.rules.map_or(Role::Open, |rules| rules.role(state));
                 (state.as_str(), class(role))
             }
             None => ("proposed", "proposed"),
         };
         let title = escape(&one_line(node.name()));
-        let refuted = if rules.refuted_by(investigation, node).is_empty() { "" } else { ", refuted" };
+        let beside = beside(assessment, node);
         let _ = writeln!(
             chart,
-            "    {}[\"{}: {title}<br/>({state}{refuted})\"]:::{class}",
+            "    {}[\"{}: {title}<br/>({state}{beside})\"]:::{class}",
             name(&node.id),
             node.id
         );
@@ -43,7 +50,7 @@ pub fn mermaid(investigation: &Investigation, ruleset: &Ruleset) -> String {
             let _ = writeln!(chart, "    {} {arrow} {}", name(parent), name(&node.id));
         }
     }
-    for (node, link) in links(investigation) {
+    for (node, link) in links(investigation).filter(|(node, link)| is_shown(&node.id) && is_shown(&link.to)) {
         let (from, to, what) = (name(&node.id), name(&link.to), link.kind.label());
         let _ = writeln!(chart, "    {from} -. {what} .-> {to}");
     }
@@ -114,7 +121,7 @@ mod tests {
             ("R2.A1", Some("R1.A"), Some("DEAD"), "A \"quoted\" title"),
             ("R2.A2", Some("R1.A"), None, "Next"),
         ]);
-        let chart = mermaid(&sample, samples::ruleset());
+        let chart = mermaid(&samples::assessed(&sample));
         let head = "flowchart LR
     R1_A[\"R1.A: Why?<br/>(EXPLORE)\"]:::roleOpen
     R2_A1[\"R2.A1: A #34;quoted#34; title<br/>(DEAD)\"]:::roleDeadEnd
@@ -123,7 +130,7 @@ mod tests {
     R1_A -.-> R2_A2
     classDef roleOpen ";
         assert!(chart.starts_with(head), "{chart}");
-        assert!(mermaid(&samples::build(&[]), samples::ruleset()).contains("No nodes yet"));
+        assert!(mermaid(&samples::assessed(&samples::build(&[]))).contains("No nodes yet"));
     }
 
     #[test]
@@ -136,7 +143,7 @@ mod tests {
     #[test]
     fn a_hostile_title_stays_text() {
         let title = "\"]\n%%{init: {'theme':'x'}}%% <img src=x onerror=alert(1)> `md` #quot; click R1_A javascript:x ;\\";
-        let chart = mermaid(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)]), samples::ruleset());
+        let chart = mermaid(&samples::assessed(&samples::build(&[("R1.A", None, Some("EXPLORE"), title)])));
         let line = chart.lines().nth(1).unwrap();
         let label = line.split('"').nth(1).unwrap().replace("<br/>", "");
         assert_eq!(line.matches('"').count(), 2, "{line}");

@@ -24,11 +24,11 @@
 //! | `.edge.way-on`, `.confirms`, `.checks`, `.refutes`, `.names`, `.cites` | lines between an answer and its reasons, each a group with its head |
 //! | `.card.note-question`, `.note-source`, `.note-rest` | boxes there that are no nodes |
 //! | `.edge.on-path` | on the way from a root to a solution that a node confirms; thicker |
-//! | `.edge.on-path.doubted` | to one that only who found it has checked, or that is contested; dashed |
+//! | `.edge.on-path.doubted` | to one that only its author has checked, or that is contested; dashed |
 //! | `.cards > .card` | a card: `<a>`, or `<g>` when cards are not links |
 //! | `.card.role-…` | `role-open`, `role-awaitingConfirmation`, `role-solution`, `role-confirmation`, `role-theory`, `role-exhausted`, `role-deadEnd` |
 //! | `.card.proposed` | a pending proposal (it has no role); its outline is dashed |
-//! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed` | a solution |
+//! | `.card.confirmed`, `.card.self-checked`, `.card.unconfirmed`, `.card.contested` | an answer |
 //! | `.card.contested` | a solution that somebody objects to |
 //! | `.card.refuted` | what another node refutes |
 //! | `.card.on-path` | on the way from a root to a solution that a node confirms; with `.doubted` as for edges |
@@ -62,7 +62,6 @@ mod place;
 mod ranked;
 #[cfg(test)]
 mod samples;
-mod sure;
 mod svg;
 mod text;
 
@@ -70,9 +69,8 @@ pub use bar::{BAR, BarPart, Kind, Tallies, bar};
 pub use dot::dot;
 pub use icicle::swatch;
 pub use maps::Row;
-pub use mermaid::mermaid;
+pub use mermaid::{mermaid, mermaid_of};
 pub use pages::{Drawn, Page, Pages, REFUTATION, Way};
 pub use palette::ROLES;
 pub use palette::{Colour, DOUBT, class as role_class, palette, role as role_colour, stylesheet};
-pub use sure::Sure;
 pub use svg::{PageHref, ReasonBox, ReasonKind, ReasonLine, Reasons, Svg, SvgOptions, reasons, sign, svg};

@@ -16,10 +16,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::bar::{BarPart, Kind, Tallies};
 use super::palette;
-use super::sure::Sure;
+use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId};
-use crate::ruleset::rules::objections::{self, Objection};
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::Role;
+use crate::ruleset::rules::states::as_words;
 
 /// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
 /// page's root fit the page.
@@ -34,6 +34,8 @@ pub const REFUTATION: &str = "Refutation";
 #[derive(Debug)]
 pub struct Pages<'i> {
     pub(super) investigation: &'i Investigation,
+    /// The answer that stands first on every surface.
+    first: Option<&'i NodeId>,
     /// All nodes, in preorder: what is below a node follows it.
     pub(super) items: Vec<Item<'i>>,
     pub(super) tallies: Tallies,
@@ -56,8 +58,8 @@ pub(super) struct Item<'i> {
     pub role: Option<Role>,
     /// Its state, as people read it.
     pub state: String,
-    /// How sure a solution is, or that a node is refuted; `None` for any other node.
-    pub sure: Option<Sure>,
+    /// How far to trust an answer, or that a node is refuted; `None` for any other node.
+    pub verdict: Option<Verdict>,
     /// To what solution it lies on the way, if a node confirms that and none refutes it.
     pub way: Option<Way>,
     /// Whether it says that its parent is wrong, in a state in which others confirm theirs.
@@ -67,50 +69,45 @@ pub(super) struct Item<'i> {
 /// What the way to a solution that a node confirms leads to; the surest last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// One that only who found it has checked, or that is contested.
+    /// One that only its author has checked, or that is contested.
     Doubted,
     /// One that another confirms.
     Confirmed,
 }
 
 impl<'i> Item<'i> {
-    /// A node by itself. `open` are the objections that nobody has resolved.
-    pub(super) fn alone(
-        investigation: &Investigation,
-        rules: &EffectiveRules<'_>,
-        open: &[Objection],
-        node: &'i Node,
-    ) -> Item<'i> {
-        let refutes = rules.is_refutation(node);
+    /// A node by itself.
+    pub(super) fn alone(assessment: &Assessment<'_>, node: &'i Node) -> Item<'i> {
+        let rules = assessment.rules;
+        let refutes = rules.is_some_and(|rules| rules.is_refutation(node));
         let role = match node.state() {
             // It looks like what it is: the end of the answer above.
             Some(_) if refutes => Some(Role::DeadEnd),
-            state => state.map(|state| rules.role(state)),
+            state => state.map(|state| rules.map_or(Role::Open, |rules| rules.role(state))),
         };
         let state = match node.state() {
             Some(_) if refutes => REFUTATION.to_owned(),
-            Some(state) => rules.ruleset().label_of(state),
+            Some(state) => rules.map_or_else(|| as_words(state), |rules| rules.ruleset().label_of(state)),
             None => "Proposed".to_owned(),
         };
-        let sure = Sure::of_node(investigation, rules, open, node);
-        Item { node, parent: None, depth: 0, below: 0, role, state, sure, way: None, refutes }
-    }
-
-    fn is_checked(&self) -> bool {
-        self.sure.is_some_and(|sure| sure.is_checked())
+        let verdict = assessment.verdict_of(&node.id);
+        Item { node, parent: None, depth: 0, below: 0, role, state, verdict, way: None, refutes }
     }
 
     fn own_way(&self) -> Option<Way> {
-        let sure = self.sure.filter(Sure::is_checked)?;
-        Some(if sure.is_confirmed() && !sure.contested { Way::Confirmed } else { Way::Doubted })
+        match self.verdict? {
+            verdict if verdict.is_confirmed() => Some(Way::Confirmed),
+            Verdict::AuthorOnly | Verdict::Contested => Some(Way::Doubted),
+            _ => None,
+        }
     }
 
     /// All of it in one line, for a tooltip and for ears; what it is about follows a colon.
     pub fn in_words(&self) -> String {
         let mut words = format!("{} ({}", self.node.id, self.state);
-        if let Some(sure) = self.sure {
-            words.push_str(if sure.contested { ", contested, " } else { ", " });
-            words.push_str(sure.label);
+        if let Some(verdict) = self.verdict {
+            words.push_str(", ");
+            words.push_str(verdict.label());
         }
         words.push(')');
         words
@@ -119,12 +116,9 @@ impl<'i> Item<'i> {
     /// Its classes for the style sheet, after what it is drawn as.
     pub fn classes(&self) -> String {
         let mut classes = self.role.map_or("proposed", palette::class).to_owned();
-        if let Some(sure) = self.sure {
+        if let Some(verdict) = self.verdict {
             classes.push(' ');
-            classes.push_str(sure.class);
-            if sure.contested {
-                classes.push_str(" contested");
-            }
+            classes.push_str(verdict.class());
         }
         match self.way {
             None => {}
@@ -140,7 +134,7 @@ impl<'i> Item<'i> {
             None => "role-pending",
             Some(role) => palette::class(role),
         };
-        Kind::of(class, &self.state, self.sure)
+        Kind::of(class, &self.state, self.verdict)
     }
 }
 
@@ -195,8 +189,8 @@ pub(super) struct Part {
 impl<'i> Pages<'i> {
     /// The pictures with at most `limit` cards each; `None` for one picture of everything. There is always at least
     /// one, which begins at the roots.
-    pub fn new(investigation: &'i Investigation, rules: &EffectiveRules<'_>, limit: Option<usize>) -> Self {
-        let mut pages = Pages::none(investigation, rules);
+    pub fn new(assessment: &Assessment<'i>, limit: Option<usize>) -> Self {
+        let mut pages = Pages::none(assessment);
         // A branch that is too small to be cut off must always fit.
         let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
         if pages.items.len() <= limit {
@@ -214,11 +208,12 @@ impl<'i> Pages<'i> {
     }
 
     /// No page yet.
-    pub(super) fn none(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Self {
-        let items = items(investigation, rules);
+    pub(super) fn none(assessment: &Assessment<'i>) -> Self {
+        let items = items(assessment);
         let kinds: Vec<(Option<usize>, Kind)> = items.iter().map(|item| (item.parent, item.kind())).collect();
         Pages {
-            investigation,
+            investigation: assessment.investigation,
+            first: assessment.first().map(|answer| &answer.node.id),
             branches: vec![None; items.len()],
             homes: vec![0; items.len()],
             tallies: Tallies::new(&kinds),
@@ -227,16 +222,17 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// The best answer of all, which is on whichever page.
+    /// The answer that stands first, which is on whichever page.
     pub fn best(&self) -> Option<&'i NodeId> {
-        self.best_of(0..self.items.len()).map(|item| &self.items[item].node.id)
+        self.first
     }
 
-    /// The best answer among these; of equally good ones the first by its id.
+    /// The answer among these that stands first, or else the best; of equally good ones the first by its id.
     pub(super) fn best_of(&self, items: impl IntoIterator<Item = usize>) -> Option<usize> {
         let answers = items.into_iter().filter_map(|item| {
-            let sure = self.items[item].sure.filter(|sure| sure.class != "refuted")?;
-            Some((sure.rank(), &self.items[item].node.id, item))
+            let (id, verdict) = (&self.items[item].node.id, self.items[item].verdict?);
+            let is_refuted = verdict == Verdict::Refuted;
+            (!is_refuted).then_some((self.first != Some(id), Reverse(verdict), id, item))
         });
         answers.min().map(|(.., item)| item)
     }
@@ -265,9 +261,9 @@ impl<'i> Pages<'i> {
         self.items.iter().map(|item| &item.node.id).zip(self.homes.iter().copied())
     }
 
-    /// The solutions that a node confirms, if only by who found them, and none refutes; in preorder.
+    /// The answers to which a way leads that pictures follow; in preorder.
     pub fn checked(&self) -> impl Iterator<Item = &NodeId> {
-        self.items.iter().filter(|item| item.is_checked()).map(|item| &item.node.id)
+        self.items.iter().filter(|item| item.own_way().is_some()).map(|item| &item.node.id)
     }
 
     /// Whether any node lies on such a way.
@@ -422,8 +418,8 @@ impl Page {
 }
 
 /// All nodes in preorder.
-fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Vec<Item<'i>> {
-    let open = objections::open(investigation);
+fn items<'i>(assessment: &Assessment<'i>) -> Vec<Item<'i>> {
+    let investigation = assessment.investigation;
     let mut items: Vec<Item<'i>> = Vec::new();
     let mut stack: Vec<(&'i Node, Option<usize>)> =
         investigation.roots().map(|node| (node.as_ref(), None)).collect();
@@ -431,7 +427,7 @@ fn items<'i>(investigation: &'i Investigation, rules: &EffectiveRules<'_>) -> Ve
     while let Some((node, parent)) = stack.pop() {
         let at = items.len();
         let depth = parent.map_or(0, |parent| items[parent].depth + 1);
-        items.push(Item { parent, depth, ..Item::alone(investigation, rules, &open, node) });
+        items.push(Item { parent, depth, ..Item::alone(assessment, node) });
         let first = stack.len();
         stack.extend(investigation.children(&node.id).map(|child| (child.as_ref(), Some(at))));
         stack[first..].reverse();
@@ -455,7 +451,7 @@ mod tests {
     use crate::graph::samples;
 
     fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Pages<'i> {
-        let pages = Pages::new(investigation, &samples::rules(investigation), Some(limit));
+        let pages = Pages::new(&samples::assessed(investigation), Some(limit));
         check(&pages, limit);
         pages
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::assess::Assessment;
 use crate::domain::{Classification, Investigation, Meta, Node, SessionId, Timestamp};
 use crate::ruleset::{EffectiveRules, Ruleset, builtin};
 
@@ -10,9 +11,9 @@ pub(super) fn ruleset() -> &'static Ruleset {
     &builtin::all()[0].ruleset
 }
 
-/// The rules of an investigation under the default ruleset.
-pub(super) fn rules(investigation: &Investigation) -> EffectiveRules<'static> {
-    EffectiveRules::new(ruleset(), investigation.meta())
+/// An investigation under the default ruleset.
+pub(super) fn assessed(investigation: &Investigation) -> Assessment<'_> {
+    Assessment::new(investigation, Some(EffectiveRules::new(ruleset(), investigation.meta())))
 }
 
 /// An investigation of nodes given as id, parent, state (`None` for a proposal) and title.

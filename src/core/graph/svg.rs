@@ -16,8 +16,8 @@ use super::icicle;
 use super::pages::{Drawn, Item, Page, Pages, Way};
 use super::palette;
 use super::place::{self, Bounds, Gaps};
-use super::sure::Sure;
 use super::text::{clamp_lines, clamp_middle, measure, number, one_line};
+use crate::assess::Verdict;
 use crate::domain::{Investigation, NodeId};
 use crate::ruleset::{Role, Ruleset};
 use crate::text::{counted, escape};
@@ -232,7 +232,7 @@ impl<'i> Card<'i> {
     }
 
     fn height(&self) -> f64 {
-        let note = if self.item.sure.is_some() { LINE } else { 0.0 };
+        let note = if self.item.verdict.is_some() { LINE } else { 0.0 };
         let button = if self.continued.is_some() { BUTTON + 2.0 + STATES } else { 0.0 };
         HEAD + LINE * self.title.len() as f64 + note + FOOT + button
     }
@@ -244,11 +244,8 @@ impl<'i> Card<'i> {
 
     /// How sure it is, as it stands on the card.
     fn note(&self) -> Option<String> {
-        let sure = self.item.sure?;
-        Some(match sure.contested {
-            true => "! contested".to_owned(),
-            false => format!("{} {}", sure.sign, sure.label),
-        })
+        let verdict = self.item.verdict?;
+        Some(format!("{} {}", verdict.sign(), verdict.short_label()))
     }
 }
 
@@ -418,7 +415,7 @@ impl Writer<'_> {
              text-anchor=\"end\">{}</text>",
             escape(&card.state)
         );
-        let is_refuted = item.sure.is_some_and(|sure| sure.class == Sure::REFUTED.class);
+        let is_refuted = item.verdict == Some(Verdict::Refuted);
         let role = if is_refuted { Some(Role::DeadEnd) } else { item.role };
         sign::write(out, role, right - sign::SIZE / 2.0, y + HEAD - 4.0);
         let mut line = y + HEAD;

@@ -1,5 +1,6 @@
 //! `tot_end`: the answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,19 +11,20 @@ use super::super::ask::Asking;
 use super::super::tool::{About, Answer, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, figures, summary};
 use super::{answer, graph_of, with_model};
+use crate::assess;
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
-use crate::decide::results::{self, Reference, results};
-use crate::domain::{Caller, Node, PersonsAnswer};
+use crate::decide::references::{Reference, references};
+use crate::domain::{BoundAnswer, Caller, Node, PersonsAnswer};
 use crate::ruleset::rules::verification::Grade;
 use crate::service::{Refusal, Service, Standing};
-use crate::text::{counted, shorten};
+use crate::text::shorten;
 use crate::view::NO_SIGN_OFF;
 
 const ABOUT: About = About {
     name: "tot_end",
     title: "End an investigation",
-    description: "Ends an investigation once nothing is owed (`canEnd`), with your conclusion. Returns `solutions`, `theories`, `deadEnds`, `references`, `quality`, the git `tag`. While something is owed it is rejected, but with `stopped`.",
+    description: "Ends an investigation once nothing is owed (`canEnd`), or early with `stopped`. Returns what was found.",
     codes: end::CODES,
     warnings: end::WARNINGS,
     also: &[],
@@ -58,6 +60,14 @@ struct Body {
     /// The git tag of the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     tag: Option<String>,
+    /// ended, stoppedEarly.
+    outcome: assess::Outcome,
+    /// How far to trust the whole, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Cow<'static, str>>,
+    /// The answers that the conclusion rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<BoundAnswer>,
     /// How many nodes were ruled out.
     dead_ends: usize,
     /// What the person in front of the client said.
@@ -101,7 +111,9 @@ struct Advice {
 struct Solution {
     #[serde(flatten)]
     node: Summary,
-    /// Whether another has confirmed it.
+    /// How far to trust it, in words.
+    verdict: Cow<'static, str>,
+    /// Whether another has confirmed it, and nothing speaks against it.
     verified: bool,
     /// By whom: independent, second-agent, self, none.
     confirmation: Grade,
@@ -150,17 +162,16 @@ fn question(standing: &Standing, request: &End) -> String {
     /// The most characters of the conclusion.
     const CONCLUSION: usize = 3_000;
     let investigation = standing.investigation();
-    let found = results(investigation, &standing.rules());
-    let confirmed = found.solutions.iter().filter(|solution| solution.grade.is_confirmed()).count();
+    let assessment = standing.assessment();
     let early = if request.stopped.is_some() { ", before its rules are met" } else { "" };
     let conclusion = match request.conclusion.as_deref().map(str::trim) {
         None | Some("") => "It has no conclusion.".to_owned(),
         Some(text) => format!("Its conclusion:\n\n{}", shorten(text, CONCLUSION)),
     };
     format!(
-        "May the investigation “{}” end{early}? It has {}, {confirmed} confirmed by another agent. {conclusion}",
+        "May the investigation “{}” end{early}? {} {conclusion}",
         shorten(&investigation.meta().title, TITLE),
-        counted(found.solutions.len(), "answer"),
+        assessment.found(),
     )
 }
 
@@ -168,16 +179,23 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
     let written = service.end(&input.session_id, input.request, &with_model(caller, input.model))?;
     let standing = &written.standing;
     let (investigation, rules) = (standing.investigation(), standing.rules());
-    let found = results(investigation, &rules);
+    let assessment = standing.assessment();
     let mut graph = graph_of(standing, input.graph);
     let asked = investigation.conclusion().and_then(|end| end.asked.clone());
     let asked = asked.map(|asked| Said { answer: asked.answer, said: asked.said, note: NO_SIGN_OFF });
-    let body = Body { tag: written.tag.clone(), dead_ends: found.dead_ends.len(), asked };
+    let body = Body {
+        tag: written.tag.clone(),
+        outcome: assessment.outcome,
+        verdict: assessment.words(),
+        answers: assessment.bound().map(|it| BoundAnswer { id: it.id.clone(), role: it.role }).collect(),
+        dead_ends: assessment.dead_ends.len(),
+        asked,
+    };
     let advice = Advice {
-        solutions: found.solutions.iter().map(Solution::of).collect(),
-        refuted: found.refuted.iter().map(Solution::of).collect(),
-        theories: found.theories.iter().map(|node| Summary::of(node)).collect(),
-        references: found.references.into_iter().map(shortened).collect(),
+        solutions: assessment.answers.iter().map(Solution::of).collect(),
+        refuted: assessment.refuted.iter().map(Solution::of).collect(),
+        theories: assessment.theories.iter().map(|node| Summary::of(node)).collect(),
+        references: references(investigation).into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
     };
     let graph = Graph { final_dot: graph.dot.take(), ..graph };
@@ -193,14 +211,15 @@ fn shortened(reference: Reference) -> Reference {
 }
 
 impl Solution {
-    fn of(solution: &results::Solution) -> Self {
+    fn of(answer: &assess::Answer<'_>) -> Self {
         Solution {
-            node: Summary::of(&solution.node),
-            verified: solution.grade.is_confirmed(),
-            confirmation: solution.grade,
-            verified_by: solution.confirming.iter().map(|it| it.node.to_string()).collect(),
-            refuted_by: solution.refuted_by.iter().map(ToString::to_string).collect(),
-            contested_by: solution.contested_by.iter().map(ToString::to_string).collect(),
+            node: Summary::of(answer.node),
+            verdict: answer.words(),
+            verified: answer.verdict.is_confirmed(),
+            confirmation: answer.grade,
+            verified_by: answer.confirming.iter().map(|it| it.node.to_string()).collect(),
+            refuted_by: answer.refuted_by.iter().map(ToString::to_string).collect(),
+            contested_by: answer.against.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -159,7 +159,7 @@ fn answer<B, A>(service: &Service, outcome: Result<(Shared, B, A), Refusal>) -> 
 
 /// The graph in the form that was asked for, or the address of the resource that has it.
 fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
-    let (investigation, rules) = (standing.investigation(), standing.rules());
+    let investigation = standing.investigation();
     let nodes = investigation.len();
     let address = || Address::GraphDot(investigation.meta().id.to_string()).to_string();
     let mut fields = Graph::default();
@@ -168,14 +168,14 @@ fn graph_of(standing: &Standing, form: GraphForm) -> Graph {
         // It is not even drawn where its nodes alone would be too long.
         GraphForm::Auto if nodes > GRAPH / 40 => fields.graph_resource = Some(address()),
         GraphForm::Auto | GraphForm::Dot => {
-            let dot = graph::dot(investigation, rules.ruleset());
+            let dot = graph::dot(&standing.assessment());
             if form == GraphForm::Auto && sent(&dot) > GRAPH {
                 fields.graph_resource = Some(address());
             } else {
                 fields.dot = Some(dot);
             }
         }
-        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(investigation, rules.ruleset())),
+        GraphForm::Mermaid => fields.mermaid = Some(graph::mermaid(&standing.assessment())),
         GraphForm::Json => {
             let node = |node: &Arc<Node>| GraphNode {
                 node_id: node.id.to_string(),

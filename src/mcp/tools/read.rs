@@ -15,10 +15,10 @@ use super::super::address::Address;
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
+use crate::assess::{Answer, Assessment, Verdict};
 use crate::domain::{AttachmentName, Code, Comment, Diagnostic, Investigation, Node, NodeId};
 use crate::format::layout;
-use crate::ruleset::rules::objections::{self, Objection};
-use crate::ruleset::{EffectiveRules, Role};
+use crate::ruleset::EffectiveRules;
 use crate::service::{Refusal, Service};
 use crate::text::{counted, shorten};
 use crate::view::NodeView;
@@ -156,12 +156,12 @@ fn read<'n>(
     let share = ROOM / nodes.len().max(1);
     // Who reads on in one node has the beginning of the others.
     let is_shared = offset == 0 && share >= SHARE;
-    let open = objections::open(investigation);
+    let assessment = Assessment::new(investigation, rules);
     let parts = nodes.iter().map(|node| {
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
         let mut fields = around(investigation, view);
-        fields.extend(rules.map(|rules| judged(investigation, rules, node, &open)).unwrap_or_default());
+        fields.extend(judged(assessment.answer(&node.id)));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -194,28 +194,22 @@ fn read<'n>(
     read
 }
 
-/// What the rules make of an answer: by whom it is confirmed and which objections contest it, or what refutes it.
-fn judged(
-    investigation: &Investigation,
-    rules: EffectiveRules<'_>,
-    node: &Node,
-    open: &[Objection],
-) -> Map<String, Value> {
+/// What is made of an answer: how far to trust it, by whom it is confirmed, and what contests or refutes it.
+fn judged(answer: Option<&Answer<'_>>) -> Map<String, Value> {
     /// How many nodes are named.
     const NAMED: usize = 5;
-    let is_answer = node.state().is_some_and(|state| rules.role(state) == Role::Solution);
-    let refuted_by = rules.refuted_by(investigation, node);
     let mut judged = Map::new();
-    if !refuted_by.is_empty() {
-        let by: Vec<&str> = refuted_by.iter().take(NAMED).map(|id| id.as_str()).collect();
-        judged.insert("refutedBy".to_owned(), json!(by));
-    } else if is_answer {
-        judged.insert("confirmation".to_owned(), json!(rules.grade(investigation, node)));
-        let against = rules.against(investigation, node, open);
-        if !against.is_empty() {
-            let by = against.iter().take(NAMED).map(|objection| objection.comment.id.to_string());
-            judged.insert("contestedBy".to_owned(), json!(by.collect::<Vec<_>>()));
-        }
+    let Some(answer) = answer else { return judged };
+    judged.insert("verdict".to_owned(), json!(answer.words()));
+    if answer.verdict == Verdict::Refuted {
+        judged
+            .insert("refutedBy".to_owned(), json!(answer.refuted_by.iter().take(NAMED).collect::<Vec<_>>()));
+        return judged;
+    }
+    judged.insert("confirmation".to_owned(), json!(answer.grade));
+    let against: Vec<String> = answer.against.iter().take(NAMED).map(ToString::to_string).collect();
+    if !against.is_empty() {
+        judged.insert("contestedBy".to_owned(), json!(against));
     }
     judged
 }

@@ -1,6 +1,7 @@
 //! `tot_status`: how an investigation stands. Its digest is for an agent that comes back without its context: the question,
 //! a line for each node that matters, and the next step.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,13 +13,12 @@ use super::super::bounded::sent;
 use super::super::tool::{About, Tool};
 use super::super::wire::{GraphForm, Shared, figures, pending};
 use super::{answer, graph_of};
+use crate::assess::{self, Assessment};
 use crate::decide::quality::quality;
 use crate::decide::standing::{NextRound, at_odds, outlook};
 use crate::domain::{Code, Diagnostic, Node};
 use crate::markdown;
-use crate::ruleset::Role;
 use crate::ruleset::rules::children::children;
-use crate::ruleset::rules::objections;
 use crate::service::sharing::RemoteStanding;
 use crate::service::{Refusal, Service, Standing, Unjudged};
 use crate::store::Snapshot;
@@ -122,9 +122,18 @@ struct Facts {
     /// When it ended; absent while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
+    /// running, ended, stoppedEarly, continued.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<assess::Outcome>,
+    /// How far to trust the whole, once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Cow<'static, str>>,
     /// The beginning of the conclusion.
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<String>,
+    /// The answers that it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rests_on: Vec<String>,
     /// Committed nodes in each state of the method.
     active_by_state: BTreeMap<String, usize>,
     /// Committed nodes.
@@ -244,7 +253,11 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Facts), Refusal
 
 fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -> Facts {
     let (investigation, rules) = (standing.investigation(), standing.rules());
+    let assessment = standing.assessment();
     let mut facts = facts(service, &standing.snapshot, input, start);
+    facts.outcome = Some(assessment.outcome);
+    facts.verdict = assessment.words();
+    facts.rests_on = assessment.bound().map(|bound| bound.id.to_string()).collect();
     let states = rules.ruleset().states.iter().map(|state| (state.name.to_string(), 0));
     let counted = std::mem::take(&mut facts.active_by_state);
     facts.active_by_state = states.chain(counted).collect();
@@ -263,8 +276,8 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
             facts.omitted.extend((more > 0).then_some((name, more)));
             shown
         };
-        facts.answers = lines("answers", &mut answers(standing));
-        facts.overturned = lines("overturned", &mut overturned(standing));
+        facts.answers = lines("answers", &mut answers(&assessment));
+        facts.overturned = lines("overturned", &mut overturned(&assessment));
     }
     let incomplete = rules.incomplete(investigation).into_iter().map(|(node, requirement)| {
         let lacks = children(requirement.missing(), requirement.of.as_deref());
@@ -277,30 +290,22 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
     facts
 }
 
-/// The answers, each with what confirms it.
-fn answers(standing: &Standing) -> impl Iterator<Item = String> {
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let open = objections::open(investigation);
-    investigation.committed().filter_map(move |(node, state)| {
-        let is_contested = || !rules.against(investigation, node, &open).is_empty();
-        let stands = match rules.role(state) {
-            Role::Solution => match rules.refuted_by(investigation, node).first() {
-                Some(child) => format!("refuted by {child}"),
-                None if is_contested() => format!("{}, contested", rules.grade(investigation, node).label()),
-                None => rules.grade(investigation, node).label().to_owned(),
-            },
-            Role::Theory => "untestable here".to_owned(),
-            _ => return None,
-        };
-        Some(line(node, &stands, true))
-    })
+/// What answers the question, each with how far to trust it, what the conclusion rests on first.
+fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
+    let answers = assessment.answers.iter().map(|answer| line(answer.node, &answer.words(), true));
+    let refuted = assessment.refuted.iter().map(|answer| {
+        let by = answer.refuted_by.first().map(|by| format!(" by {by}")).unwrap_or_default();
+        line(answer.node, &format!("{}{by}", answer.verdict.label()), true)
+    });
+    let theories = assessment.theories.iter().map(|node| line(node, "untestable here", true));
+    answers.chain(theories).chain(refuted)
 }
 
 /// The other nodes whose state was changed after they were committed.
-fn overturned(standing: &Standing) -> impl Iterator<Item = String> {
-    let (investigation, rules) = (standing.investigation(), standing.rules());
-    let is_answer = move |state| matches!(rules.role(state), Role::Solution | Role::Theory);
-    investigation.committed().filter(move |(_, state)| !is_answer(state)).filter_map(|(node, _)| {
+fn overturned(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
+    let nodes = assessment.investigation.committed().map(|(node, _)| node);
+    let told = nodes.filter(|node| assessment.answer(&node.id).is_none());
+    told.filter_map(|node| {
         let change = node.classification.as_ref()?.reclassified.last()?;
         Some(line(node, &format!("was {}", change.from), true))
     })

@@ -11,12 +11,11 @@ use super::cards::{Card, Cards, Time};
 use super::comments::Comments;
 use super::node::NodePage;
 use super::overview::{Overview, SENTENCE, given_evidence};
+use crate::assess::Verdict;
 use crate::domain::{Comment, NodeId};
-use crate::graph::Sure;
 use crate::markdown;
 use crate::report::templates::SharedValue;
 use crate::report::text_links;
-use crate::ruleset::Role;
 use crate::text::{first_sentence, one_line, shorten};
 
 /// Answers that have a page: those that stand first on the first page.
@@ -126,7 +125,7 @@ pub(in crate::report) struct Beside {
 pub(in crate::report) struct Voice {
     pub card: SharedValue<Card>,
     /// What a confirmation is worth; absent of a refutation.
-    pub sure: Option<Sure>,
+    pub sure: Option<Verdict>,
     pub agent: Option<String>,
     pub at: Option<Time>,
     pub sentence: String,
@@ -206,10 +205,11 @@ impl<'r> Reading<'r> {
             }
             open.push(at);
         }
+        let ruled_out: HashSet<&NodeId> = cards.assessment.ruled_out().map(|node| &node.id).collect();
         let is_ruled_out = |node: &NodePage| {
             let node = cards.investigation.committed_node(&node.card.id);
             // What refutes an answer stands with that.
-            node.is_some_and(|node| cards.is_dead_end(node) || cards.is_refuted(node))
+            node.is_some_and(|node| ruled_out.contains(&node.id) || cards.assessment.is_refuted(&node.id))
         };
         Reading {
             nodes,
@@ -278,10 +278,8 @@ impl Cards<'_> {
     ) -> Arguments {
         let standing = overview.solutions.iter().map(|solution| &solution.card);
         let refuted = overview.refuted.iter().map(|refuted| &refuted.card);
-        let refuted = refuted.filter(|card| {
-            let node = self.investigation.node(&card.id);
-            node.is_some_and(|node| self.is(node, Role::Solution))
-        });
+        let refuted =
+            refuted.filter(|card| self.assessment.answer(&card.id).is_some_and(|it| it.is_answering));
         let answers: Vec<(&SharedValue<Card>, WayLink)> = standing
             .chain(refuted)
             .enumerate()

@@ -1,17 +1,16 @@
 //! Nodes, states and times in a few words, and the questions that pages ask of the tree.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Reference;
+use crate::assess::{Assessment, Verdict};
 use crate::domain::{Investigation, Node, NodeId, StateName, Timestamp};
-use crate::graph::{Kind, REFUTATION, Sure};
+use crate::graph::{Kind, REFUTATION};
 use crate::report::templates::SharedValue;
-use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::states::as_words;
-use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::ruleset::rules::verification::Confirming;
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::first_sentence;
 
@@ -27,8 +26,8 @@ pub(in crate::report) struct Card {
     pub excerpt: String,
     /// The first sentence of that.
     pub first: String,
-    /// How sure an answer is; of any other node, whether it is refuted.
-    pub sure: Option<Sure>,
+    /// How far to trust an answer; of any other node, whether it is refuted.
+    pub sure: Option<Verdict>,
     pub child_count: usize,
 }
 
@@ -36,7 +35,7 @@ pub(in crate::report) struct Card {
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct ConfirmedBy {
     pub card: SharedValue<Card>,
-    pub sure: Sure,
+    pub sure: Verdict,
     /// Who did, as the agent says.
     pub agent: Option<String>,
     pub at: Time,
@@ -100,8 +99,7 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) rules: Option<EffectiveRules<'a>>,
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
-    /// The objections that nobody has resolved.
-    open: Vec<Objection>,
+    pub(super) assessment: Assessment<'a>,
 }
 
 impl<'a> Cards<'a> {
@@ -117,8 +115,8 @@ impl<'a> Cards<'a> {
                 cited.entry(node.clone()).or_default().push(at);
             }
         }
-        let open = objections::open(investigation);
-        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, open };
+        let assessment = Assessment::new(investigation, rules);
+        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, assessment };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
             let card = cards.make(node, href, excerpt(node));
@@ -157,7 +155,7 @@ impl<'a> Cards<'a> {
                 pending: true,
             },
         };
-        let sure = self.rules.and_then(|rules| Sure::of_node(self.investigation, &rules, &self.open, node));
+        let sure = self.assessment.verdict_of(&node.id);
         // Of a withheld node both say who withholds it.
         let excerpt = if excerpt == node.name() { String::new() } else { excerpt };
         Card {
@@ -233,23 +231,13 @@ impl<'a> Cards<'a> {
         ids.into_iter().filter_map(|id| self.get(id)).cloned().collect()
     }
 
-    pub(super) fn is(&self, node: &Node, role: Role) -> bool {
-        self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.role(state) == role)
-    }
-
-    /// How well a solution is confirmed; nothing for any other node.
-    pub(super) fn grade(&self, node: &Node) -> Option<Grade> {
-        let rules = self.rules.filter(|_| self.is(node, Role::Solution))?;
-        Some(rules.grade(self.investigation, node))
-    }
-
     pub(super) fn confirmed_by(&self, node: &Node) -> Vec<ConfirmedBy> {
-        let confirming = self.rules.map_or_else(Vec::new, |rules| rules.confirming(self.investigation, node));
+        let confirming = self.assessment.answer(&node.id).map_or(&[][..], |answer| &answer.confirming);
         let by = |it: &Confirming| {
             let result = self.investigation.node(&it.node)?.classification.as_ref()?;
             Some(ConfirmedBy {
                 card: self.get(&it.node)?.clone(),
-                sure: Sure::of(it.grade),
+                sure: it.verdict(),
                 agent: result.who(),
                 at: Time::of(result.committed_at),
             })
@@ -257,16 +245,8 @@ impl<'a> Cards<'a> {
         confirming.iter().filter_map(by).collect()
     }
 
-    pub(super) fn refuted_by(&self, node: &Node) -> Vec<NodeId> {
-        self.rules.map_or_else(Vec::new, |rules| rules.refuted_by(self.investigation, node))
-    }
-
-    pub(super) fn is_refuted(&self, node: &Node) -> bool {
-        !self.refuted_by(node).is_empty()
-    }
-
-    pub(super) fn with_role(&self, role: Role) -> impl Iterator<Item = &'a Arc<Node>> {
-        self.investigation.committed().map(|(node, _)| node).filter(move |node| self.is(node, role))
+    pub(super) fn refuted_by(&self, node: &Node) -> &[NodeId] {
+        self.assessment.answer(&node.id).map_or(&[], |answer| &answer.refuted_by)
     }
 
     pub(super) fn open_end(&self, node: &Node) -> Option<OpenEnd> {

@@ -8,7 +8,7 @@ use super::cards::{Card, Cards, Time};
 use super::node::client;
 use crate::domain::{Comment, CommentId, CommentKind, Node, NodeId};
 use crate::report::templates::{SafeHtml, SharedValue};
-use crate::ruleset::rules::objections::{self, Objection, first_of, may_resolve};
+use crate::ruleset::rules::objections::{Objection, first_of, may_resolve};
 
 /// A comment, with what was said to it.
 #[derive(Clone, Debug, Serialize)]
@@ -85,7 +85,7 @@ impl Comments {
 
 impl Cards<'_> {
     pub(super) fn comments(&self) -> Comments {
-        let open = objections::open(self.investigation);
+        let open = self.assessment.open.clone();
         let is_open: HashSet<CommentId> = open.iter().map(|objection| objection.comment.id).collect();
         let mut replies: HashMap<CommentId, Vec<CommentView>> = HashMap::new();
         for comment in self.investigation.comments() {
@@ -118,15 +118,14 @@ impl Cards<'_> {
 
     /// The open objections that keep an answer from standing.
     pub(super) fn contested_by(&self, answer: &Node, comments: &Comments) -> Vec<ContestedBy> {
-        let against = self
-            .rules
-            .map_or_else(Vec::new, |rules| rules.against(self.investigation, answer, &comments.open));
-        let link = |objection: &&Objection| ContestedBy {
+        let against = self.assessment.answer(&answer.id).map_or(&[][..], |answer| &answer.against);
+        let against = comments.open.iter().filter(|objection| against.contains(&objection.comment.id));
+        let link = |objection: &Objection| ContestedBy {
             by: objection.comment.author.label().to_owned(),
             node: objection.comment.node.as_ref().map_or_else(String::new, ToString::to_string),
             href: self.place(&objection.comment),
         };
-        against.iter().map(link).collect()
+        against.map(link).collect()
     }
 
     /// Where a comment stands.
@@ -146,7 +145,7 @@ impl Cards<'_> {
             at: Time::of(comment.at),
             text: SafeHtml::some_markdown(Some(&comment.text), &format!("said-text-{}", comment.id), 3),
             is_void: comment.kind == CommentKind::Resolution
-                && !may_resolve(node.map(AsRef::as_ref), &comment.author),
+                && !may_resolve(node.map(AsRef::as_ref), &comment.author, Some(comment.at)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What there is to doubt, the nearest to a confirmed answer first.
+//! What there is to doubt, the nearest to the conclusion first.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,10 +8,12 @@ use super::cards::{Card, Cards};
 use super::comments::Comments;
 use super::judged::WarningKind;
 use super::overview::{Overview, Solution};
-use crate::domain::{Classification, Node, NodeId};
+use crate::assess::differs;
+use crate::domain::{Node, NodeId};
 use crate::markdown;
 use crate::project::Evidence;
 use crate::report::templates::SharedValue;
+use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, first_sentence, one_line, shorten};
 
 /// Characters of what somebody says, and of a reason.
@@ -20,7 +22,7 @@ const QUOTED: usize = 200;
 /// The page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::report) struct Doubts {
-    /// Those that have any, the nearest to a confirmed answer first.
+    /// Those that have any, the nearest to the conclusion first.
     pub places: Vec<DoubtPlace>,
     pub count: usize,
 }
@@ -71,8 +73,8 @@ impl Kind {
     fn words(self) -> [&'static str; 3] {
         match self {
             Kind::Contested => ["contested", "!", "Contested"],
-            Kind::Unconfirmed => ["unconfirmed", "?", "Not confirmed"],
-            Kind::SelfChecked => ["self-checked", "~", "Self-checked"],
+            Kind::Unconfirmed => ["unconfirmed", "?", "Not checked"],
+            Kind::SelfChecked => ["self-checked", "~", "Checked only by its author"],
             Kind::Overturned => ["overturned", "↺", "Overturned"],
             Kind::Warned => ["warned", "!", "Warning"],
             Kind::Unsourced => ["unsourced", "–", "No source"],
@@ -97,13 +99,13 @@ impl Place {
     const ALL: [Place; 5] =
         [Place::Whole, Place::Answer, Place::RestsOn, Place::OtherAnswer, Place::Elsewhere];
 
-    /// Its key and title. Where no answer is confirmed, all answers stand in for the confirmed ones.
-    fn words(self, is_confirmed: bool) -> (&'static str, &'static str) {
-        match (self, is_confirmed) {
+    /// Its key and title. Where no conclusion rests on answers, all answers stand in for those.
+    fn words(self, is_bound: bool) -> (&'static str, &'static str) {
+        match (self, is_bound) {
             (Place::Whole, _) => ("whole", "The whole investigation"),
-            (Place::Answer, true) => ("answers", "Confirmed answers"),
+            (Place::Answer, true) => ("answers", "Answers of the conclusion"),
             (Place::Answer, false) => ("answers", "Answers"),
-            (Place::RestsOn, true) => ("rests-on", "What a confirmed answer rests on"),
+            (Place::RestsOn, true) => ("rests-on", "What the conclusion rests on"),
             (Place::RestsOn, false) => ("rests-on", "What an answer rests on"),
             (Place::OtherAnswer, _) => ("other-answers", "Other answers"),
             (Place::Elsewhere, _) => ("elsewhere", "Elsewhere"),
@@ -118,8 +120,8 @@ struct Nearness {
     others: HashSet<NodeId>,
     /// Steps in the tree to the nearest of the answers.
     steps: HashMap<NodeId, usize>,
-    /// Whether the answers are confirmed ones.
-    is_confirmed: bool,
+    /// Whether a conclusion rests on them.
+    is_bound: bool,
 }
 
 impl Nearness {
@@ -229,7 +231,7 @@ impl Cards<'_> {
             None => tell("It has not ended.".to_owned()),
             Some(end) if end.stopped.is_some() => {
                 let why = end.stopped.as_ref().map_or("", |stopped| stopped.reason.label());
-                tell(format!("It was stopped early, since {why}: its rules still asked for {things}."));
+                tell(format!("It was stopped early, since {why}: its rules asked for {things} more."));
             }
             Some(_) if owed > 0 => {
                 tell(format!("It was ended, but as it stands now its rules still ask for {things}."));
@@ -254,7 +256,7 @@ impl Cards<'_> {
 
     fn of_node(&self, node: &Node, evidence: &Evidence, found: &mut Found) {
         let Some(card) = self.get(&node.id) else { return };
-        if node.classification.as_ref().is_some_and(Classification::is_contested) {
+        if differs(node) {
             let text = " has results that differ, and nobody has decided between them.".to_owned();
             self.add(found, Kind::Contested, card, text);
         }
@@ -277,17 +279,17 @@ impl Cards<'_> {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
             self.add(found, Kind::Contested, card, text);
         }
-        match card.sure.map(|sure| sure.class) {
+        match self.assessment.answer(&card.id).map(|answer| answer.grade) {
             _ if !method_confirms => {}
-            Some("unconfirmed") if by.is_empty() => {
-                self.add(found, Kind::Unconfirmed, card, " is not confirmed by anybody.".to_owned());
+            Some(Grade::None) if by.is_empty() => {
+                self.add(found, Kind::Unconfirmed, card, " was checked by nobody.".to_owned());
             }
-            Some("unconfirmed") => {
+            Some(Grade::None) => {
                 let why = "which says nothing, or is older than the findings";
                 self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
             }
-            Some("self-checked") => {
-                let text = format!(" was checked only by who found it, in {by}.");
+            Some(Grade::SelfChecked) => {
+                let text = format!(" was checked only by its author, in {by}.");
                 self.add(found, Kind::SelfChecked, card, text);
             }
             _ => {}
@@ -312,7 +314,7 @@ impl Cards<'_> {
         let mut places: Vec<DoubtPlace> = Place::ALL
             .iter()
             .map(|place| {
-                let (key, title) = place.words(near.is_confirmed);
+                let (key, title) = place.words(near.is_bound);
                 let of_it = all.iter().filter(|(at, ..)| at == place).map(|(.., doubt)| doubt.clone());
                 DoubtPlace { key, title, doubts: of_it.collect() }
             })
@@ -322,10 +324,10 @@ impl Cards<'_> {
     }
 
     fn nearness(&self, solutions: &[Solution]) -> Nearness {
-        let confirmed = |it: &&Solution| it.card.sure.is_some_and(|sure| sure.is_confirmed());
-        let is_confirmed = solutions.iter().any(|it| confirmed(&it));
+        let bound: HashSet<&NodeId> = self.assessment.bound().map(|bound| bound.id).collect();
+        let is_bound = solutions.iter().any(|it| bound.contains(&it.card.id));
         let (near, far): (Vec<&Solution>, Vec<&Solution>) =
-            solutions.iter().partition(|it| !is_confirmed || confirmed(it));
+            solutions.iter().partition(|it| !is_bound || bound.contains(&it.card.id));
         let answers: HashSet<NodeId> = near.iter().map(|it| it.card.id.clone()).collect();
         let mut rests_on: HashSet<NodeId> = HashSet::new();
         for answer in &answers {
@@ -350,7 +352,7 @@ impl Cards<'_> {
             rests_on,
             others: far.iter().map(|it| it.card.id.clone()).collect(),
             steps,
-            is_confirmed,
+            is_bound,
         }
     }
 }

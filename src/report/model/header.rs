@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::node::client;
 use super::{Overview, Time};
+use crate::assess::{Assessment, Verdict};
 use crate::decide::standing;
 use crate::domain::Conclusion;
 use crate::markdown;
@@ -62,6 +63,8 @@ pub(in crate::report) struct Header {
     pub answers: usize,
     pub confirmed: usize,
     pub self_checked: usize,
+    /// How far to trust the whole, or the best answer so far.
+    pub sure: Option<Verdict>,
     /// Nodes that were answers, or on the way to one, until another refuted them.
     pub refuted: usize,
     pub ruled_out: usize,
@@ -101,7 +104,12 @@ pub(in crate::report) struct AsOf {
 }
 
 /// The data of an input.
-pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) -> Header {
+pub(super) fn header(
+    input: &ReportInput,
+    assessment: &Assessment<'_>,
+    overview: &Overview,
+    doubts: usize,
+) -> Header {
     let snapshot = &input.snapshot;
     let investigation = snapshot.investigation.as_ref();
     let meta = investigation.meta();
@@ -154,8 +162,9 @@ pub(super) fn header(input: &ReportInput, overview: &Overview, doubts: usize) ->
         committed: investigation.committed().count(),
         pending: overview.pending.len(),
         answers: overview.solutions.len(),
-        confirmed: overview.count("confirmed"),
-        self_checked: overview.count("self-checked"),
+        confirmed: assessment.count(Verdict::is_confirmed),
+        self_checked: assessment.count(|verdict| verdict == Verdict::AuthorOnly),
+        sure: assessment.overall(),
         refuted: overview.refuted.len(),
         ruled_out: overview.dead_ends.len(),
         open_ends: overview.open_ends.len(),

@@ -29,7 +29,7 @@ pub(super) use doubts::Doubts;
 pub(super) use header::Header;
 pub(super) use judged::{Judged, StateCount};
 pub(super) use node::{Change, NodePage};
-pub(super) use overview::{InShort, Overview, Solution};
+pub(super) use overview::{InShort, Overview};
 pub(super) use references::References;
 pub(super) use sign_offs::{Mark, SignOffsView};
 pub(super) use tree::OutlineRow;
@@ -99,7 +99,8 @@ impl Report {
         let warnings = cards.warnings();
         let states = cards.state_counts();
         let mut overview = cards.overview(&warnings, &states, references.len(), &comments);
-        for solution in &mut overview.solutions {
+        let lists = [&mut overview.solutions, &mut overview.others];
+        for solution in lists.into_iter().flatten().chain(&mut overview.best) {
             solution.is_withheld = input.withheld.contains(&solution.card.id);
         }
         let overview = overview;
@@ -107,7 +108,7 @@ impl Report {
         let arguments = cards.arguments(&nodes, &overview, (&references, &places), &comments);
         Report {
             arguments,
-            header: SharedValue::of(header::header(input, &overview, doubts.count)),
+            header: SharedValue::of(header::header(input, &cards.assessment, &overview, doubts.count)),
             doubts,
             nodes,
             outline: cards.outline(),
@@ -137,8 +138,4 @@ impl Report {
     pub(super) fn href(&self, id: &NodeId) -> String {
         self.addresses.get(id).cloned().unwrap_or_default()
     }
-}
-
-fn plural<'t>(number: usize, one: &'t str, many: &'t str) -> &'t str {
-    if number == 1 { one } else { many }
 }

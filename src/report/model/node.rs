@@ -309,11 +309,8 @@ impl<'a> Cards<'a> {
                     search: texts.search,
                     warnings: self.warnings_of(node),
                     reclassified: self.changes_of(node),
-                    confirmed_by: match self.grade(node) {
-                        Some(_) => self.confirmed_by(node),
-                        None => Vec::new(),
-                    },
-                    refuted_by: self.in_order(&self.refuted_by(node)),
+                    confirmed_by: self.confirmed_by(node),
+                    refuted_by: self.in_order(self.refuted_by(node)),
                     refutes: classification.is_some_and(|c| c.refutes),
                     links: linked.get(&node.id).cloned().unwrap_or_default(),
                     commands: classification.map_or_else(Vec::new, |c| c.commands.clone()),

@@ -1,25 +1,23 @@
 //! The first page: what was asked, what was found, how sure it is, what was ruled out and on what evidence.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Time;
 use super::argument::WayLink;
 use super::cards::{Card, Cards, ConfirmedBy, OpenEnd};
 use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
 use super::trust::Trust;
-use super::{Time, plural};
-use crate::decide::standing;
-use crate::domain::Node;
-use crate::graph::{BarPart, Sure};
+use crate::assess::{Answer, Outcome, Verdict};
+use crate::domain::{BoundAs, Node};
+use crate::graph::BarPart;
 use crate::markdown;
 use crate::report::templates::{SafeHtml, SharedValue};
 use crate::report::texts::CARD_EXCERPT;
-use crate::ruleset::Role;
-use crate::ruleset::rules::verification::Grade;
 use crate::text::{first_sentence, shorten};
 
 /// Characters of the beginning of a conclusion.
@@ -30,8 +28,18 @@ pub(super) const SENTENCE: usize = 140;
 /// The first page.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct Overview {
-    /// What was found, in one sentence.
-    pub verdict: String,
+    /// What was found, in a sentence or two.
+    pub found: String,
+    /// What stands on top.
+    pub top: Top,
+    /// The answer that stands first; absent where there is none, or where it is not known on which the conclusion rests.
+    pub best: Option<Solution>,
+    /// The answers that the conclusion rests on.
+    pub bound: Vec<BoundView>,
+    /// What the conclusion does not cover.
+    pub not_covered: Vec<String>,
+    /// The answers that stand beside it.
+    pub others: Vec<Solution>,
     pub context: Option<SafeHtml>,
     pub conclusion: Option<SafeHtml>,
     /// What the conclusion comes to, or the findings of the best answer where there is none.
@@ -40,7 +48,7 @@ pub(in crate::report) struct Overview {
     pub trust: Trust,
     /// Every later change of the conclusion, with what stood there before.
     pub conclusion_amended: Vec<AmendedConclusion>,
-    /// Solutions that are not refuted, the surest first.
+    /// The answers that stand, in the order of the assessment.
     pub solutions: Vec<Solution>,
     /// Objections that nobody has resolved, the oldest first.
     pub objections: Vec<Thread>,
@@ -88,11 +96,29 @@ pub(in crate::report) struct Solution {
     pub way: Option<WayLink>,
 }
 
-impl Solution {
-    /// Whether an open objection keeps it from standing, or results that differ.
-    pub(in crate::report) fn is_contested(&self) -> bool {
-        !self.contested_by.is_empty() || self.card.sure.is_some_and(|sure| sure.contested)
-    }
+/// How far to trust what stands on top, and what that is.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Top {
+    /// `Conclusion`, `Best answer so far`, …
+    pub what: &'static str,
+    /// `confirmed by Ada`; empty where there is nothing to trust.
+    pub words: String,
+    pub class: &'static str,
+    pub sign: &'static str,
+}
+
+/// An answer that the conclusion rests on.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct BoundView {
+    pub id: String,
+    /// `main`, `part`, `rival`.
+    pub role: BoundAs,
+    /// `part of the answer`.
+    pub label: &'static str,
+    pub sure: Verdict,
+    pub words: String,
+    /// Absent where there is no such node.
+    pub card: Option<SharedValue<Card>>,
 }
 
 /// What a text comes to: its beginning as it is formatted, or in plain words. Of one that says nothing both are missing.
@@ -115,6 +141,8 @@ impl Lead {
 pub(in crate::report) struct InShort {
     /// The answer that stands first on its summary.
     pub best: Option<Best>,
+    /// How far to trust it: for the style sheet, and in words.
+    pub top: (String, String),
     /// All its nodes by what they are.
     pub bar: Vec<BarPart>,
     /// How many answers are contested.
@@ -129,30 +157,25 @@ pub(in crate::report) struct Best {
     pub title: String,
     /// From the investigation's folder.
     pub href: String,
-    /// How sure it is, as in Sure; empty words where its method does not confirm answers.
+    /// How far to trust it, as on top of its summary.
     pub class: String,
     pub sign: String,
     pub label: String,
-    pub is_contested: bool,
 }
 
 impl InShort {
     /// Of an investigation with that first page and so many doubts.
     pub(in crate::report) fn of(overview: &Overview, doubts: usize) -> InShort {
-        let best = |solution: &Solution| {
-            let sure = solution.card.sure.filter(|_| overview.method_confirms);
-            let word = |word: fn(Sure) -> &'static str| sure.map_or("", word).to_owned();
-            Best {
-                title: solution.card.title.clone(),
-                href: solution.card.href.clone(),
-                class: word(|sure| sure.class),
-                sign: word(|sure| sure.sign),
-                label: word(|sure| sure.label),
-                is_contested: solution.is_contested(),
-            }
+        let best = |solution: &Solution| Best {
+            title: solution.card.title.clone(),
+            href: solution.card.href.clone(),
+            class: overview.top.class.to_owned(),
+            sign: overview.top.sign.to_owned(),
+            label: overview.top.words.clone(),
         };
         InShort {
-            best: overview.solutions.first().map(best),
+            best: overview.best.as_ref().map(best),
+            top: (overview.top.class.to_owned(), overview.top.words.clone()),
             bar: overview.trust.bar.clone(),
             contested: overview.trust.contested,
             doubts,
@@ -193,17 +216,6 @@ pub(in crate::report) struct RoundCount {
     pub count: usize,
 }
 
-impl Overview {
-    /// How many answers are that sure, by the word of the style sheet.
-    pub(super) fn count(&self, sure: &str) -> usize {
-        count(&self.solutions, sure)
-    }
-}
-
-fn count(solutions: &[Solution], sure: &str) -> usize {
-    solutions.iter().filter(|solution| solution.card.sure.is_some_and(|it| it.class == sure)).count()
-}
-
 /// A later change of the conclusion, with what stood there before.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct AmendedConclusion {
@@ -211,29 +223,76 @@ pub(in crate::report) struct AmendedConclusion {
     pub agent: Option<String>,
     pub client: Option<String>,
     pub reason: String,
-    pub conclusion: SafeHtml,
+    /// What was changed: `answers`, `notCovered`.
+    pub parts: Vec<&'static str>,
+    /// Absent where the text was left as it was.
+    pub conclusion: Option<SafeHtml>,
 }
 
 impl<'a> Cards<'a> {
-    pub(super) fn is_dead_end(&self, node: &Node) -> bool {
-        self.rules.zip(node.state()).is_some_and(|(rules, state)| rules.is_dead_end(state))
+    fn findings<'n>(&self, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> Vec<Finding> {
+        let finding = |node: &Arc<Node>| {
+            let card = self.card(node)?;
+            let evidence = evidence_of(node, &card);
+            Some(Finding {
+                in_short: shorten(first_sentence(&evidence), SENTENCE),
+                evidence,
+                card,
+                reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
+            })
+        };
+        nodes.into_iter().filter_map(finding).collect()
     }
 
-    fn findings(&self, role: Role) -> Vec<Finding> {
-        self.with_role(role)
-            // What refutes an answer stands with that.
-            .filter(|node| !self.is_refuted(node) && (role != Role::DeadEnd || self.is_dead_end(node)))
-            .filter_map(|node| {
-                let card = self.card(node)?;
-                let evidence = evidence_of(node, &card);
-                Some(Finding {
-                    in_short: shorten(first_sentence(&evidence), SENTENCE),
-                    evidence,
-                    card,
-                    reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
-                })
-            })
-            .collect()
+    fn solution(&self, answer: &Answer<'_>, comments: &Comments) -> Option<Solution> {
+        let node = answer.node;
+        let card = self.card(node)?;
+        let result = node.classification.as_ref()?;
+        let evidence = evidence_of(node, &card);
+        Some(Solution {
+            in_short: shorten(first_sentence(&evidence), SENTENCE),
+            evidence,
+            has_commands: !result.commands.is_empty(),
+            is_withheld: false,
+            agent: result.who(),
+            found_at: Time::of(result.committed_at),
+            confirmed_by: self.confirmed_by(node),
+            contested_by: self.contested_by(node, comments),
+            card,
+            reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
+            way: None,
+        })
+    }
+
+    /// What stands on top, by how the whole stands.
+    fn top(&self) -> Top {
+        let assessment = &self.assessment;
+        let top = |what, words: String, verdict: Option<Verdict>| Top {
+            what,
+            words,
+            class: verdict.map_or("none", Verdict::class),
+            sign: verdict.map_or("", Verdict::sign),
+        };
+        let has_conclusion = assessment.end().is_some_and(|end| end.conclusion.is_some());
+        match (assessment.words(), assessment.first()) {
+            _ if assessment.rules.is_none() => top("Not known", String::new(), None),
+            (Some(words), _) => {
+                let what = if has_conclusion { "Conclusion" } else { "Ended without a conclusion" };
+                top(what, words.into_owned(), assessment.verdict())
+            }
+            (None, Some(answer)) => {
+                let what = match assessment.outcome {
+                    Outcome::Continued => "Conclusion of an end that was continued",
+                    _ => "Best answer so far",
+                };
+                top(what, answer.words().into_owned(), Some(answer.verdict))
+            }
+            (None, None) if has_conclusion => {
+                let verdict = Verdict::NotChecked;
+                top("Conclusion of an end that was continued", verdict.label().to_owned(), Some(verdict))
+            }
+            (None, None) => top("No answer yet", String::new(), None),
+        }
     }
 
     /// What an answer says.
@@ -249,68 +308,53 @@ impl<'a> Cards<'a> {
         reference_count: usize,
         comments: &Comments,
     ) -> Overview {
-        let mut graded: Vec<(Option<Grade>, Solution)> = self
-            .with_role(Role::Solution)
-            .filter(|node| !self.is_refuted(node))
-            .filter_map(|node| {
-                let card = self.card(node)?;
-                let result = node.classification.as_ref()?;
-                let evidence = evidence_of(node, &card);
-                let solution = Solution {
-                    in_short: shorten(first_sentence(&evidence), SENTENCE),
-                    evidence,
-                    has_commands: !result.commands.is_empty(),
-                    is_withheld: false,
-                    agent: result.who(),
-                    found_at: Time::of(result.committed_at),
-                    confirmed_by: self.confirmed_by(node),
-                    contested_by: self.contested_by(node, comments),
-                    card,
-                    reference_count: self.cited.get(&node.id).map_or(0, Vec::len),
-                    way: None,
-                };
-                Some((self.grade(node), solution))
-            })
-            .collect();
-        // One that stands before one that is contested, if it is as sure.
-        graded.sort_by_key(|(grade, solution)| (Reverse(*grade), solution.is_contested()));
-        let in_order = graded.into_iter().map(|(_, solution)| solution).enumerate();
-        let solutions: Vec<Solution> = in_order
+        let assessment = &self.assessment;
+        let solutions = assessment.answers.iter().filter_map(|answer| self.solution(answer, comments));
+        let solutions: Vec<Solution> = solutions
+            .enumerate()
             .map(|(at, solution)| Solution { way: self.way(&solution.card, at), ..solution })
             .collect();
-        let refuted: Vec<Refuted> = self
-            .investigation
-            .committed()
-            .map(|(node, _)| (node, self.refuted_by(node)))
-            .filter(|(_, by)| !by.is_empty())
-            .filter_map(|(node, by)| {
-                let card = self.card(node)?;
-                Some(Refuted { refuted_by: self.in_order(&by), evidence: evidence_of(node, &card), card })
+        let best = assessment.first().and_then(|first| {
+            let known = solutions.iter().find(|it| it.card.id == first.node.id);
+            known.cloned().or_else(|| self.solution(first, comments))
+        });
+        let refuted: Vec<Refuted> = assessment
+            .refuted
+            .iter()
+            .filter_map(|answer| {
+                let card = self.card(answer.node)?;
+                let evidence = evidence_of(answer.node, &card);
+                Some(Refuted { refuted_by: self.in_order(&answer.refuted_by), evidence, card })
             })
             .collect();
+        let bound: Vec<BoundView> = assessment
+            .bound()
+            .map(|bound| BoundView {
+                id: bound.id.to_string(),
+                role: bound.role,
+                label: bound.role.label(),
+                sure: bound.verdict(),
+                words: bound.answer.map_or("no answer any more".into(), |it| it.words().into_owned()),
+                card: self.get(bound.id).cloned(),
+            })
+            .collect();
+        let others = solutions.iter().filter(|it| {
+            !bound.iter().any(|bound| bound.id == it.card.id.as_str())
+                && best.as_ref().is_none_or(|best| best.card.id != it.card.id)
+        });
+        let others: Vec<Solution> = others.cloned().collect();
         let meta = self.investigation.meta();
         let conclusion = self.investigation.conclusion();
         let mut rounds: BTreeMap<u32, usize> = BTreeMap::new();
         for (node, _) in self.investigation.committed() {
             *rounds.entry(node.round()).or_default() += 1;
         }
-        let method_confirms = self.rules.is_some_and(|rules| {
-            let ruleset = rules.ruleset();
-            !ruleset.confirmations.is_empty()
-                || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
-        });
-        let blockers = self.rules.map_or_else(Vec::new, |rules| standing::owed(self.investigation, &rules));
-        let dead_ends = self.findings(Role::DeadEnd);
-        let theories = self.findings(Role::Theory);
         Overview {
-            verdict: verdict(
-                self.rules.is_some(),
-                conclusion.is_some(),
-                method_confirms,
-                &solutions,
-                theories.len(),
-                refuted.len(),
-            ),
+            found: assessment.found(),
+            top: self.top(),
+            bound,
+            not_covered: conclusion.map_or_else(Vec::new, |end| end.not_covered.clone()),
+            others,
             context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),
             conclusion: SafeHtml::some_markdown(
                 conclusion.and_then(|end| end.conclusion.as_deref()),
@@ -326,8 +370,9 @@ impl<'a> Cards<'a> {
                     agent: amended.who(),
                     client: client(&amended.caller),
                     reason: amended.reason.clone(),
-                    conclusion: SafeHtml::markdown(
-                        &amended.conclusion,
+                    parts: amended.parts().filter(|part| *part != "conclusion").collect(),
+                    conclusion: SafeHtml::some_markdown(
+                        amended.conclusion.as_deref(),
                         &format!("conclusion-before-{at}"),
                         3,
                     ),
@@ -335,28 +380,26 @@ impl<'a> Cards<'a> {
                 .collect(),
             lead: Lead::of(match conclusion.and_then(|end| end.conclusion.as_deref()) {
                 Some(text) => text,
-                None => self.findings_of(solutions.first()),
+                None => self.findings_of(best.as_ref()),
             }),
-            trust: self.trust(
-                &solutions,
-                warnings.iter().map(|kind| kind.warnings.len()).sum(),
-                blockers.len(),
-            ),
+            trust: self.trust(warnings.iter().map(|kind| kind.warnings.len()).sum()),
+            best,
             solutions,
             objections: comments.open(),
             comments: comments.of_the_whole(),
             refuted,
-            method_confirms,
-            awaiting: self.with_role(Role::AwaitingConfirmation).filter_map(|node| self.card(node)).collect(),
-            theories,
-            dead_ends,
-            exhausted: self.findings(Role::Exhausted),
+            method_confirms: assessment.method_confirms,
+            awaiting: assessment.awaiting.iter().filter_map(|node| self.card(node)).collect(),
+            theories: self.findings(assessment.theories.iter().copied()),
+            dead_ends: self.findings(assessment.ruled_out()),
+            exhausted: self.findings(assessment.exhausted.iter().copied()),
             open_ends: self.investigation.nodes().filter_map(|node| self.open_end(node)).collect(),
             pending: self.investigation.pending().filter_map(|node| self.card(node)).collect(),
-            blockers: blockers
-                .into_iter()
+            blockers: assessment
+                .owed
+                .iter()
                 .map(|blocker| Blocker {
-                    card: blocker.node.and_then(|id| self.get(&id.parse().ok()?).cloned()),
+                    card: blocker.node.as_ref().and_then(|id| self.get(&id.parse().ok()?).cloned()),
                     code: blocker.code.to_string(),
                     message: self.in_words(&blocker.message),
                 })
@@ -365,79 +408,6 @@ impl<'a> Cards<'a> {
             rounds: rounds.into_iter().map(|(round, count)| RoundCount { round, count }).collect(),
             warnings: warnings.to_vec(),
             reference_count,
-        }
-    }
-}
-
-fn verdict(
-    has_rules: bool,
-    ended: bool,
-    method_confirms: bool,
-    solutions: &[Solution],
-    theories: usize,
-    refuted: usize,
-) -> String {
-    if !has_rules {
-        return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
-    }
-    let mut verdict = found(ended, method_confirms, solutions, theories);
-    let contested = solutions.iter().filter(|solution| solution.is_contested()).count();
-    match (contested, solutions.len()) {
-        (0, _) => {}
-        (contested, answers) => {
-            let who = match contested {
-                1 if answers == 1 => "it is".to_owned(),
-                1 => "1 of them is".to_owned(),
-                all if all == answers => "all of them are".to_owned(),
-                some => format!("{some} of them are"),
-            };
-            verdict = format!("{}; {who} contested.", verdict.trim_end_matches('.'));
-        }
-    }
-    match refuted {
-        0 => verdict,
-        refuted => format!("{verdict} {refuted} refuted."),
-    }
-}
-
-fn found(ended: bool, method_confirms: bool, solutions: &[Solution], theories: usize) -> String {
-    let answers = solutions.len();
-    match solutions {
-        [] => {
-            let yet = if ended { "" } else { " yet" };
-            match theories {
-                0 => format!("No answer has been found{yet}."),
-                1 => format!("No answer{yet}; one theory that could not be tested."),
-                _ => format!("No answer{yet}; {theories} theories that could not be tested."),
-            }
-        }
-        _ if !method_confirms => {
-            format!(
-                "{answers} {}. This method does not confirm answers.",
-                plural(answers, "answer", "answers")
-            )
-        }
-        [one] => format!("One answer, {}.", one.card.sure.map_or("", |sure| sure.label)),
-        _ => {
-            let kinds = [
-                ("confirmed", "confirmed"),
-                ("self-checked", "self-checked"),
-                ("unconfirmed", "not confirmed"),
-            ];
-            if count(solutions, "unconfirmed") == answers {
-                return format!("{answers} answers, none of them confirmed.");
-            }
-            let counts = kinds.map(|(class, word)| (count(solutions, class), word));
-            let counts: Vec<String> = counts
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(
-                    |(count, word)| {
-                        if *count == answers { format!("all {word}") } else { format!("{count} {word}") }
-                    },
-                )
-                .collect();
-            format!("{answers} answers, {}.", counts.join(", "))
         }
     }
 }

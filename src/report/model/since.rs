@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cards::{Card, Cards};
+use crate::assess::Verdict;
 
 impl Cards<'_> {
     /// `c3.A1a;o1.A 2.A1,A2`: for each standing its letter, then by rounds what follows the dot of each id. (No id holds one of
@@ -25,10 +26,10 @@ impl Cards<'_> {
 
 /// The letter of how a node stands: `assets/since.js` knows each.
 fn standing(card: &Card) -> char {
-    match (card.sure.map(|sure| sure.class), card.state.class) {
-        _ if card.sure.is_some_and(|sure| sure.contested) => 'x',
-        (Some("confirmed"), _) => 'c',
-        (Some("refuted"), _) => 'r',
+    match (card.sure, card.state.class) {
+        (Some(Verdict::Contested), _) => 'x',
+        (Some(Verdict::Refuted), _) => 'r',
+        (Some(verdict), _) if verdict.is_confirmed() => 'c',
         (Some(_), _) | (None, "role-solution") => 'a',
         (None, "role-deadEnd") => 'd',
         (None, "role-pending") => 'p',

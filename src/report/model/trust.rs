@@ -4,11 +4,10 @@ use serde::Serialize;
 use std::collections::HashSet;
 
 use super::cards::{Card, Cards, StateView};
-use super::overview::Solution;
-use crate::domain::{Classification, Node, Reclassification, StateName};
+use crate::assess::Verdict;
+use crate::domain::Classification;
 use crate::graph::{self, BarPart};
 use crate::report::templates::SharedValue;
-use crate::ruleset::Role;
 
 /// How far to trust it.
 #[derive(Clone, Debug, Serialize)]
@@ -36,7 +35,7 @@ pub(in crate::report) struct Trust {
 /// How many answers are confirmed like this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::report) struct GradeCount {
-    /// `confirmed independently`.
+    /// `confirmed in another session`.
     pub label: &'static str,
     /// For the style sheet.
     pub class: &'static str,
@@ -55,53 +54,40 @@ pub(in crate::report) struct Overturned {
 }
 
 impl Cards<'_> {
-    pub(super) fn trust(&self, solutions: &[Solution], warnings: usize, owed: usize) -> Trust {
-        let mut grades: Vec<GradeCount> = Vec::new();
-        for sure in solutions.iter().filter_map(|solution| solution.card.sure) {
-            match grades.iter_mut().find(|known| known.label == sure.label) {
-                Some(known) => known.count += 1,
-                None => grades.push(GradeCount { label: sure.label, class: sure.class, count: 1 }),
-            }
-        }
+    pub(super) fn trust(&self, warnings: usize) -> Trust {
+        let grade = |(verdict, count): (Verdict, usize)| GradeCount {
+            label: verdict.label(),
+            class: verdict.class(),
+            count,
+        };
         let results = || self.investigation.committed().filter_map(|(node, _)| node.classification.as_ref());
         let agents: HashSet<&str> = results().flat_map(Classification::agents).collect();
         let people: HashSet<&str> =
             results().flat_map(Classification::people).map(|person| person.name.as_str()).collect();
         Trust {
             bar: graph::bar(self.investigation.nodes().filter_map(|node| self.kind(node))),
-            grades,
-            contested: solutions.iter().filter(|solution| solution.is_contested()).count(),
+            grades: self.assessment.counts().into_iter().map(grade).collect(),
+            contested: self.assessment.count(|verdict| verdict == Verdict::Contested),
             overturned: self.overturned(),
             warnings,
-            owed,
+            owed: self.assessment.owed.len(),
             agents: agents.len(),
             people: people.len(),
             unnamed: results().filter(|result| result.who().is_none()).count(),
         }
     }
 
-    /// Nodes that had a result which a later change took back. What waits for a confirmation and gets it is not among them.
+    /// Nodes that had a result which a later change took back.
     pub(super) fn overturned(&self) -> Vec<Overturned> {
-        self.investigation.committed().filter_map(|(node, _)| self.overturned_node(node)).collect()
-    }
-
-    fn overturned_node(&self, node: &Node) -> Option<Overturned> {
-        let result = node.classification.as_ref()?;
-        let rules = self.rules?;
-        let now = result.current_state();
-        let is_lost = |from: &StateName| {
-            let (was, is) = (rules.role(from), rules.role(now));
-            let is_result = !matches!(was, Role::Open | Role::AwaitingConfirmation)
-                || (was == Role::AwaitingConfirmation && is != Role::Solution);
-            is_result && was != is
-        };
-        let change: &Reclassification = result.reclassified.iter().rev().find(|it| is_lost(&it.from))?;
-        Some(Overturned {
-            card: self.card(node)?,
-            from: self.state(&change.from),
-            to: self.state(now),
-            by: change.who(),
-            reason: change.reason.clone(),
-        })
+        let told = self.assessment.overturned().filter_map(|it| {
+            Some(Overturned {
+                card: self.card(it.node)?,
+                from: self.state(&it.change.from),
+                to: self.state(it.now),
+                by: it.change.who(),
+                reason: it.change.reason.clone(),
+            })
+        });
+        told.collect()
     }
 }

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Drawing;
-use crate::domain::{Investigation, NodeId};
+use crate::assess::Assessment;
+use crate::domain::NodeId;
 use crate::graph::{ReasonBox, ReasonKind, ReasonLine, Reasons, SvgOptions, reasons};
 use crate::report::model::{Argument, Card, Header, Voice};
 use crate::report::templates::SafeHtml;
-use crate::ruleset::EffectiveRules;
 use crate::text::{counted, shorten};
 
 /// Steps that have cards: the first and the last ones.
@@ -45,7 +45,7 @@ const KINDS: [(ReasonKind, &str); 8] = [
     (ReasonKind::Way(true), "the way to a confirmed answer"),
     (ReasonKind::Way(false), "the way to an answer in doubt"),
     (ReasonKind::Confirms, "confirms it"),
-    (ReasonKind::Checks, "would confirm it: by who found it, or does not count"),
+    (ReasonKind::Checks, "would confirm it: by its author, or does not count"),
     (ReasonKind::Refutes, "speaks against it"),
     (ReasonKind::RuledOut, "ruled out"),
     (ReasonKind::Names, "has to do with another branch"),
@@ -56,8 +56,7 @@ const KINDS: [(ReasonKind, &str); 8] = [
 pub(in crate::report) fn of_argument(
     argument: &Argument,
     header: &Header,
-    investigation: &Investigation,
-    rules: &EffectiveRules<'_>,
+    assessment: &Assessment<'_>,
 ) -> ArgumentPicture {
     let mut sketch = Sketch { reasons: Reasons::default(), at: HashMap::new(), sources: 0 };
     sketch.way(argument, header);
@@ -75,7 +74,7 @@ pub(in crate::report) fn of_argument(
     );
     let href = |id: &NodeId| sketch.href(id);
     let options = SvgOptions { href: Some(&href), ..SvgOptions::default() };
-    let drawn = reasons(investigation, rules, &sketch.reasons, &options);
+    let drawn = reasons(assessment, &sketch.reasons, &options);
     let used = |kind: ReasonKind| sketch.reasons.lines.iter().any(|line| line.kind == kind);
     let legend = KINDS
         .into_iter()
@@ -128,9 +127,7 @@ impl<'a> Sketch<'a> {
 
     /// The question, the steps, and what was ruled out beside each.
     fn way(&mut self, argument: &'a Argument, header: &Header) {
-        let sure = argument.card.sure;
-        // One that is contested does not stand as a confirmed one does.
-        let is_confirmed = sure.is_some_and(|sure| sure.is_confirmed() && !sure.contested);
+        let is_confirmed = argument.card.sure.is_some_and(|verdict| verdict.is_confirmed());
         let kind = ReasonKind::Way(is_confirmed);
         let mut last = self.note(
             "question",
@@ -167,7 +164,7 @@ impl<'a> Sketch<'a> {
         for voice in voices.iter().take(VOICES) {
             let (kind, what) = match voice.sure {
                 Some(sure) if sure.is_confirmed() => (ReasonKind::Confirms, "confirms it"),
-                Some(sure) if sure.is_checked() => (ReasonKind::Checks, "confirms it, by who found it"),
+                Some(sure) if sure.is_checked() => (ReasonKind::Checks, "confirms it, by its author"),
                 Some(_) => (ReasonKind::Checks, "would confirm it, and does not count"),
                 None => (ReasonKind::Refutes, "refutes it"),
             };

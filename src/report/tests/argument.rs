@@ -41,15 +41,12 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
         assert!(way.contains(told), "{told} in {way}");
     }
     // A confirmed answer that somebody objects to does not look like one that stands.
-    assert!(
-        page.contains("argument-head confirmed disputed")
-            && page.contains("</span> Contested answer, confirmed by")
-    );
+    assert!(page.contains("argument-head contested") && page.contains("</span> Answer, contested"));
     assert!(page.contains("class=\"edge way-on\"") && !page.contains("class=\"edge on-path\""));
     let confirms = section(&page, "for");
     assert!(confirms.contains("✓ R5.A1a1v Replaying production load"), "{confirms}");
     assert!(confirms.contains("By researcher-r5.a1a1v"), "{confirms}");
-    assert!(confirms.contains("confirmed by a second agent"), "{confirms}");
+    assert!(confirms.contains("confirmed by another agent, same session"), "{confirms}");
     let against = section(&page, "against");
     assert!(against.contains("! Maria objects (a person) to R4.A1a1"), "{against}");
     assert!(against.contains("“The replay had a warm cache.”"), "{against}");
@@ -68,7 +65,7 @@ fn an_answer_is_followed_from_the_question_with_all_that_stands_for_and_against_
 fn an_answer_that_nobody_confirms_does_not_look_confirmed() {
     let page = page(&render(&[sample()]), "answers/R4.A3c1.html");
     assert!(page.contains("argument-head unconfirmed"), "{page}");
-    assert!(page.contains("<span aria-hidden=\"true\">?</span> Answer, not confirmed"));
+    assert!(page.contains("<span aria-hidden=\"true\">?</span> Answer, not checked"));
     assert!(section(&page, "for").contains("? Nothing: nobody has confirmed it."));
     assert!(section(&page, "against").contains("Nothing that is known"));
     let (drawing, legend) = page.split_once("<svg class=\"graph\"").unwrap().1.split_once("</svg>").unwrap();

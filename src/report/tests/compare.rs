@@ -83,12 +83,12 @@ fn what_was_added_committed_and_withdrawn_is_said() {
     assert!(section(&page, "gone").contains("no agent can take away what was explored"));
     let verdict = section(&page, "verdict");
     assert!(
-        verdict.contains("2 answers, 1 confirmed, 1 not confirmed.")
-            && verdict.contains("2 answers, none of them confirmed.")
+        verdict.contains("2 answers: 1 confirmed by another agent, same session, 1 not checked.")
+            && verdict.contains("2 answers: all not checked.")
     );
     assert!(
-        verdict.contains("an answer, confirmed by a second agent")
-            && verdict.contains("<b>an answer, not confirmed</b>"),
+        verdict.contains("an answer, confirmed by another agent, same session")
+            && verdict.contains("<b>an answer, not checked</b>"),
         "{verdict}"
     );
 }

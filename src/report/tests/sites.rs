@@ -15,15 +15,15 @@ fn published(inputs: Vec<ReportInput>) -> Files {
 fn an_entry_says_what_was_asked_found_and_how_sure() {
     let index = page(&render(&[sample(), unfinished(), empty()]), "index.html");
     for text in [
-        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 with a confirmed one, 0 with self-checked ones only.",
+        "3 investigations, the newest first: 1 ended, 2 open; 1 with an answer, 1 confirmed, 0 checked only by their authors.",
         "data-state=\"ended confirmed answered\"",
         "data-state=\"open unanswered\"",
-        "2 answers, 1 confirmed, 1 not confirmed. 9 ruled out.",
-        "No answer has been found yet.",
+        "2 answers: 1 confirmed by another agent, same session, 1 not checked. 9 ruled out.",
+        "No answer yet.",
         "2 nodes in 2 rounds, 1 proposed · single-root",
         "What is there?",
         "/nodes/R4.A1a1.html\"><bdi>Statistics were not rebuilt after the upgrade",
-        "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by a second agent</span>",
+        "<span class=\"sure confirmed\"><span aria-hidden=\"true\">✓</span> confirmed by another agent, same session</span>",
         "<svg class=\"bar\"",
         "/doubts.html\">",
         "<form class=\"finder\" role=\"search\" hidden>",
@@ -46,10 +46,10 @@ fn an_answer_whose_results_differ_does_not_read_as_confirmed() {
     }
     let changed = input.snapshot.investigation.with(&[Change::Node(Arc::new(node))]);
     let before = page(&render(&[sample()]), "index.html");
-    assert!(before.contains("Answer, confirmed") && !before.contains("Contested answer"));
+    assert!(before.contains("Conclusion, confirmed") && !before.contains("Conclusion, contested"));
     input.snapshot.investigation = Arc::new(changed);
     let files = render(&[input]);
-    assert!(page(&files, "index.html").contains("Contested answer"));
+    assert!(page(&files, "index.html").contains("Conclusion, contested"));
     assert!(page(&files, "answers/R4.A1a1.html").contains("Its results differ"));
 }
 
@@ -58,7 +58,7 @@ fn an_entry_says_that_its_answer_is_contested() {
     let index = page(&render(&[discussed("It holds."), unfinished()]), "index.html");
     for text in [
         "<span class=\"status contested\">! 1 answer contested</span>",
-        "<span class=\"doubt\">! contested</span>",
+        "<span class=\"sure contested\"><span aria-hidden=\"true\">!</span> contested</span>",
     ] {
         assert_eq!(index.matches(text).count(), 1, "{text} in {index}");
     }

@@ -61,6 +61,7 @@ fn a_node_is_read_whole() {
             "reason": "it holds"
           }
         ],
+        "verdict": "not checked",
         "confirmation": "none"
       },
       {

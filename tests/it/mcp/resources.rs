@@ -48,9 +48,13 @@ fn an_investigation_is_read_as_a_person_would() {
 
     It **scatters**.
 
+    How far to trust it: confirmed by another agent, same session.
+
+    answer: [R1.A](tot://ID/nodes/R1.A)
+
     ## Answers
 
-    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, confirmed by a second agent: [R2.A1](tot://ID/nodes/R2.A1)
+    - [R1.A](tot://ID/nodes/R1.A): Title of R1.A, confirmed by another agent, same session: [R2.A1](tot://ID/nodes/R2.A1)
 
     ## Tree
 

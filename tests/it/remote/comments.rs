@@ -314,7 +314,7 @@ fn a_contested_answer_is_called_so_by_every_tool_and_page() {
         json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day.", "agentId": "x"});
     let comment = session.ok("tot_comment", objection)["commentId"].clone();
     let status = session.ok("tot_status", json!({}));
-    assert!(status.to_string().contains("confirmed by a second agent, contested"), "{status}");
+    assert!(status.to_string().contains("R2.A1 FOUND (contested) "), "{status}");
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["contestedBy"], json!([comment]));
     let end = session.ok("tot_end", json!({"conclusion": "It was the cache."}));

@@ -9,7 +9,6 @@ use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::next::{Call, Next, Step, Strategy, next};
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::{Decision, Rejection};
 use tree_of_thoughts::domain::{Caller, StopReason};
 use tree_of_thoughts::ruleset::{Role, builtin};
@@ -110,10 +109,10 @@ fn played(ruleset: &str, agent: &Agent) -> String {
         note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));
     }
     let ended = table.investigation.conclusion().unwrap_or_else(|| panic!("{ruleset}: no end"));
-    let found = results(&table.investigation, &table.rules());
-    let grades: BTreeSet<&str> = found.solutions.iter().map(|it| it.grade.label()).collect();
+    let found = table.assessment();
+    let grades: BTreeSet<&str> = found.answers.iter().map(|it| it.verdict.label()).collect();
     let mut text = format!("{ruleset}: ");
-    match found.solutions.len() {
+    match found.answers.len() {
         0 => text.push_str("no answer"),
         _ => text.push_str(&grades.into_iter().collect::<Vec<_>>().join(", ")),
     }
@@ -139,7 +138,7 @@ fn try_ends(table: &mut Table, agent: &Agent, may_end: bool) -> Option<Decision>
     };
     let ways = (agent.ends)().into_iter().filter(|end| may_end || (end.stopped.is_some() && lacks(table)));
     let ways: Vec<End> = ways.collect();
-    ways.into_iter().find_map(|end| table.try_end_with(end).ok())
+    ways.into_iter().find_map(|end| table.try_end_naming_all(end).ok())
 }
 
 /// Commits as answers what may be one, and confirms what is one above; else as the plan reckons. The honest agent has what
@@ -201,12 +200,12 @@ fn in_all(agent: &Agent) -> String {
 #[test]
 fn honest_work_is_confirmed_and_warned_of_nothing() {
     assert_snapshot!(in_all(&HONEST), @"
-    single-root: confirmed independently; warned of nothing
-    drill: not confirmed; warned of nothing
+    single-root: confirmed in another session; warned of nothing
+    drill: not checked; warned of nothing
     multi-gate: no answer; warned of nothing
-    found-verify: confirmed independently; warned of nothing
-    exhaust: confirmed independently; warned of nothing
-    review: confirmed independently; warned of nothing
+    found-verify: confirmed in another session; warned of nothing
+    exhaust: confirmed in another session; warned of nothing
+    review: confirmed in another session; warned of nothing
     ");
 }
 
@@ -215,11 +214,11 @@ fn what_a_cheat_says_is_warned_of_and_confirmed_by_nobody() {
     let seen = in_all(&CHEAT);
     assert!(!seen.lines().any(|line| line.contains(": confirmed") || line.contains(", confirmed")), "{seen}");
     assert_snapshot!(seen, @"
-    single-root: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
-    drill: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
+    single-root: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
+    drill: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
     multi-gate: no answer; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, NO_REASON
-    found-verify: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
-    exhaust: not confirmed; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
-    review: not confirmed; stopped early; warned of EMPTY_FINDINGS, NOT_INDEPENDENT
+    found-verify: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION
+    exhaust: not checked; warned of EMPTY_FINDINGS, MISSING_CONCLUSION, REUSED_AGENT, SUSPICIOUS
+    review: not checked; stopped early; warned of EMPTY_FINDINGS, NOT_INDEPENDENT
     ");
 }

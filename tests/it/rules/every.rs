@@ -238,7 +238,7 @@ fn a_second_conclusion_is_not_stored_unseen() {
         said(end(&table.investigation, &table.rules(), request, table.now))
     };
     assert_eq!(again(None), "");
-    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It was ended at 2026-01-05T09:02:00.000Z already; this conclusion was not stored. To replace it, call tot_amend with `conclusion`. To go on, reclassify a node to an open state, and end it again.");
+    assert_snapshot!(again(Some("It was the cable.")), @"ALREADY_ENDED: It was ended at 2026-01-05T09:02:00.000Z already; nothing of this was stored. To change it, call tot_amend with `conclusion`, `answers` or `notCovered`. To go on, reclassify a node to an open state, and end it again.");
 }
 
 #[test]

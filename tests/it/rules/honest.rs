@@ -9,7 +9,6 @@ use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::end::{End, Stop};
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::{Turned, owed, turned};
 use tree_of_thoughts::domain::{
     Asked, Caller, Change, CommentKind, Commenter, Conclusion, LinkKind, PersonsAnswer, StopReason,
@@ -109,26 +108,29 @@ fn a_person_confirms_what_somebody_else_wrote_and_is_missed_no_agent() {
 
 #[test]
 fn a_reclassify_without_a_reason_confirms_nothing_but_oneself() {
-    let grade_of = |reason: Option<&str>, agent: &str, in_session: &str| {
+    let grade_of = |reason: Option<&str>, evidence: Option<&str>| {
         let mut table = answer("single-root", "FOUND");
         table.propose(&[("R2.A1", "R1.A")]);
         table.sleep(60);
         table.commit(&[("R2.A1", "EXPLORE")]);
         table.reclassify("R1.A", "FOUND");
-        table.caller = session(in_session);
+        table.caller = session("two");
         let request = Reclassify {
             node_id: "R2.A1".into(),
             new_state: "VERIFY".into(),
             reason: reason.map(str::to_owned),
-            agent_id: Some(agent.into()),
+            evidence: evidence.map(str::to_owned),
+            agent_id: Some("reviewer".into()),
             ..Reclassify::default()
         };
         let said = said(table.try_reclassify(request));
         assert_eq!(said.contains("NO_REASON"), reason.is_none(), "{said}");
         grade(&table)
     };
-    assert_eq!(grade_of(None, "reviewer", "two"), Grade::SelfChecked);
-    assert_eq!(grade_of(Some("The second run says the same."), "reviewer", "two"), Grade::Independent);
+    let reason = "The second run says the same.";
+    assert_eq!(grade_of(None, None), Grade::SelfChecked);
+    assert_eq!(grade_of(Some(reason), None), Grade::SelfChecked, "a reason is no evidence");
+    assert_eq!(grade_of(Some(reason), Some("Run 2: 97 ms, as in run 1.")), Grade::Independent);
     let mut table = answer("review", "ANSWER");
     assert_snapshot!(said(table.try_reclassify(Reclassify {
         node_id: "R1.A".into(),
@@ -147,7 +149,7 @@ fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again(
         ..found(node, state)
     };
     table.try_commit(vec![by("reviewer", "R2.A1", "REFUTED")]).unwrap();
-    let found_now = results(&table.investigation, &table.rules());
+    let found_now = table.assessment();
     assert_eq!((found_now.refuted.len(), found_now.dead_ends.len()), (1, 0), "what refutes is no dead end");
     let turn = |state: &str| Reclassify {
         node_id: "R2.A1".into(),
@@ -160,7 +162,7 @@ fn a_refutation_that_is_turned_round_confirms_nothing_until_another_looks_again(
     table.caller = session("three");
     table.try_reclassify(turn("CONFIRMED")).unwrap();
     assert_eq!(grade(&table), Grade::None);
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not confirmed. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and not checked. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.try_commit(vec![by("fourth", "R2.A2", "CONFIRMED")]).unwrap();
     assert_eq!(grade(&table), Grade::Independent);
@@ -232,7 +234,7 @@ fn what_was_amended_after_its_confirmation_is_not_confirmed() {
         // A new confirmation is later than the amendment, whatever the clock says.
         table.propose(&[("R2.A2", "R1.A")]);
         table.commit(&[("R2.A2", "CONFIRMED")]);
-        assert_eq!(grade(&table), Grade::Independent);
+        assert_eq!(grade(&table), Grade::SecondAgent, "it was amended in this session");
         let amended = &table.node("R1.A").classification.as_ref().unwrap().amended;
         assert_eq!(amended[0].findings.as_deref(), findings.map(|_| "Findings of R1.A."));
         assert_eq!(amended[0].headline.as_deref(), headline.map(|_| ""));
@@ -277,7 +279,7 @@ fn an_amendment_that_can_t_be_made() {
     };
     assert_snapshot!(said(table.try_amend(amend("R2.A1", "x", Some("Y")))), @"NODE_NOT_FOUND R2.A1: `R2.A1` is no committed node. Amend a committed node; a pending proposal is proposed again with its new title.");
     assert_snapshot!(said(table.try_amend(amend("R1.A", " ", Some("Y")))), @"MISSING_REASON R1.A: The amendment of R1.A has no reason. Say in `reason` what was wrong.");
-    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.");
+    assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", None))), @"EMPTY_BATCH R1.A: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     let long = "x".repeat(301);
     assert_snapshot!(said(table.try_amend(amend("R1.A", "It is wrong.", Some(&long)))), @"TEXT_TOO_LONG R1.A: The title has 301 characters; the most is 300. Shorten it, and say the rest in the findings.");
     let same = table.try_amend(amend("R1.A", "It is wrong.", Some("Title of R1.A"))).unwrap();
@@ -345,8 +347,8 @@ fn a_wrong_conclusion_is_amended_and_kept() {
     let stopped = Some(Stop { reason: StopReason::Enough, note: None });
     let conclusion = Some("It is the cache, as the second run shows.".into());
     table.try_end_with(End { conclusion, stopped, ..End::default() }).unwrap();
-    assert_snapshot!(said(table.try_amend(amend(Some("The disk."), Some("R1.A")))), @"INVALID_ARGUMENT: A node has no conclusion. Leave out `nodeId` to amend the conclusion.");
-    assert_snapshot!(said(table.try_amend(amend(None, None))), @"EMPTY_BATCH: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or `conclusion` without `nodeId`.");
+    assert_snapshot!(said(table.try_amend(amend(Some("The disk."), Some("R1.A")))), @"INVALID_ARGUMENT: A node has no conclusion. Leave out `nodeId` to amend the conclusion, its `answers` or `notCovered`.");
+    assert_snapshot!(said(table.try_amend(amend(None, None))), @"EMPTY_BATCH: The call holds nothing to put in place of what stands there. Give `findings`, `headline` or another part of a node, or, without `nodeId`, `conclusion`, `answers` or `notCovered`.");
     table.sleep(60);
     table.caller = session("two");
     assert_eq!(said(table.try_amend(amend(Some("The disk."), None))), "");
@@ -354,7 +356,7 @@ fn a_wrong_conclusion_is_amended_and_kept() {
     assert_eq!(end.conclusion.as_deref(), Some("The disk."));
     assert_eq!(end.caller, session("one"), "who ended it");
     let [amended] = end.amended.as_slice() else { panic!("{end:?}") };
-    assert_eq!(amended.conclusion, "It is the cache, as the second run shows.");
+    assert_eq!(amended.conclusion.as_deref(), Some("It is the cache, as the second run shows."));
     assert_eq!((amended.agent_id.as_deref(), &amended.caller), (Some("lead"), &session("two")));
     assert_eq!(table.try_amend(amend(Some("The disk."), None)).unwrap().event, None);
     assert_snapshot!(said(table.try_amend(Amend { reason: " ".into(), ..amend(Some("Neither."), None) })), @"MISSING_REASON: The amendment of the conclusion has no reason. Say in `reason` what was wrong.");
@@ -365,8 +367,8 @@ fn a_child_refutes_its_parent() {
     // By its state, in a ruleset that has one for it.
     let mut table = answer("review", "ANSWER");
     table.commit(&[("R2.A1", "REFUTED")]);
-    let found_so_far = results(&table.investigation, &table.rules());
-    assert!(found_so_far.solutions.is_empty());
+    let found_so_far = table.assessment();
+    assert!(found_so_far.answers.is_empty());
     assert_eq!(found_so_far.refuted[0].refuted_by[0].as_str(), "R2.A1");
     assert_eq!(table.node("R1.A").state().unwrap().as_str(), "ANSWER", "what was found is kept");
     // By its word, in any other.
@@ -375,8 +377,8 @@ fn a_child_refutes_its_parent() {
     let refuting = |state: &str| NodeResult { refutes: true, ..found("R2.A1", state) };
     assert_snapshot!(said(table.try_commit(vec![refuting("EXPLORE")])), @"INVALID_ARGUMENT R2.A1: R2.A1 can't refute its parent: EXPLORE is not terminal. Leave `refutes` out, or commit a child in a terminal state with it.");
     table.try_commit(vec![refuting("VERIFY")]).unwrap();
-    let found_so_far = results(&table.investigation, &table.rules());
-    assert_eq!((found_so_far.solutions.len(), found_so_far.refuted.len()), (0, 1));
+    let found_so_far = table.assessment();
+    assert_eq!((found_so_far.answers.len(), found_so_far.refuted.len()), (0, 1));
     // A root has nothing to refute.
     table.propose(&[("R1.B", "")]);
     let root = NodeResult { refutes: true, ..found("R1.B", "DEAD") };
@@ -517,11 +519,11 @@ fn a_review_needs_evidence_alternatives_and_another_who_attacks_the_answer() {
     let mut table = answer("review", "ANSWER");
     let own = NodeResult { agent_id: Some("researcher".into()), ..found("R2.A1", "CONFIRMED") };
     table.try_commit(vec![own]).unwrap();
-    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and self-checked. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"UNCONFIRMED_ANSWER R1.A: R1.A is ANSWER and checked only by its author. Let another agent, or a person, try to refute it, and commit a child with what came of it.");
     table.propose(&[("R2.A2", "R1.A")]);
     table.commit(&[("R2.A2", "CONFIRMED")]);
     assert_snapshot!(said(table.try_end_with(End::default())), @"MISSING_CONCLUSION: It ends without a conclusion. Call tot_end with `conclusion`: the answer, how sure it is, what was ruled out.");
-    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by a second agent. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
+    assert_snapshot!(said(table.try_end()), @"NOT_INDEPENDENT R1.A: R1.A is ANSWER and confirmed by another agent, same session. Let an agent in another session, or a person, try to refute it, and commit a child with what came of it.");
 }
 
 #[test]
@@ -548,6 +550,6 @@ fn the_page_for_forges_tells_each_confirmation_for_what_it_is() {
         .unwrap();
     let end = Change::Concluded(Arc::new(Conclusion::new(table.now)));
     let page = readme(&table.investigation.with(&[end]), &table.rules());
-    let told = "confirmed by a second agent: [R2.A1](<nodes/R2/R2.A1.yaml>), [R2.A2](<nodes/R2/R2.A2.yaml>) (self-checked)";
+    let told = "confirmed by another agent, same session: [R2.A1](<nodes/R2/R2.A1.yaml>), [R2.A2](<nodes/R2/R2.A2.yaml>) (checked only by its author)";
     assert!(page.contains(told), "{page}");
 }

@@ -15,6 +15,7 @@ mod objections;
 mod random;
 mod review;
 mod single_root;
+mod verdict;
 
 use tree_of_thoughts::domain::Code;
 

@@ -4,7 +4,6 @@ use insta::assert_snapshot;
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::quality::quality;
 use tree_of_thoughts::decide::reclassify::Reclassify;
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::start::Start;
 
 use crate::support::table::{Table, codes, found, said};
@@ -113,9 +112,9 @@ fn a_child_confirms_or_refutes() {
     let said = table.commit(&[("R4.A1a3", "DEAD"), ("R4.A1a2", "VALID")]);
     assert_eq!(said.lines().next().unwrap(), "R3.A1a VALID_PENDING -> VALID", "the first by id decides");
     assert!(!table.blockers().contains("AWAITING_CONFIRMATION"));
-    let found = results(&table.investigation, &table.rules());
+    let found = table.assessment();
     let verified: Vec<(String, String)> = found
-        .solutions
+        .answers
         .iter()
         .map(|solution| {
             (
@@ -207,8 +206,8 @@ fn what_a_child_confirmed_is_verified_only_while_the_child_stands() {
     let mut table = pending();
     table.grow(&[("R4.A1a1", "R3.A1a", "VALID")]);
     let verified = |table: &Table| {
-        let found = results(&table.investigation, &table.rules());
-        let solution = found.solutions.iter().find(|solution| solution.node.id.as_str() == "R3.A1a");
+        let found = table.assessment();
+        let solution = found.answers.iter().find(|solution| solution.node.id.as_str() == "R3.A1a");
         solution.unwrap().confirming.iter().map(|it| it.node.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(verified(&table), ["R4.A1a1"]);

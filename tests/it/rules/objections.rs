@@ -3,7 +3,6 @@
 use insta::assert_snapshot;
 use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::decide::next::{Call, Next, Reply, next};
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::domain::{Caller, CommentKind, Commenter};
 use tree_of_thoughts::ruleset::RulesetFile;
 use tree_of_thoughts::ruleset::rules::objections;
@@ -46,13 +45,13 @@ fn an_open_objection_contests_the_answers_that_rest_on_the_node() {
     for node in ["R1.A", "R2.A1", "R3.A1a"] {
         let mut table = answered();
         table.say(objection(node), Commenter::default()).unwrap();
-        let found = results(&table.investigation, &table.rules());
-        assert_eq!(found.solutions[0].contested_by.len(), 1, "{node}");
+        let found = table.assessment();
+        assert_eq!(found.answers[0].against.len(), 1, "{node}");
     }
     let mut table = answered();
     table.grow(&[("R2.A2", "R1.A", "DEAD")]);
     table.say(objection("R2.A2"), Commenter::default()).unwrap();
-    assert_eq!(results(&table.investigation, &table.rules()).solutions[0].contested_by, []);
+    assert_eq!(table.assessment().answers[0].against, []);
 }
 
 #[test]

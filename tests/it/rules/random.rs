@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tree_of_thoughts::assess::Assessment;
 use tree_of_thoughts::decide::commit::{NodeResult, commit};
-use tree_of_thoughts::decide::end::{End, end};
+use tree_of_thoughts::decide::end::{Bind, End, end};
 use tree_of_thoughts::decide::next::Next;
 use tree_of_thoughts::decide::propose::{NewNode, Propose, propose};
 use tree_of_thoughts::decide::reclassify::{Reclassify, reclassify};
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::standing::{at_odds, blockers, outlook};
 use tree_of_thoughts::decide::start::{Start, start};
 use tree_of_thoughts::domain::{Caller, Change, Happening, Investigation, NodeId, Timestamp};
@@ -231,7 +231,7 @@ impl Bench {
                 Err(_) => return Ok(()),
             },
             Call::End => self.service.write(&self.id, &Caller::default(), |investigation, rules, now| {
-                end(investigation, rules, concluded(), now)
+                end(investigation, rules, concluded(investigation, rules), now)
             }),
         };
         let tool = match call {
@@ -282,14 +282,18 @@ impl Bench {
         if investigation.conclusion().is_some() {
             prop_assert!(blocked.is_empty());
         }
-        let ended = end(investigation, &rules, concluded(), self.service.now().map_err(|_| ()).unwrap());
+        let ended = end(
+            investigation,
+            &rules,
+            concluded(investigation, &rules),
+            self.service.now().map_err(|_| ()).unwrap(),
+        );
         prop_assert_eq!(blocked.is_empty(), ended.is_ok(), "canEnd says what tot_end does");
         let outlook = outlook(investigation, &rules);
         prop_assert!(!outlook.next_action.is_empty());
         prop_assert_eq!(outlook.blockers, blockers(investigation, &rules));
-        let _ = results(investigation, &rules);
-        let _ =
-            (graph::dot(investigation, &ruleset.ruleset), graph::mermaid(investigation, &ruleset.ruleset));
+        let assessment = Assessment::new(investigation, Some(rules));
+        let _ = (graph::dot(&assessment), graph::mermaid(&assessment));
         prop_assert!(!instructions(&rules).is_empty());
         Ok(())
     }
@@ -363,6 +367,8 @@ fn the_random_calls_get_somewhere() {
 }
 
 /// An end with what every ruleset asks for.
-fn concluded() -> End {
-    End { conclusion: Some("It is so.".into()), ..End::default() }
+/// An end that names every answer.
+fn concluded(investigation: &Investigation, rules: &EffectiveRules) -> End {
+    let answers = rules.answers(investigation).map(|node| Bind::Id(node.id.to_string())).collect();
+    End { conclusion: Some("It is so.".into()), answers, ..End::default() }
 }

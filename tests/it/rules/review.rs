@@ -60,23 +60,23 @@ fn what_is_new_is_told_with_the_riskiest_first() {
     };
     table.try_amend(headline).unwrap();
     object(&mut table, "R1.A");
-    assert_snapshot!(told(Some(&seen), &table), @r#"
-        R2.A1: Title of R2.A1
-          contested - Maria objects to R1.A: “The cache was warm.”
-        R3.A2b: Title of R3.A2b
-          contested - Maria objects to R1.A: “The cache was warm.”
-          unconfirmed - an answer, not confirmed
-          warning - MISSING_AGENT R3.A2b was committed without an agentId.
-          changed - committed as FOUND
-        R1.A: Title of R1.A
-          objection - Maria objects: The cache was warm.
-        R2.A3: Title of R2.A3
-          turned - DEAD became EXPLORE: It was looked into once more.
-        R2.A2: Half of it
-          changed - amended (headline): Shorter.
-        R3.A3a: Title of R3.A3a
-          changed - proposed
-        "#);
+    assert_snapshot!(told(Some(&seen), &table), @"
+    R2.A1: Title of R2.A1
+      contested - Maria objects to R1.A: “The cache was warm.”
+    R3.A2b: Title of R3.A2b
+      contested - Maria objects to R1.A: “The cache was warm.”
+      unconfirmed - an answer, not checked
+      warning - MISSING_AGENT R3.A2b was committed without an agentId.
+      changed - committed as FOUND
+    R1.A: Title of R1.A
+      objection - Maria objects: The cache was warm.
+    R2.A3: Title of R2.A3
+      turned - DEAD became EXPLORE: It was looked into once more.
+    R2.A2: Half of it
+      changed - amended (headline): Shorter.
+    R3.A3a: Title of R3.A3a
+      changed - proposed
+    ");
 }
 
 #[test]

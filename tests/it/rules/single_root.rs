@@ -1,7 +1,6 @@
 //! `single-root`, the default: one root, five states, five rounds; and its modes.
 
 use insta::assert_snapshot;
-use tree_of_thoughts::decide::results::results;
 use tree_of_thoughts::decide::start::Start;
 
 use crate::support::table::{Table, codes, start_of};
@@ -146,8 +145,7 @@ fn the_end_is_in_round_five_and_an_answer_may_be_unverified() {
     table.grow(&[("R5.A1a1a", "R4.A1a1", "FOUND")]);
     table.reclassify("R5.A1a1a", "VERIFY");
     assert_eq!(table.end(), "");
-    let verified =
-        |table: &Table| results(&table.investigation, &table.rules()).solutions[0].confirming.len();
+    let verified = |table: &Table| table.assessment().answers[0].confirming.len();
     assert_eq!(verified(&table), 1);
     table.reclassify("R5.A1a1a", "EXPLORE");
     assert_eq!(verified(&table), 0);

@@ -79,6 +79,8 @@ fn a_ruleset_can_be_read() {
       - A result without agentId that is no person's is refused.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
+      - An end that does not name its answers, where there are several, triggers a warning, which stays
+        in the history.
       - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End
@@ -116,6 +118,8 @@ fn a_ruleset_can_be_read() {
       - An agentId that already stands on another node triggers a warning, which stays in the history.
       - A change of state without a reason triggers a warning, which stays in the history.
       - An end without a conclusion triggers a warning, which stays in the history.
+      - An end that does not name its answers, where there are several, triggers a warning, which stays
+        in the history.
       - A text that holds what looks like a credential triggers a warning, which stays in the history.
 
     End

@@ -84,10 +84,10 @@ fn the_log_reads_like_the_story_of_the_work() {
     Commit R2.A1 EXPLORE, R2.A3 EXPLORE
     Reclassify R2.A1 EXPLORE→DEAD
     Reclassify R2.A3 EXPLORE→DEAD
-    End with no solution and 2 dead ends
+    End with no answer, and 2 ruled out
     Reclassify R2.A3 DEAD→EXPLORE, reopening the investigation
     Reclassify R2.A3 EXPLORE→DEAD
-    End with no solution and 2 dead ends
+    End with no answer, and 2 ruled out
     ");
     insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~9"]), @"
     Propose R2.A1, R2.A2
@@ -119,7 +119,7 @@ fn the_log_reads_like_the_story_of_the_work() {
     Warning: EARLY_STATE R2.A1
     ");
     insta::assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B", "HEAD~3"]), @"
-    End with no solution and 2 dead ends
+    End with no answer, and 2 ruled out
 
         Nothing.
 

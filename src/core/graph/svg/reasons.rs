@@ -11,13 +11,12 @@ use super::{
     BOLD, Card, FOOT, HEAD, LEFT, LINE, MARGIN, RIGHT, SMALL_SIZE, Svg, SvgOptions, TITLE_LINES, TITLE_SIZE,
     WIDTH, Writer, open,
 };
-use crate::domain::{Investigation, NodeId};
+use crate::assess::Assessment;
+use crate::domain::NodeId;
 use crate::graph::pages::{Item, Way};
 use crate::graph::place::Bounds;
 use crate::graph::ranked::{self, Course, Space};
 use crate::graph::text::{clamp_lines, number, one_line};
-use crate::ruleset::EffectiveRules;
-use crate::ruleset::rules::objections::{self, Objection};
 use crate::text::escape;
 
 /// What is in the picture.
@@ -69,7 +68,7 @@ pub enum ReasonKind {
     Way(bool),
     /// It confirms it.
     Confirms,
-    /// It would, and does not count, or is by who found it.
+    /// It would, and does not count, or is by its author.
     Checks,
     /// It refutes it.
     Refutes,
@@ -124,15 +123,8 @@ const ENDS: f64 = 11.0;
 const HEAD_LENGTH: f64 = 7.0;
 
 /// The picture of an answer and its reasons, from left to right.
-pub fn reasons(
-    investigation: &Investigation,
-    rules: &EffectiveRules<'_>,
-    reasons: &Reasons,
-    options: &SvgOptions<'_>,
-) -> Svg {
-    let open_objections = objections::open(investigation);
-    let drawn: Vec<Drawn<'_>> =
-        reasons.boxes.iter().map(|it| Drawn::new(investigation, rules, &open_objections, it)).collect();
+pub fn reasons(assessment: &Assessment<'_>, reasons: &Reasons, options: &SvgOptions<'_>) -> Svg {
+    let drawn: Vec<Drawn<'_>> = reasons.boxes.iter().map(|it| Drawn::new(assessment, it)).collect();
     let sizes: Vec<(f64, f64)> = drawn.iter().map(|it| (WIDTH, it.height())).collect();
     let lines: Vec<(usize, usize)> = reasons.lines.iter().map(|line| (line.from, line.to)).collect();
     let mut placed = ranked::place(&sizes, &lines, SPACE);
@@ -191,17 +183,12 @@ struct Note {
 }
 
 impl<'i> Drawn<'i> {
-    fn new(
-        investigation: &'i Investigation,
-        rules: &EffectiveRules<'_>,
-        open: &[Objection],
-        given: &ReasonBox,
-    ) -> Drawn<'i> {
+    fn new(assessment: &Assessment<'i>, given: &ReasonBox) -> Drawn<'i> {
         let (class, head, text, href) = match given {
-            ReasonBox::Node(id, on_path) => match investigation.node(id) {
+            ReasonBox::Node(id, on_path) => match assessment.investigation.node(id) {
                 Some(node) => {
                     let way = on_path.then_some(Way::Confirmed);
-                    let item = Item { way, ..Item::alone(investigation, rules, open, node) };
+                    let item = Item { way, ..Item::alone(assessment, node) };
                     return Drawn::Card(Card::alone(item));
                 }
                 None => ("rest", "Not there", id.as_str(), &None),
@@ -358,7 +345,7 @@ mod tests {
         ]);
         let href = |id: &NodeId| format!("{id}.html");
         let options = SvgOptions { href: Some(&href), ..SvgOptions::default() };
-        let svg = reasons(&investigation, &samples::rules(&investigation), given, &options);
+        let svg = reasons(&samples::assessed(&investigation), given, &options);
         well_formed(&svg.markup);
         svg
     }

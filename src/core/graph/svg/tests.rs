@@ -6,7 +6,7 @@ use super::*;
 use crate::graph::samples;
 
 fn drawn(investigation: &Investigation, options: &SvgOptions<'_>) -> Svg {
-    svg(&Pages::new(investigation, &samples::rules(investigation), None), 0, options)
+    svg(&Pages::new(&samples::assessed(investigation), None), 0, options)
 }
 
 fn file() -> SvgOptions<'static> {
@@ -38,11 +38,11 @@ fn each_card_says_what_it_is_without_colour() {
     let options = SvgOptions { href: Some(&link), id_prefix: Some("g-"), ..SvgOptions::default() };
     let svg = drawn(&small(), &options);
     let start = "<a class=\"card role-solution confirmed on-path best-answer\" id=\"g-R3.A1a\" \
-                 href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (Answer, confirmed by a second agent): Stale entries</title>";
+                 href=\"nodes/R3.A1a.html?a=1&amp;b=&quot;2&quot;\"><title>R3.A1a (Answer, confirmed by another agent, same session): Stale entries</title>";
     assert!(card(&svg.markup, "R3.A1a").starts_with(start), "{}", svg.markup);
-    assert!(card(&svg.markup, "R3.A1a").contains(">✓ confirmed by a second agent</text>"));
+    assert!(card(&svg.markup, "R3.A1a").contains(">✓ confirmed</text>"));
     assert!(card(&svg.markup, "R3.A1b").contains("class=\"card role-solution unconfirmed\""));
-    assert!(card(&svg.markup, "R3.A1b").contains(">? not confirmed</text>"));
+    assert!(card(&svg.markup, "R3.A1b").contains(">? not checked</text>"));
     assert!(card(&svg.markup, "R2.A2").contains(">Ruled out</text>"));
     let proposal = card(&svg.markup, "R2.A3");
     assert!(proposal.contains("class=\"card proposed\"") && proposal.contains(">Proposed</text>"));
@@ -67,7 +67,7 @@ fn inline_there_is_no_style_and_alone_there_is() {
 #[test]
 fn overview_and_branches_lead_to_each_other() {
     let tree = samples::tree(&samples::complete(200, 3), |_| Some("EXPLORE"));
-    let pages = Pages::new(&tree, &samples::rules(&tree), Some(60));
+    let pages = Pages::new(&samples::assessed(&tree), Some(60));
     let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
     let options = SvgOptions {
         href: Some(&link),
@@ -130,8 +130,7 @@ fn hostile_texts_stay_text() {
 fn a_long_id_and_a_long_state_share_the_head() {
     let id = format!("R1.{}", "Ab1".repeat(60));
     let sample = samples::build(&[(&id, None, Some("A_STATE_WITH_A_VERY_LONG_NAME_INDEED_SO"), "t")]);
-    let rules = samples::rules(&sample);
-    let pages = Pages::new(&sample, &rules, None);
+    let pages = Pages::new(&samples::assessed(&sample), None);
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     let card = &scene.cards[0];
     let used = measure(&card.id) * TITLE_SIZE * BOLD + measure(&card.state) * SMALL_SIZE;
@@ -220,8 +219,7 @@ proptest! {
 
 /// Everything that a picture of a tree promises.
 fn check(investigation: &Investigation) {
-    let rules = samples::rules(investigation);
-    let pages = Pages::new(investigation, &rules, None);
+    let pages = Pages::new(&samples::assessed(investigation), None);
     let scene = Scene::new(&pages, &pages.all()[0], &SvgOptions::default());
     const NEARLY: f64 = 1e-6;
     let centre = |at: usize| scene.places[at].y + scene.places[at].height / 2.0;

@@ -25,6 +25,8 @@ pub struct Checks {
     pub no_reason: Enforcement,
     /// `MISSING_CONCLUSION`: an end without a conclusion.
     pub missing_conclusion: Enforcement,
+    /// `CONCLUSION_UNBOUND`: an end that does not say on which of several answers its conclusion rests.
+    pub conclusion_unbound: Enforcement,
     /// `SECRET_SUSPECTED`: a text holds what looks like a credential.
     pub secret_suspected: Enforcement,
 }
@@ -38,6 +40,7 @@ impl Default for Checks {
             reused_agent: Enforcement::Warn,
             no_reason: Enforcement::Warn,
             missing_conclusion: Enforcement::Warn,
+            conclusion_unbound: Enforcement::Warn,
             secret_suspected: Enforcement::Warn,
         }
     }
@@ -79,6 +82,7 @@ fn sentences(rules: &EffectiveRules) -> Vec<String> {
         checks.reused_agent.sentence("An agentId that already stands on another node"),
         checks.no_reason.sentence("A change of state without a reason"),
         checks.missing_conclusion.sentence("An end without a conclusion"),
+        checks.conclusion_unbound.sentence("An end that does not name its answers, where there are several,"),
     ];
     each.into_iter().flatten().collect()
 }

@@ -10,9 +10,8 @@ use super::Kind;
 use super::agents::Enforcement;
 use super::verification::{Who, writers};
 use crate::domain::{
-    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId,
+    Code, Comment, CommentId, CommentKind, Commenter, Diagnostic, Investigation, Node, NodeId, Timestamp,
 };
-use crate::ruleset::Role;
 use crate::ruleset::effective::EffectiveRules;
 use crate::text::{one_line, shorten};
 
@@ -63,7 +62,8 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
             continue;
         };
         let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
-        if comment.kind == CommentKind::Resolution && may_resolve(node.map(AsRef::as_ref), &comment.author) {
+        let settles = |node| may_resolve(node, &comment.author, Some(comment.at));
+        if comment.kind == CommentKind::Resolution && settles(node.map(AsRef::as_ref)) {
             resolved.insert(first);
         }
         objection.replies.push(Arc::clone(comment));
@@ -85,11 +85,12 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
     first
 }
 
-/// Whether that author may settle an objection to the node.
-pub fn may_resolve(node: Option<&Node>, author: &Commenter) -> bool {
+/// Whether that author may settle an objection to the node: by who wrote it up to that moment, or up to now. What is written
+/// later opens nothing again.
+pub fn may_resolve(node: Option<&Node>, author: &Commenter, at: Option<Timestamp>) -> bool {
     let Some(result) = node.and_then(|node| node.classification.as_ref()) else { return true };
     let who = Who::of(author.agent_id.as_deref(), &author.caller);
-    who.apart_from(&writers(result)).is_confirmed()
+    who.apart_from(&writers(result, at)).is_confirmed()
 }
 
 impl EffectiveRules<'_> {
@@ -131,10 +132,7 @@ fn told(investigation: &Investigation, rules: &EffectiveRules, asked: Enforcemen
         return Vec::new();
     }
     let open = open(investigation);
-    let answers = investigation.committed().filter(|(node, state)| {
-        rules.role(state) == Role::Solution && rules.refuted_by(investigation, node).is_empty()
-    });
-    let against = answers.flat_map(|(node, _)| rules.against(investigation, node, &open));
+    let against = rules.answers(investigation).flat_map(|node| rules.against(investigation, node, &open));
     let against: HashSet<CommentId> = against.map(|objection| objection.comment.id).collect();
     open.iter().filter(|objection| against.contains(&objection.comment.id)).map(diagnostic).collect()
 }

@@ -1,10 +1,11 @@
 //! `verification`: by whom an answer is confirmed, and what a ruleset asks of that. The word *confirmed* is for what another
-//! has confirmed; who checks his own work has self-checked it.
+//! has confirmed; who checks his own work is its author alone.
 //!
 //! Names of agents, clients and sessions are what callers say of themselves: they tell who worked apart from whom where
 //! nobody lies.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use super::agents::Enforcement;
 use super::states::Role;
 use crate::domain::node::says_nothing;
 use crate::domain::{
-    Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName,
+    Caller, Classification, Code, Diagnostic, Investigation, Node, NodeId, Person, StateName, Timestamp,
 };
 use crate::ruleset::effective::EffectiveRules;
 
@@ -53,6 +54,8 @@ pub struct Confirming {
     pub node: NodeId,
     /// What its confirmation is worth.
     pub grade: Grade,
+    /// The person who confirms, by name, where no agent does.
+    pub person: Option<String>,
 }
 
 /// `UNCONFIRMED_ANSWER`, `NOT_INDEPENDENT`.
@@ -67,15 +70,28 @@ impl Grade {
     /// What it says of an answer, for people.
     pub fn label(self) -> &'static str {
         match self {
-            Grade::None => "not confirmed",
-            Grade::SelfChecked => "self-checked",
-            Grade::SecondAgent => "confirmed by a second agent",
-            Grade::Independent => "confirmed independently",
+            Grade::None => "not checked",
+            Grade::SelfChecked => "checked only by its author",
+            Grade::SecondAgent => "confirmed by another agent, same session",
+            Grade::Independent => "confirmed in another session",
         }
     }
 }
 
 impl EffectiveRules<'_> {
+    /// Whether the method can confirm answers at all.
+    pub fn confirms_answers(&self) -> bool {
+        let ruleset = self.ruleset();
+        !ruleset.confirmations.is_empty()
+            || ruleset.states.iter().any(|state| state.role == Role::Confirmation)
+    }
+
+    /// The answers that stand: nodes in a state that is an answer and that nobody has refuted, by round and suffix.
+    pub fn answers<'i>(&self, investigation: &'i Investigation) -> impl Iterator<Item = &'i Arc<Node>> {
+        let answers = investigation.committed().filter(|(_, state)| self.role(state) == Role::Solution);
+        answers.map(|(node, _)| node).filter(|node| self.refuted_by(investigation, node).is_empty())
+    }
+
     /// The nodes that confirm an answer, the best first.
     pub fn confirming(&self, investigation: &Investigation, node: &Node) -> Vec<Confirming> {
         let Some(answer) = &node.classification else { return Vec::new() };
@@ -84,7 +100,8 @@ impl EffectiveRules<'_> {
             let own = child.classification.as_ref()?;
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
             let grade = if self.has_refuted(own) { Grade::None } else { grade(answer, own) };
-            stands.then_some(Confirming { node: id, grade })
+            let person = author(own).0.person_alone().map(|person| person.name.clone());
+            stands.then_some(Confirming { node: id, grade, person })
         });
         let mut confirming: Vec<Confirming> = confirming.collect();
         confirming.sort_by_key(|it| Reverse(it.grade));
@@ -174,26 +191,34 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
     }
     match text {
         Text::Findings(findings) if says_nothing(findings) => return Grade::None,
-        Text::Change(reason, evidence) if [reason, evidence].into_iter().flatten().all(says_nothing) => {
-            return Grade::SelfChecked;
-        }
-        Text::Findings(_) | Text::Change(..) => {}
+        // Who turns a node into a confirmation for a reason alone has looked at nothing.
+        Text::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
+        Text::Findings(_) | Text::Change(_) => {}
     }
-    let others = writers(answer);
+    let others = writers(answer, None);
     let of_findings = |part| !matches!(part, "title" | "headline");
     let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
     let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
     std::iter::once(by).chain(also).map(|who| who.apart_from(&others)).min().unwrap_or_default()
 }
 
-/// Who committed a node, and who gave it the state in force.
-pub(super) fn writers(classification: &Classification) -> [Who<'_>; 2] {
-    [Who::of(classification.agent_id.as_deref(), &classification.caller), author(classification).0]
+/// Everyone who wrote what a node claims, up to a moment where one is given: who committed it, who last gave it a state by
+/// hand, and who amended more of it than the title.
+pub(super) fn writers(classification: &Classification, until: Option<Timestamp>) -> Vec<Who<'_>> {
+    let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
+    let given =
+        classification.reclassified.iter().rev().find(|it| it.by.child().is_none() && is_before(it.at));
+    let amended = classification.amended.iter();
+    let amended = amended.filter(|it| is_before(it.at) && it.parts().any(|part| part != "title"));
+    std::iter::once(Who::of(classification.agent_id.as_deref(), &classification.caller))
+        .chain(given.map(|change| Who::of(change.by.agent(), &change.caller)))
+        .chain(amended.map(|it| Who::of(it.agent_id.as_deref(), &it.caller)))
+        .collect()
 }
 
 /// Somebody, as far as callers say who they are.
 #[derive(Clone, Copy)]
-pub(super) struct Who<'a> {
+pub(crate) struct Who<'a> {
     agent: Option<&'a str>,
     /// Through whose command it came, also what that one hands in for an agent.
     person: Option<&'a Person>,
@@ -201,7 +226,7 @@ pub(super) struct Who<'a> {
 }
 
 impl<'a> Who<'a> {
-    pub(super) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
+    pub(crate) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
         Who { agent, person: caller.person.as_ref(), session: caller.session.as_deref() }
     }
 
@@ -222,14 +247,14 @@ impl<'a> Who<'a> {
         self.agent.is_some() || self.person.is_some()
     }
 
-    /// Whether a person did it, and no agent.
-    fn is_person(&self) -> bool {
-        self.agent.is_none() && self.person.is_some()
+    /// The person, where no agent did it.
+    fn person_alone(&self) -> Option<&'a Person> {
+        self.person.filter(|_| self.agent.is_none())
     }
 
     /// Whether both are the same. A person who names an agent is nobody else by that. Who has an address goes by that: a name is
     /// written in many ways.
-    fn is(&self, other: &Who<'_>) -> bool {
+    pub(crate) fn is(&self, other: &Who<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
         match (self.agent, other.agent, self.person, other.person) {
             (Some(a), Some(b), ..) => is_same(a, b),
@@ -244,15 +269,17 @@ impl<'a> Who<'a> {
     /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
         let sessions = (self.session, other.session);
-        self.is_person() || other.is_person() || matches!(sessions, (Some(own), Some(other)) if own != other)
+        self.person_alone().is_some()
+            || other.person_alone().is_some()
+            || matches!(sessions, (Some(own), Some(other)) if own != other)
     }
 }
 
 /// What was said with a state.
 enum Text<'a> {
     Findings(&'a str),
-    /// The reason and the evidence of a later change of state.
-    Change(Option<&'a str>, Option<&'a str>),
+    /// The evidence of a later change of state.
+    Change(Option<&'a str>),
 }
 
 /// Who gave the node the state in force, and what was said with it. A child that changed it said nothing itself: what counts
@@ -265,7 +292,7 @@ fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
     if change.by.child().is_some() {
         return (committed, Text::Findings(&classification.findings));
     }
-    let text = Text::Change(change.reason.as_deref(), change.evidence.as_deref());
+    let text = Text::Change(change.evidence.as_deref());
     (Who::of(change.by.agent(), &change.caller), text)
 }
 

@@ -1,0 +1,515 @@
+//! How sure an investigation is of what, said in one place: how each answer is confirmed, what speaks against it, how the
+//! whole stands. Every surface (pages, replies, the terminal, files that git shows) takes its grades, its order, its counts,
+//! its words and its classes from here, so that no two of them differ.
+//!
+//! By whom an answer is confirmed is a rule, in [`verification`](crate::ruleset::rules::verification); what an open objection
+//! speaks against is one, too, in [`objections`]. Here both become what a reader is told.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::decide::standing;
+use crate::domain::{
+    BoundAs, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
+    Reclassification, StateName,
+};
+use crate::ruleset::rules::objections::{self, Objection};
+use crate::ruleset::rules::verification::{Confirming, Grade};
+use crate::ruleset::{EffectiveRules, Role};
+use crate::text::{counted, one_line};
+
+/// How far an answer can be trusted, or a whole investigation: the worst first.
+///
+/// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for people, and `contested`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Another node shows that it is wrong.
+    Refuted,
+    /// An objection to it, or to what it rests on, is open; or results differ.
+    Contested,
+    /// Of a whole: it was ended before its rules were met.
+    StoppedEarly,
+    /// Of a whole: it was ended, and its rules ask for something that is not there.
+    RulesUnmet,
+    /// Nobody has confirmed it, or nothing that counts.
+    NotChecked,
+    /// Only who wrote it has checked it.
+    AuthorOnly,
+    /// Another agent in the same session, or in one that is not known, has confirmed it.
+    SecondAgent,
+    /// An agent in another session has confirmed it.
+    OtherSession,
+    /// A person has confirmed it.
+    Person,
+}
+
+impl Verdict {
+    /// For the style sheet: `confirmed`, `self-checked`, `unconfirmed`, `early`, `contested`, `refuted`.
+    pub fn class(self) -> &'static str {
+        match self {
+            Verdict::Refuted => "refuted",
+            Verdict::Contested => "contested",
+            Verdict::StoppedEarly | Verdict::RulesUnmet => "early",
+            Verdict::NotChecked => "unconfirmed",
+            Verdict::AuthorOnly => "self-checked",
+            Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person => "confirmed",
+        }
+    }
+
+    /// A sign to stand beside the colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Verdict::Refuted => "✗",
+            Verdict::Contested | Verdict::StoppedEarly | Verdict::RulesUnmet => "!",
+            Verdict::NotChecked => "?",
+            Verdict::AuthorOnly => "~",
+            Verdict::SecondAgent | Verdict::OtherSession | Verdict::Person => "✓",
+        }
+    }
+
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Verdict::Refuted => "refuted",
+            Verdict::Contested => "contested",
+            Verdict::StoppedEarly => "stopped early",
+            Verdict::RulesUnmet => "rules not met",
+            Verdict::NotChecked => Grade::None.label(),
+            Verdict::AuthorOnly => Grade::SelfChecked.label(),
+            Verdict::SecondAgent => Grade::SecondAgent.label(),
+            Verdict::OtherSession => Grade::Independent.label(),
+            Verdict::Person => "confirmed by a person",
+        }
+    }
+
+    /// The same, where it does not matter which other has confirmed it.
+    pub fn in_short(self) -> Verdict {
+        if self.is_confirmed() { Verdict::Person } else { self }
+    }
+
+    /// For people, in a word or two: of whoever has confirmed it, `confirmed`.
+    pub fn short_label(self) -> &'static str {
+        if self.is_confirmed() { "confirmed" } else { self.label() }
+    }
+
+    /// Whether another than who wrote it has confirmed it, and nothing speaks against it: what alone may be green.
+    pub fn is_confirmed(self) -> bool {
+        self >= Verdict::SecondAgent
+    }
+
+    /// Whether somebody has checked it, if only who wrote it, and nothing speaks against it.
+    pub fn is_checked(self) -> bool {
+        self >= Verdict::AuthorOnly
+    }
+
+    /// The place in lists that begin with the best.
+    pub fn rank(self) -> usize {
+        (Verdict::Person as usize) - (self as usize)
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Verdict", 4)?;
+        fields.serialize_field("class", self.class())?;
+        fields.serialize_field("sign", self.sign())?;
+        fields.serialize_field("label", self.label())?;
+        fields.serialize_field("contested", &(*self == Verdict::Contested))?;
+        fields.end()
+    }
+}
+
+impl Confirming {
+    /// What this confirmation alone makes of the answer.
+    pub fn verdict(&self) -> Verdict {
+        match self.grade {
+            Grade::None => Verdict::NotChecked,
+            Grade::SelfChecked => Verdict::AuthorOnly,
+            Grade::SecondAgent => Verdict::SecondAgent,
+            Grade::Independent if self.person.is_some() => Verdict::Person,
+            Grade::Independent => Verdict::OtherSession,
+        }
+    }
+}
+
+/// A node that answers the question, or one that another has refuted.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// The node.
+    pub node: &'a Arc<Node>,
+    /// Whether its state is an answer: a refuted node may have lost that state.
+    pub is_answering: bool,
+    /// How far to trust it.
+    pub verdict: Verdict,
+    /// By whom it is confirmed, whatever speaks against it.
+    pub grade: Grade,
+    /// The nodes that confirm it, the best first.
+    pub confirming: Vec<Confirming>,
+    /// The nodes that refute it.
+    pub refuted_by: Vec<NodeId>,
+    /// The open objections to it, to the way to it and to what confirms it.
+    pub against: Vec<CommentId>,
+    /// The nodes of that way, or that confirm it, whose results differ.
+    pub differing: Vec<NodeId>,
+}
+
+impl Answer<'_> {
+    /// How far to trust it, in words: as its verdict, with the name of the person who has confirmed it.
+    pub fn words(&self) -> Cow<'static, str> {
+        let person = self.confirming.first().and_then(|best| best.person.as_deref());
+        match (self.verdict, person) {
+            (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
+            (verdict, _) => Cow::Borrowed(verdict.label()),
+        }
+    }
+
+    /// What makes the verdict what it is: the nodes that refute it, or those that confirm it as well as any does.
+    pub fn because_of(&self) -> Vec<&NodeId> {
+        if self.verdict == Verdict::Refuted {
+            return self.refuted_by.iter().collect();
+        }
+        let best = self.confirming.iter().filter(|it| it.grade == self.grade && it.grade != Grade::None);
+        best.map(|it| &it.node).collect()
+    }
+}
+
+/// How an investigation stands as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// It is under way.
+    Running,
+    /// It was ended when nothing was owed.
+    Ended,
+    /// It was ended before its rules were met.
+    StoppedEarly,
+    /// It was ended, and research has come from elsewhere since.
+    Continued,
+}
+
+impl Outcome {
+    /// For people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Outcome::Running => "unfinished",
+            Outcome::Ended => "ended",
+            Outcome::StoppedEarly => "stopped early",
+            Outcome::Continued => "ended, then continued",
+        }
+    }
+
+    /// Whether an end is in force.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Outcome::Ended | Outcome::StoppedEarly)
+    }
+}
+
+/// An answer that the conclusion rests on.
+#[derive(Clone, Debug)]
+pub struct Bound<'s, 'a> {
+    /// Its id, as the conclusion names it.
+    pub id: &'s NodeId,
+    /// How it belongs to the conclusion.
+    pub role: BoundAs,
+    /// The answer; absent where the node is none any more.
+    pub answer: Option<&'s Answer<'a>>,
+}
+
+impl Bound<'_, '_> {
+    /// How far to trust it: an answer that is gone is worth what a refuted one is.
+    pub fn verdict(&self) -> Verdict {
+        self.answer.map_or(Verdict::Refuted, |answer| answer.verdict)
+    }
+}
+
+/// A node whose result did not stand.
+#[derive(Clone, Debug)]
+pub struct Overturned<'a> {
+    /// The node.
+    pub node: &'a Arc<Node>,
+    /// The change that took the result back.
+    pub change: &'a Reclassification,
+    /// The state now.
+    pub now: &'a StateName,
+}
+
+/// How sure an investigation is of what.
+#[derive(Clone, Debug)]
+pub struct Assessment<'a> {
+    /// What is assessed.
+    pub investigation: &'a Investigation,
+    /// By which rules; without them no node is known to be an answer.
+    pub rules: Option<EffectiveRules<'a>>,
+    /// How it stands as a whole.
+    pub outcome: Outcome,
+    /// Everything that the rules ask for and that is not there.
+    pub owed: Vec<Diagnostic>,
+    /// The objections that nobody has resolved, the oldest first.
+    pub open: Vec<Objection>,
+    /// The answers that stand: those that the conclusion rests on, in its order, then the others, the best first.
+    pub answers: Vec<Answer<'a>>,
+    /// The nodes that another has refuted, by round and suffix.
+    pub refuted: Vec<Answer<'a>>,
+    /// Answers that can't be tested here.
+    pub theories: Vec<&'a Arc<Node>>,
+    /// Nodes in a state that is a dead end of its own, those that were refuted among them.
+    pub dead_ends: Vec<&'a Arc<Node>>,
+    /// Nodes of which nothing is left to try.
+    pub exhausted: Vec<&'a Arc<Node>>,
+    /// Answers that wait for a confirmation.
+    pub awaiting: Vec<&'a Arc<Node>>,
+    /// Whether the method can confirm answers at all.
+    pub method_confirms: bool,
+    /// Where the nodes are in `answers`, or after them in `refuted`.
+    places: HashMap<&'a NodeId, usize>,
+    bound: Vec<(NodeId, BoundAs)>,
+}
+
+impl<'a> Assessment<'a> {
+    /// Of an investigation by its rules.
+    pub fn new(investigation: &'a Investigation, rules: Option<EffectiveRules<'a>>) -> Self {
+        let mut assessment = Assessment {
+            investigation,
+            rules,
+            outcome: match (investigation.conclusion(), investigation.end_in_force()) {
+                (None, _) => Outcome::Running,
+                (Some(_), None) => Outcome::Continued,
+                (Some(end), Some(_)) if end.stopped.is_some() => Outcome::StoppedEarly,
+                (Some(_), Some(_)) => Outcome::Ended,
+            },
+            owed: rules.map_or_else(Vec::new, |rules| standing::owed(investigation, &rules)),
+            open: objections::open(investigation),
+            answers: Vec::new(),
+            refuted: Vec::new(),
+            theories: Vec::new(),
+            dead_ends: Vec::new(),
+            exhausted: Vec::new(),
+            awaiting: Vec::new(),
+            method_confirms: rules.is_some_and(|rules| rules.confirms_answers()),
+            places: HashMap::new(),
+            bound: Vec::new(),
+        };
+        if let Some(rules) = rules {
+            for (node, state) in investigation.committed() {
+                assessment.take_in(&rules, node, state);
+            }
+        }
+        assessment.bound = assessment.binding();
+        let bound: HashMap<&NodeId, usize> =
+            assessment.bound.iter().enumerate().map(|(at, (id, _))| (id, at)).collect();
+        assessment.answers.sort_by_key(|answer| {
+            let place = bound.get(&answer.node.id).copied().unwrap_or(usize::MAX);
+            (place, Reverse(answer.verdict), answer.node.id.clone())
+        });
+        let both = assessment.answers.iter().chain(&assessment.refuted);
+        assessment.places = both.enumerate().map(|(at, answer)| (&answer.node.id, at)).collect();
+        assessment
+    }
+
+    fn take_in(&mut self, rules: &EffectiveRules<'a>, node: &'a Arc<Node>, state: &StateName) {
+        let refuted_by = rules.refuted_by(self.investigation, node);
+        let is_refuted = !refuted_by.is_empty();
+        if rules.is_dead_end(state) {
+            self.dead_ends.push(node);
+        }
+        match rules.role(state) {
+            Role::Solution => {}
+            _ if is_refuted => {}
+            Role::Theory => return self.theories.push(node),
+            Role::Exhausted => return self.exhausted.push(node),
+            Role::AwaitingConfirmation => return self.awaiting.push(node),
+            Role::DeadEnd | Role::Open | Role::Confirmation => return,
+        }
+        let confirming = rules.confirming(self.investigation, node);
+        let best = confirming.first();
+        let mut answer = Answer {
+            node,
+            is_answering: rules.role(state) == Role::Solution,
+            verdict: best.map_or(Verdict::NotChecked, Confirming::verdict),
+            grade: best.map_or(Grade::None, |best| best.grade),
+            refuted_by,
+            against: Vec::new(),
+            differing: Vec::new(),
+            confirming,
+        };
+        let way = self.investigation.path(&node.id).into_iter();
+        let confirming = answer.confirming.iter().filter_map(|it| self.investigation.node(&it.node));
+        let rests_on: HashSet<&NodeId> = way.chain(confirming).map(|node| &node.id).collect();
+        let concerns = |it: &&Objection| it.comment.node.as_ref().is_some_and(|node| rests_on.contains(node));
+        answer.against = self.open.iter().filter(concerns).map(|objection| objection.comment.id).collect();
+        let differing = rests_on.into_iter().filter(|id| {
+            let result = self.investigation.node(id).and_then(|node| node.classification.as_ref());
+            result.is_some_and(Classification::is_contested)
+        });
+        answer.differing = differing.cloned().collect();
+        answer.differing.sort_unstable();
+        if !(answer.against.is_empty() && answer.differing.is_empty()) {
+            answer.verdict = Verdict::Contested;
+        }
+        match is_refuted {
+            true => self.refuted.push(Answer { verdict: Verdict::Refuted, ..answer }),
+            false => self.answers.push(answer),
+        }
+    }
+
+    /// What the conclusion rests on: what it names, or the one answer there is.
+    fn binding(&self) -> Vec<(NodeId, BoundAs)> {
+        let Some(end) = self.investigation.conclusion() else { return Vec::new() };
+        match (end.answers.as_slice(), self.answers.as_slice()) {
+            ([], [only]) => vec![(only.node.id.clone(), BoundAs::Main)],
+            (named, _) => named.iter().map(|bound| (bound.id.clone(), bound.role)).collect(),
+        }
+    }
+
+    /// What is made of a node that answers or is refuted; nothing for any other.
+    pub fn answer(&self, id: &NodeId) -> Option<&Answer<'a>> {
+        let at = *self.places.get(id)?;
+        self.answers.get(at).or_else(|| self.refuted.get(at - self.answers.len()))
+    }
+
+    /// How far to trust a node that answers, or that it is refuted; nothing for any other.
+    pub fn verdict_of(&self, id: &NodeId) -> Option<Verdict> {
+        self.answer(id).map(|answer| answer.verdict)
+    }
+
+    /// Whether another has refuted the node.
+    pub fn is_refuted(&self, id: &NodeId) -> bool {
+        self.verdict_of(id) == Some(Verdict::Refuted)
+    }
+
+    /// The dead ends that nobody had to refute.
+    pub fn ruled_out(&self) -> impl Iterator<Item = &'a Arc<Node>> {
+        self.dead_ends.iter().filter(|node| !self.is_refuted(&node.id)).copied()
+    }
+
+    /// Nodes that had a result which a later change took back. What waits for a confirmation and gets it is not among them.
+    pub fn overturned(&self) -> impl Iterator<Item = Overturned<'a>> {
+        let rules = self.rules;
+        self.investigation.committed().filter_map(move |(node, _)| {
+            let (result, rules) = (node.classification.as_ref()?, rules?);
+            let now = result.current_state();
+            let is_lost = |from: &StateName| {
+                let (was, is) = (rules.role(from), rules.role(now));
+                let is_result = !matches!(was, Role::Open | Role::AwaitingConfirmation)
+                    || (was == Role::AwaitingConfirmation && is != Role::Solution);
+                is_result && was != is
+            };
+            let change = result.reclassified.iter().rev().find(|it| is_lost(&it.from))?;
+            Some(Overturned { node, change, now })
+        })
+    }
+
+    /// How many of the answers that stand are worth the same, the best first.
+    pub fn counts(&self) -> Vec<(Verdict, usize)> {
+        let mut verdicts: Vec<Verdict> = self.answers.iter().map(|answer| answer.verdict).collect();
+        verdicts.sort_unstable_by_key(|verdict| Reverse(*verdict));
+        verdicts.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect()
+    }
+
+    /// How many of the answers that stand fit.
+    pub fn count(&self, fits: impl Fn(Verdict) -> bool) -> usize {
+        self.answers.iter().filter(|answer| fits(answer.verdict)).count()
+    }
+
+    /// The end with the conclusion, also where research went on since.
+    pub fn end(&self) -> Option<&'a Conclusion> {
+        self.investigation.conclusion()
+    }
+
+    /// The answers that the conclusion rests on, in its order. None where there is no conclusion, no answer, or where there
+    /// are several answers and the conclusion names none of them.
+    pub fn bound(&self) -> impl Iterator<Item = Bound<'_, 'a>> {
+        self.bound.iter().map(|(id, role)| Bound { id, role: *role, answer: self.answer(id) })
+    }
+
+    /// The answer that stands first everywhere: what the conclusion rests on first, or the best one where there is no
+    /// conclusion. None where it is not known on which answer the conclusion rests.
+    pub fn first(&self) -> Option<&Answer<'a>> {
+        match (self.end(), self.bound.first()) {
+            (None, _) => self.answers.first(),
+            (Some(_), Some((id, _))) => self.answer(id),
+            (Some(_), None) => None,
+        }
+    }
+
+    /// How far to trust the whole: the worst of what the conclusion rests on and of how it was ended. Rivals that the
+    /// conclusion names beside its answers do not count. None while no end is in force.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.outcome.is_ended().then_some(())?;
+        let answers = self.bound().filter(|bound| bound.role != BoundAs::Rival).map(|bound| bound.verdict());
+        let answers = answers.min().unwrap_or(Verdict::NotChecked);
+        let ended = match self.outcome {
+            Outcome::StoppedEarly => Verdict::StoppedEarly,
+            _ if !self.owed.is_empty() => Verdict::RulesUnmet,
+            _ => Verdict::Person,
+        };
+        Some(answers.min(ended))
+    }
+
+    /// How far to trust what there is: the whole, or, while no end is in force, the answer that stands first.
+    pub fn overall(&self) -> Option<Verdict> {
+        self.verdict().or_else(|| self.first().or(self.answers.first()).map(|answer| answer.verdict))
+    }
+
+    /// How far to trust the whole, for people. None while no end is in force.
+    pub fn words(&self) -> Option<Cow<'static, str>> {
+        let verdict = self.verdict()?;
+        let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
+        Some(match only {
+            Some(answer) if answer.verdict == verdict => answer.words(),
+            _ => Cow::Borrowed(verdict.label()),
+        })
+    }
+
+    /// What was found, in a sentence or two.
+    pub fn found(&self) -> String {
+        if self.rules.is_none() {
+            return "The ruleset can't be read, so it is not known which nodes are answers.".to_owned();
+        }
+        let found = match self.answers.as_slice() {
+            [] => self.found_nothing(),
+            [one] if self.method_confirms => format!("One answer, {}.", one.words()),
+            answers => {
+                let number = counted(answers.len(), "answer");
+                match self.method_confirms {
+                    true => format!("{number}: {}.", self.counted_in_words()),
+                    false => format!("{number}. This method does not confirm answers."),
+                }
+            }
+        };
+        match self.refuted.len() {
+            0 => found,
+            refuted => format!("{found} {refuted} refuted."),
+        }
+    }
+
+    fn found_nothing(&self) -> String {
+        let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
+        match (self.theories.len(), has_conclusion) {
+            (1, _) => "One theory, which can't be tested here.".to_owned(),
+            (several @ 2.., _) => format!("{several} theories, which can't be tested here."),
+            (0, true) => "No node is marked as an answer, so nobody has checked the conclusion.".to_owned(),
+            (0, false) if self.end().is_some() => "No answer was found.".to_owned(),
+            (0, false) => "No answer yet.".to_owned(),
+        }
+    }
+
+    /// `1 confirmed in another session, 2 not checked`: of the answers that stand.
+    pub fn counted_in_words(&self) -> String {
+        let all = self.answers.len();
+        let counts = self.counts().into_iter().map(|(verdict, count)| match count == all && all > 1 {
+            true => format!("all {}", verdict.label()),
+            false => format!("{count} {}", verdict.label()),
+        });
+        counts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether a node's results differ and nobody has decided between them.
+pub fn differs(node: &Node) -> bool {
+    node.classification.as_ref().is_some_and(Classification::is_contested)
+}

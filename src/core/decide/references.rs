@@ -1,0 +1,69 @@
+//! The sources that findings name, and those that are given beside them.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::domain::{Citation, Investigation, NodeId};
+use crate::markdown::{self, Mention, MentionKind};
+use crate::text::one_line;
+
+/// One source, with the nodes that cite it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reference {
+    /// The URL or path.
+    pub target: String,
+    /// Which of the two.
+    pub kind: MentionKind,
+    /// The line, for a path with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// What it is, in the words of the first node that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The nodes that cite it, by round and suffix.
+    pub cited_by: Vec<NodeId>,
+}
+
+/// A source that is given as data, as if the findings named it after all others.
+fn mentioned(citation: &Citation) -> Mention {
+    let is_url = ["http://", "https://"].iter().any(|scheme| citation.target.starts_with(scheme));
+    let first = citation.lines.as_deref().and_then(|lines| lines.split('-').next()?.parse().ok());
+    Mention {
+        kind: if is_url { MentionKind::Url } else { MentionKind::Path },
+        target: citation.target.clone(),
+        line: first,
+        last_line: None,
+        title: citation.note.as_deref().map(one_line),
+    }
+}
+
+/// The references in all findings, and those given as data, in order of first mention: by round, then suffix, then place in the text.
+pub fn references(investigation: &Investigation) -> Vec<Reference> {
+    let mut references: Vec<Reference> = Vec::new();
+    let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
+    for (node, _) in investigation.committed() {
+        let Some(classification) = &node.classification else { continue };
+        let given = classification.references.iter().map(mentioned);
+        for mention in markdown::references(&classification.findings).into_iter().chain(given) {
+            let key = (mention.kind, mention.target.clone(), mention.line);
+            let at = *known.entry(key).or_insert_with(|| {
+                references.push(Reference {
+                    target: mention.target,
+                    kind: mention.kind,
+                    line: mention.line,
+                    title: None,
+                    cited_by: Vec::new(),
+                });
+                references.len() - 1
+            });
+            let reference = &mut references[at];
+            if reference.cited_by.last() != Some(&node.id) {
+                reference.cited_by.push(node.id.clone());
+            }
+            reference.title = reference.title.take().or(mention.title);
+        }
+    }
+    references
+}
