@@ -3,14 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::draft::Fields;
 use super::misused;
 use super::work::{self, Subject, Work, WorkArguments, Worked, fields, id_and_rest, list, piped, word};
 use crate::decide::{Rejection, standing};
-use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, one_line, shorten};
 
 /// Ends an investigation with your conclusion, once nothing is owed. It gets a tag, as ended/1. `tot reclassify` with an open
@@ -163,17 +161,16 @@ fn help(subject: &Subject) -> String {
 fn lines(reply: &Value) -> String {
     let answers = |field, what: &str| {
         let line = |it: &Value| {
-            let is_contested = it["contestedBy"].as_array().is_some_and(|by| !by.is_empty());
-            let grade = Grade::deserialize(&it["confirmation"]).ok();
-            let confirmation = if is_contested { Some("contested") } else { grade.map(Grade::label) };
-            let confirmation = confirmation.map(|grade| format!(" ({grade})"));
+            let verdict = it["verdict"].as_str().map(|words| format!(" ({words})")).unwrap_or_default();
             let title = shorten(word(it, "title"), 80);
-            one_line(&format!("{what} {} {title}{}", word(it, "nodeId"), confirmation.unwrap_or_default()))
-                + "\n"
+            one_line(&format!("{what} {} {title}{verdict}", word(it, "nodeId"))) + "\n"
         };
         list(reply, field).map(line).collect::<String>()
     };
-    let ended = reply["tag"].as_str().map(|tag| one_line(&format!("ended, tag {tag}")) + "\n");
+    let ended = reply["tag"].as_str().map(|tag| {
+        let verdict = reply["verdict"].as_str().unwrap_or("ended");
+        one_line(&format!("conclusion {verdict}\nended, tag {tag}")) + "\n"
+    });
     answers("solutions", "answer ")
         + &answers("refuted", "refuted")
         + &answers("theories", "theory ")

@@ -97,9 +97,9 @@ impl Shown {
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
         for (store, folder) in self.source.folders()? {
-            let head = store.head(&folder);
             folder.hash(&mut hasher);
-            head.ok().flatten().map(|head| head.to_string()).hash(&mut hasher);
+            // A new sign-off moves no branch.
+            store.standing(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))
     }

@@ -147,6 +147,8 @@ pub struct Answer<'a> {
     pub verdict: Verdict,
     /// By whom it is confirmed, whatever speaks against it.
     pub grade: Grade,
+    /// Whether it, or what confirmed it, was changed by a commit that no call made.
+    pub is_by_hand: bool,
     /// The nodes that confirm it, the best first.
     pub confirming: Vec<Confirming>,
     /// The nodes that refute it.
@@ -163,6 +165,9 @@ impl Answer<'_> {
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
+            (Verdict::NotChecked, _) if self.is_by_hand => {
+                Cow::Borrowed("changed by hand, not checked since")
+            }
             (verdict, _) => Cow::Borrowed(verdict.label()),
         }
     }
@@ -331,6 +336,9 @@ impl<'a> Assessment<'a> {
             is_answering: rules.role(state) == Role::Solution,
             verdict: best.map_or(Verdict::NotChecked, Confirming::verdict),
             grade: best.map_or(Grade::None, |best| best.grade),
+            is_by_hand: std::iter::once(&node.id)
+                .chain(confirming.iter().map(|it| &it.node))
+                .any(|id| self.investigation.by_hand().contains_key(id)),
             refuted_by,
             against: Vec::new(),
             differing: Vec::new(),

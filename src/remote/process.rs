@@ -250,6 +250,8 @@ impl GitProgram {
         for name in CLEARED {
             command.env_remove(name);
         }
+        // What an object says is what is stored under its id: no other is put in its place, as by `git replace`.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         let no_upkeep = NO_UPKEEP.iter().filter(|_| !call.upkeep);
         for setting in SETTINGS.iter().chain(no_upkeep) {
             command.args(["-c", setting]);

@@ -92,18 +92,18 @@ impl GitProgram {
     /// The settings that the repository does not decide, as arguments.
     fn users_own(&self, repository: &Path, allowed: Option<&Path>) -> Result<Vec<String>> {
         let what = "git config";
-        let arguments = ["config", "--null", "--show-scope", "--get-regexp", r"^gpg\."];
+        let arguments = ["config", "--null", "--show-scope", "--show-origin", "--get-regexp", r"^gpg\."];
         let ran = self.run(repository, &arguments, Call { what, ..Call::default() })?;
         let text = if ran.status == Some(1) { String::new() } else { ran.succeeded(what)?.text() };
         let mut settings: Vec<String> =
             USERS_OWN.iter().map(|(key, default)| format!("{key}={default}")).collect();
         let mut parts = text.split_terminator('\0');
-        while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
+        while let (Some(scope), Some(origin), Some(entry)) = (parts.next(), parts.next(), parts.next()) {
             // A key without a value is none of these.
             let Some((key, value)) = entry.split_once('\n') else { continue };
             let is_theirs = ["local", "worktree"].contains(&scope);
             if !is_theirs && USERS_OWN.iter().any(|(own, _)| *own == key) {
-                settings.push(format!("{key}={value}"));
+                settings.push(format!("{key}={}", from_its_file(key, origin, value)));
             }
         }
         if let Some(allowed) = allowed {
@@ -113,6 +113,20 @@ impl GitProgram {
         // The last one counts, and after those of any file.
         Ok(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]).collect())
     }
+}
+
+/// A setting of the user's as it is meant. A way from the current folder would lead into the repository, where git runs: it
+/// leads from the file that has the setting, and from the folder of whoever called where none has.
+fn from_its_file(key: &str, origin: &str, value: &str) -> String {
+    let is_file = key.ends_with("file");
+    // A program without a way is looked for where programs are.
+    let is_way = (is_file || value.starts_with('.')) && !value.is_empty();
+    if !is_way || value.starts_with(['~', '%']) || Path::new(value).is_absolute() {
+        return value.to_owned();
+    }
+    let folder = origin.strip_prefix("file:").and_then(|file| Path::new(file).parent());
+    let path = folder.map_or_else(|| value.into(), |folder| folder.join(value));
+    std::path::absolute(&path).unwrap_or(path).display().to_string()
 }
 
 impl RemoteError {

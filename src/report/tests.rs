@@ -1,5 +1,6 @@
 //! The site of investigations that were made by hand.
 
+mod agree;
 mod argument;
 mod compare;
 mod sign_offs;

@@ -115,6 +115,14 @@ fn one(tag: &SignOffTag, signature: &Signature) -> Option<SignOff> {
                 _ if !annotation.is_signed => (State::Unsigned, None),
                 (_, Signature::Bad { why }) => (State::Invalid, Some(why.clone())),
                 (_, Signature::Unchecked { why }) => (State::Unchecked, Some(why.clone())),
+                (_, Signature::Good { .. })
+                    if tag.committed_at.is_some_and(|commit| annotation.at < commit) =>
+                {
+                    (
+                        State::Unchecked,
+                        Some("it says that it was signed before its commit was made".to_owned()),
+                    )
+                }
                 (_, Signature::Good { .. }) if tag.since == Since::Nothing => (State::Valid, None),
                 (_, Signature::Good { .. }) => (State::Stale, None),
             }

@@ -15,7 +15,15 @@ fn tag() -> SignOffTag {
     let tagger = "Anna <anna@x>".to_owned();
     let at = Timestamp::from_milliseconds(0).unwrap();
     let annotation = Ok(Annotation { name: name.clone(), tagger, at, message, is_signed: true });
-    SignOffTag { name, object: "bb".into(), commit: commit(), annotation, files, since: Since::Nothing }
+    SignOffTag {
+        name,
+        object: "bb".into(),
+        commit: commit(),
+        annotation,
+        committed_at: None,
+        files,
+        since: Since::Nothing,
+    }
 }
 
 fn good() -> Signature {

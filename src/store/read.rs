@@ -1,10 +1,11 @@
 //! From the files of a commit to a snapshot.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
+use super::snapshot::is_of_call;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError};
 use crate::domain::{
     Attached, Attachments, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId,
@@ -122,6 +123,8 @@ pub(super) fn snapshot(
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
+    let by_hand = hands(git, commit, &investigation, before)?;
+    let investigation = investigation.with_by_hand(by_hand);
     // Files that are no longer there stay counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
@@ -135,6 +138,80 @@ pub(super) fn snapshot(
         ruleset: ruleset.map(Arc::new),
         faults,
     })
+}
+
+/// The most commits by hand of which it is asked what stood there then.
+const HANDS: usize = 200;
+
+/// The nodes that commits have changed which no call made, each with those of its children that stand as they stood then.
+/// A merge is no such change: what it brings together has its own commits. What lies before the end of a shallow clone is
+/// not known.
+fn hands(
+    git: &Git,
+    commit: CommitId,
+    investigation: &Investigation,
+    before: Option<&Snapshot>,
+) -> Result<BTreeMap<NodeId, BTreeSet<NodeId>>, StoreError> {
+    let mut changed = BTreeMap::new();
+    let (mut seen, mut next) = (HashSet::new(), vec![commit]);
+    let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
+    let mut asked = 0;
+    while let Some(id) = next.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        if let Some(before) = before.filter(|before| before.head == id) {
+            for (node, children) in before.investigation.by_hand() {
+                changed.entry(node.clone()).or_insert_with(BTreeSet::new).extend(children.iter().cloned());
+            }
+            continue;
+        }
+        // What is damaged is told elsewhere, and keeps nobody from reading the rest.
+        let Ok(info) = git.commit_info(id) else { continue };
+        if ends.contains(&id) {
+            continue;
+        }
+        next.extend(&info.parents);
+        if info.parents.len() > 1 || is_of_call(&info.message) {
+            continue;
+        }
+        let Ok(files) = git.diff(info.parents.first().copied(), id) else { continue };
+        let nodes: Vec<NodeId> = files
+            .into_iter()
+            .filter_map(|file| match layout::place(&file.path) {
+                Place::Node(id) => Some(id),
+                _ => None,
+            })
+            .collect();
+        if nodes.is_empty() {
+            continue;
+        }
+        asked += 1;
+        let then = match asked > HANDS {
+            true => None,
+            false => git.files(id).ok().map(|files| {
+                files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
+            }),
+        };
+        for node in nodes {
+            let stands = investigation.children(&node).filter(|child| match &then {
+                None => true,
+                Some(files) => stood(git, files, child),
+            });
+            let stands: Vec<NodeId> = stands.map(|child| child.id.clone()).collect();
+            changed.entry(node).or_insert_with(BTreeSet::new).extend(stands);
+        }
+    }
+    changed.retain(|node, _| investigation.committed_node(node).is_some());
+    Ok(changed)
+}
+
+/// Whether a node was in these files in the state that is in force.
+fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
+    let Some(file) = files.get(&layout::node(&node.id)) else { return false };
+    let then = within(&mut Some(FILE_MAX), git, file, |text| node_in(text, &file.path, &node.id));
+    let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
+    then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
 }
 
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:

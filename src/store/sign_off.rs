@@ -32,6 +32,8 @@ pub struct SignOffTag {
     pub commit: CommitId,
     /// What the object says; why it says nothing, where it is not the annotated tag of a commit.
     pub annotation: Result<Annotation, String>,
+    /// When that commit was made, as it says; absent where it can't be read.
+    pub committed_at: Option<Timestamp>,
     /// The ids of the files of that commit that a sign-off names.
     pub files: SignedFiles,
     /// What lies between that commit and the state.
@@ -113,10 +115,12 @@ impl Store {
 }
 
 /// What there is to know of a commit that was signed off.
-type Signed = (SignedFiles, Since);
+type Signed = (SignedFiles, Since, Option<Timestamp>);
 
 fn signed(git: &Git, commit: CommitId, snapshot: &Snapshot) -> Result<Signed, StoreError> {
-    Ok((signed_files(git, commit)?, between(git, commit, snapshot)?))
+    let seconds = git.commit_info(commit)?.seconds;
+    let at = Timestamp::from_milliseconds(seconds.saturating_mul(1_000));
+    Ok((signed_files(git, commit)?, between(git, commit, snapshot)?, at))
 }
 
 fn signed_files(git: &Git, commit: CommitId) -> Result<SignedFiles, StoreError> {
@@ -141,15 +145,22 @@ fn read(tag: Annotated, signed: &Result<Signed, StoreError>) -> SignOffTag {
     });
     let Annotated { name, object, commit, .. } = tag;
     match signed {
-        Ok((files, since)) => {
-            SignOffTag { name, object, commit, annotation, files: files.clone(), since: since.clone() }
-        }
+        Ok((files, since, committed_at)) => SignOffTag {
+            name,
+            object,
+            commit,
+            annotation,
+            committed_at: *committed_at,
+            files: files.clone(),
+            since: since.clone(),
+        },
         // A stranger's tag must not hide the others.
         Err(_) => SignOffTag {
             name,
             object,
             commit,
             annotation: Err("its commit can't be read".to_owned()),
+            committed_at: None,
             files: SignedFiles::default(),
             since: Since::Elsewhere,
         },

@@ -155,12 +155,19 @@ impl LostCommit {
 
     /// What the message of a call's commit says; `None` of another commit.
     pub(super) fn of_call(message: &str) -> Option<LostCommit> {
+        if !is_of_call(message) {
+            return None;
+        }
         let trailers = trailers(message);
-        trailers.iter().find(|(key, _)| *key == "Tool")?;
         let nodes = trailers.iter().filter(|(key, _)| *key == "Node").map(|(_, node)| (*node).to_owned());
         let subject = message.lines().next().unwrap_or_default().to_owned();
         Some(LostCommit { subject, nodes: nodes.take(LostCommit::NODES).collect() })
     }
+}
+
+/// Whether a commit carries the mark of a call.
+pub(super) fn is_of_call(message: &str) -> bool {
+    trailers(message).iter().any(|(key, _)| *key == "Tool")
 }
 
 /// The trailers of a commit's message, in order.

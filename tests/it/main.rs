@@ -22,6 +22,7 @@ mod specimens;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;
+mod surfaces;
 mod terminal;
 mod tidy;
 mod work;

@@ -156,7 +156,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
         ");
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
     answer R2.A1 The law holds at noon (not checked)
-    ended, tag ended/1
+    conclusion not checked ended, tag ended/1
     commit f21370dc19
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");

@@ -36,6 +36,8 @@ fn write_as(folder: &Path, size: usize, meta: Meta) {
     let mut at = 0;
     let mut commit = |message: String, files: Vec<(String, Vec<u8>)>| {
         at += 1;
+        // As a call leaves it.
+        let message = format!("{message}\n\nTool: tot_commit\n");
         let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
         stream.commit(&commit, &files);
     };

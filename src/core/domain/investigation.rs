@@ -50,6 +50,8 @@ pub struct Investigation {
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
+    /// The nodes that a hand has changed, each with its children that stand as they stood then.
+    by_hand: Arc<BTreeMap<NodeId, BTreeSet<NodeId>>>,
     /// One for each of the rounds.
     kin: Kinship,
 }
@@ -113,6 +115,7 @@ impl Investigation {
             comments: Arc::default(),
             attachments: Arc::default(),
             unreadable: Arc::default(),
+            by_hand: Arc::default(),
             kin: Kinship::default(),
         }
     }
@@ -121,6 +124,18 @@ impl Investigation {
     pub fn with_unreadable(mut self, ids: impl IntoIterator<Item = NodeId>) -> Self {
         self.unreadable = Arc::new(ids.into_iter().collect());
         self
+    }
+
+    /// The same, with these nodes changed by commits that no call made; each with those of its children that stand as they
+    /// stood then. It follows from the history.
+    pub fn with_by_hand(mut self, changed: BTreeMap<NodeId, BTreeSet<NodeId>>) -> Self {
+        self.by_hand = Arc::new(changed);
+        self
+    }
+
+    /// The nodes that a commit has changed which no call made, each with those of its children that stand as they stood then.
+    pub fn by_hand(&self) -> &BTreeMap<NodeId, BTreeSet<NodeId>> {
+        &self.by_hand
     }
 
     /// The same, with these comments and no others.

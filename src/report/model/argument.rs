@@ -399,8 +399,9 @@ impl Cards<'_> {
 
     fn objecting(&self, argument: &mut Argument, comments: &Comments) {
         let answer = self.investigation.node(&argument.card.id);
-        let (Some(answer), Some(rules)) = (answer, self.rules) else { return };
-        let against = rules.against(self.investigation, answer, comments.objections());
+        let Some(answer) = answer.and_then(|node| self.assessment.answer(&node.id)) else { return };
+        let open = comments.objections().iter();
+        let against: Vec<_> = open.filter(|it| answer.against.contains(&it.comment.id)).collect();
         let objecting = |comment: &Comment| {
             Some(Objecting {
                 by: one_line(comment.author.label()),

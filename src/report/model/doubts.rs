@@ -281,6 +281,10 @@ impl Cards<'_> {
         }
         match self.assessment.answer(&card.id).map(|answer| answer.grade) {
             _ if !method_confirms => {}
+            Some(Grade::None) if self.assessment.answer(&card.id).is_some_and(|it| it.is_by_hand) => {
+                let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
+                self.add(found, Kind::Unconfirmed, card, text);
+            }
             Some(Grade::None) if by.is_empty() => {
                 self.add(found, Kind::Unconfirmed, card, " was checked by nobody.".to_owned());
             }

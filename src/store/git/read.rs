@@ -112,7 +112,8 @@ impl Git {
         }))
     }
 
-    pub(super) fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
+    /// What a commit says, without its files.
+    pub fn commit_info(&self, id: CommitId) -> Result<CommitInfo> {
         let header = self.repository.try_find_header(id.0).map_err(self.library("read a commit"))?;
         if header.is_some_and(|header| header.size() > MAX_COMMIT_BYTES) {
             return Err(GitError::TooMuch {

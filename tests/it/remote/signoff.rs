@@ -296,6 +296,74 @@ fn a_repository_decides_neither_what_checks_a_signature_nor_whose_key_is_allowed
 }
 
 #[test]
+fn an_object_that_git_puts_in_the_place_of_a_tag_signs_nothing() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let repository = machine.repository(&id);
+    let allowed = allowed(&sandbox, &["anna"]);
+    let tag = approve(&machine, &[]);
+    let signed = sandbox.git(&repository, &["cat-file", "tag", &tag]);
+    let object = sandbox.git(&repository, &["rev-parse", &tag]);
+    // The newest commit, which she never signed, under the tag that she made.
+    machine.ok(&["comment", "-m", "Something else."]);
+    let head = sandbox.git(&repository, &["rev-parse", "HEAD"]);
+    let old = signed.lines().next().unwrap();
+    write_tag(
+        &sandbox,
+        &repository,
+        &tag,
+        signed.replacen(old, &format!("object {}", head.trim()), 1).as_bytes(),
+    );
+    let forged = sandbox.git(&repository, &["rev-parse", &tag]);
+    sandbox.git(&repository, &["replace", forged.trim(), object.trim()]);
+    assert_eq!(of(&verify(&machine, &["--allowed-signers", &allowed]).0, &tag)["state"], "invalid");
+}
+
+#[test]
+fn a_setting_of_the_users_leads_from_the_users_file_and_not_into_the_repository() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let tag = approve(&machine, &[]);
+    let theirs = allowed(&sandbox, &["anna"]);
+    global(&sandbox, "gpg.ssh.allowedSignersFile", "signers");
+    std::fs::copy(&theirs, machine.repository(&id).join("signers")).unwrap();
+    assert_eq!(
+        of(&verify(&machine, &[]).0, &tag)["state"],
+        "unchecked",
+        "the file of whoever sent the folder"
+    );
+    std::fs::copy(&theirs, sandbox.path("home/signers")).unwrap();
+    assert_eq!(of(&verify(&machine, &[]).0, &tag)["state"], "valid");
+}
+
+#[test]
+fn a_signature_older_than_its_commit_is_not_called_valid() {
+    let sandbox = Sandbox::new();
+    let (machine, id) = one(&sandbox);
+    let repository = machine.repository(&id);
+    let allowed = allowed(&sandbox, &["anna"]);
+    let message = sandbox.git(&repository, &["cat-file", "tag", &approve(&machine, &[])]);
+    let (_, message) = message.split_once("\n\n").unwrap();
+    let (message, _) = message.split_once("-----BEGIN").unwrap();
+    std::fs::write(sandbox.path("message"), message).unwrap();
+    let tag = "approved/anna-backdated";
+    let file = sandbox.path("message");
+    let arguments = ["tag", "-s", "--cleanup=verbatim", "-F", file.to_str().unwrap(), tag];
+    let made = sandbox
+        .command("git")
+        .current_dir(&repository)
+        .args(arguments)
+        .env("GIT_COMMITTER_DATE", "2001-01-01T00:00:00Z")
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let document = verify(&machine, &["--allowed-signers", &allowed]).0;
+    let said = of(&document, tag);
+    assert_eq!(said["state"], "unchecked", "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("before its commit was made"), "{said}");
+}
+
+#[test]
 fn a_key_of_openpgp_counts_where_the_keyring_trusts_it() {
     let sandbox = Sandbox::new();
     if sandbox.command("gpg").arg("--version").output().is_err() {

@@ -99,7 +99,11 @@ impl EffectiveRules<'_> {
             let child = investigation.committed_node(&id)?;
             let own = child.classification.as_ref()?;
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
-            let grade = if self.has_refuted(own) { Grade::None } else { grade(answer, own) };
+            // Nobody said what a hand wrote, and what it wrote later was not what was confirmed.
+            let by_hand = investigation.by_hand();
+            let is_void = by_hand.contains_key(&id)
+                || by_hand.get(&node.id).is_some_and(|confirmed_before| confirmed_before.contains(&id));
+            let grade = if is_void || self.has_refuted(own) { Grade::None } else { grade(answer, own) };
             let person = author(own).0.person_alone().map(|person| person.name.clone());
             stands.then_some(Confirming { node: id, grade, person })
         });

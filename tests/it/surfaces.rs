@@ -1,0 +1,126 @@
+//! What is said of an answer and of the whole on each surface of a real repository: replies, resources, screens, files and
+//! pages. `src/report/tests/agree.rs` does so for random facts, of what needs no repository.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT};
+
+/// Two answers, of which the first is confirmed and the conclusion names the second; stopped early.
+fn ended(session: &mut Session<'_>) {
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
+    let end = session.ok(
+        "tot_end",
+        json!({
+            "conclusion": "It is the second.", "answers": ["R2.A2"], "notCovered": ["The other machine."],
+            "stopped": {"reason": "enough"},
+        }),
+    );
+    assert_eq!(
+        (&end["outcome"], &end["verdict"]),
+        (&json!("stoppedEarly"), &json!("stopped early")),
+        "{end}"
+    );
+    assert_eq!(end["answers"], json!([{"id": "R2.A2", "as": "main"}]));
+}
+
+fn text_of(session: &mut Session<'_>, uri: &str) -> String {
+    let read = session.server.request("resources/read", json!({"uri": uri}));
+    read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}")).to_owned()
+}
+
+/// What a command prints in the folder.
+fn says(sandbox: &Sandbox, folder: &Path, program: &str, arguments: &[&str]) -> String {
+    let ran = sandbox.command(program).current_dir(folder).args(arguments).output().unwrap();
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// Holds what each surface says of both answers against these words, of the first and of the second in its order.
+fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: &str, second: &str) {
+    let (id, folder) = (session.id.clone(), session.repository());
+    let status = session.ok("tot_status", json!({}));
+    let answers: Vec<&str> =
+        status["answers"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(answers[0].starts_with(&format!("R2.A2 FOUND ({second})")), "{answers:?}");
+    assert!(answers[1].starts_with(&format!("R2.A1 FOUND ({first})")), "{answers:?}");
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
+    assert_eq!((&read["nodes"][0]["verdict"], &read["nodes"][1]["verdict"]), (&json!(first), &json!(second)));
+    let resource = text_of(session, &format!("tot://{id}"));
+    assert!(resource.contains(&format!("Title of R2.A2, {second}")), "{resource}");
+    assert!(resource.contains(&format!("Title of R2.A1, {first}")), "{resource}");
+    let show: Value = serde_json::from_str(&says(sandbox, &folder, TOT, &["show", "--json"])).unwrap();
+    assert_eq!(
+        (&show["answers"][0]["nodeId"], &show["answers"][1]["nodeId"]),
+        (&json!("R2.A2"), &json!("R2.A1"))
+    );
+    let shown = says(sandbox, &folder, TOT, &["show"]);
+    assert!(shown.contains(first) && shown.contains(second), "{shown}");
+    let root = sandbox.git(&folder, &["rev-list", "--max-parents=0", "HEAD"]);
+    let changes = says(sandbox, &folder, TOT, &["diff", "--markdown", &format!("{}..HEAD", root.trim())]);
+    assert!(changes.contains(&format!("`R2.A2` {second}:")), "{changes}");
+    says(sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
+    let page = |path: &str| std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
+    let data: Value = serde_json::from_str(&page("investigation.json")).unwrap();
+    assert_eq!(
+        (&data["solutions"][0]["verdict"], &data["solutions"][1]["verdict"]),
+        (&json!(second), &json!(first))
+    );
+    std::fs::remove_dir_all(folder.join("../site")).unwrap();
+}
+
+#[test]
+fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_names() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    each_says(&mut session, &sandbox, "confirmed by another agent, same session", "not checked");
+    let folder = session.repository();
+    let shown = says(&sandbox, &folder, TOT, &["show"]);
+    assert!(shown.contains("Conclusion, stopped early") && shown.contains("answer: R2.A2"), "{shown}");
+    let list = says(&sandbox, &folder, TOT, &["list"]);
+    assert!(list.contains("stopped early") && !list.contains("confirmed"), "{list}");
+    let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    assert!(
+        readme.contains("## Conclusion, stopped early\n")
+            && readme.contains("- Not covered: The other machine.")
+    );
+    says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
+    let index = std::fs::read_to_string(folder.join("../site/index.html")).unwrap();
+    let top = index.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
+    assert!(
+        top.starts_with("early\"") && top.contains("Title of R2.A2") && !top.contains("Title of R2.A1"),
+        "{top}"
+    );
+    assert!(top.contains("Not covered:</b> <span dir=\"auto\">The other machine."), "{top}");
+    assert!(!index.contains("No answer"), "{index}");
+}
+
+#[test]
+fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    let folder = session.repository();
+    let file = folder.join("nodes/R2/R2.A1.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
+    sandbox.git(&folder, &["commit", "-qam", "A better text"]);
+    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    // A confirmation that a hand wrote is none, either.
+    sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
+    each_says(&mut session, &sandbox, "confirmed by another agent, same session", "not checked");
+    let file = folder.join("nodes/R3/R3.A1a.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Findings of R3.A1a.", "Seen by three people.")).unwrap();
+    sandbox.git(&folder, &["commit", "-qam", "More people"]);
+    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    // Who confirms it anew, by a call, does.
+    session
+        .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "To look again."}));
+    session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
+    let status = session.ok("tot_status", json!({}));
+    assert!(status["answers"].to_string().contains("R2.A1 FOUND (confirmed by another agent"), "{status}");
+}
