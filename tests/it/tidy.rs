@@ -251,6 +251,29 @@ fn no_state_of_a_ruleset_is_named_in_code() {
     }
 }
 
+/// Where one grades for itself, two places differ sooner or later.
+#[test]
+fn nothing_but_assess_grades_an_answer() {
+    let graded = [
+        "rules.grade(",
+        "rules.confirming(",
+        "rules.against(",
+        "rules.refuted_by(",
+        "rules.answers(",
+        ".label() ==",
+        "== Role::Solution",
+    ];
+    for source in sources() {
+        // `decide` judges calls by the rules, and `assess` says what comes of them.
+        if ["assess", "decide", "ruleset"].contains(&source.part()) {
+            continue;
+        }
+        for words in graded {
+            assert!(!source.says(words, false), "{} grades for itself: {words}", source.name);
+        }
+    }
+}
+
 #[test]
 fn every_test_file_is_a_module() {
     let binaries = ["tests/it", "tests/faults", "tests/load"];

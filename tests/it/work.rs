@@ -267,6 +267,8 @@ fn the_fields_of_another_result_are_not_run_into_one_paragraph() {
 fn another_conclusion_is_not_dropped_with_a_status_of_success() {
     let person = Person::new();
     person.ok(&["start", "Why?", "--mode", "smoke"]);
+    person.ok(&["propose", "--next"]);
+    person.ok_with(&["commit"], ROOT);
     person.ok(&["end", "--stopped", "enough", "-m", "It is paint."]);
     // The same again is done already.
     person.ok(&["end", "-m", "It is paint."]);
@@ -344,6 +346,10 @@ fn who_has_no_name_in_git_is_nobody_and_not_a_person_of_the_programs_name() {
 fn what_an_end_was_warned_of_stays_in_its_message() {
     let person = Person::new();
     person.ok(&["start", "Why is the sky blue?", "--ruleset", "single-root", "--mode", "smoke"]);
+    let nothing = person.refused(&["end", "--stopped", "budget", "-m", "-"], "");
+    assert!(nothing.contains("NO_NODES"), "{nothing}");
+    person.ok(&["propose", "--next"]);
+    person.ok_with(&["commit"], ROOT);
     person.ok(&["end", "--stopped", "budget", "-m", "-"]);
     let message = person.sandbox.git(&person.repository(), &["log", "-1", "--format=%B"]);
     assert!(message.contains("Warning: MISSING_CONCLUSION"), "{message}");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::backing::check_number;
-use super::standing::{blockers, faults, owed};
+use super::standing::{blockers, faults, nothing_committed, owed};
 use super::{Decision, Rejection, check_lengths, not_blank, quoted};
 use crate::domain::node::says_nothing;
 use crate::domain::{
@@ -185,7 +185,8 @@ pub fn end(
     }
     let owed = owed(investigation, rules);
     let errors = match request.stopped {
-        Some(_) => faults(investigation, rules),
+        // Without a node there is nothing to stop.
+        Some(_) => nothing_committed(investigation).into_iter().chain(faults(investigation, rules)).collect(),
         None => blockers(investigation, rules),
     };
     let mut verdict = Verdict { errors, warnings: Vec::new() };

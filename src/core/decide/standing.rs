@@ -110,14 +110,7 @@ pub fn faults(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diag
 pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
     let pending: Vec<&NodeId> = investigation.pending().map(|node| &node.id).collect();
-    if investigation.committed().next().is_none() {
-        blockers.push(Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
-            match pending.is_empty() {
-                false => "Research what is pending, and commit it.",
-                true => "Propose a root with tot_propose, research it, and commit it.",
-            },
-        ));
-    }
+    blockers.extend(nothing_committed(investigation));
     blockers.extend(KINDS.iter().flat_map(|kind| (kind.blockers)(investigation, rules)));
     blockers.extend(contested(investigation));
     if !pending.is_empty() {
@@ -128,6 +121,19 @@ pub fn owed(investigation: &Investigation, rules: &EffectiveRules) -> Vec<Diagno
         }));
     }
     blockers
+}
+
+/// That there is nothing that an end could be of.
+pub(super) fn nothing_committed(investigation: &Investigation) -> Option<Diagnostic> {
+    let is_empty = investigation.committed().next().is_none();
+    is_empty.then(|| {
+        Diagnostic::new(Code::NoNodes, "Nothing is committed yet.").suggest(
+            match investigation.pending().next() {
+                Some(_) => "Research what is pending, and commit it.",
+                None => "Propose a root with tot_propose, research it, and commit it.",
+            },
+        )
+    })
 }
 
 /// Nodes whose results differ, so that somebody must decide between them.
