@@ -67,6 +67,11 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
 
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
+    if fault.path == layout::RULESET && subject.snapshot.ruleset.is_ok() {
+        return Finding::new(Warning, Code::RulesetDiffers, format!("{}.", sentence(reason)))
+            .at(layout::RULESET, subject.text(layout::RULESET).and_then(|text| key_line(text, "name")))
+            .suggest("`git log -p ruleset.yaml` shows what was changed; it changes no verdict.");
+    }
     let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
@@ -93,6 +98,12 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
             .at(&fault.path, fault.line.or_else(|| key_line(text, "id"))),
         None => Finding::new(Error, Code::UnreadableFile, reason).at(&fault.path, fault.line),
     }
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn ruleset(subject: &Subject, findings: &mut Vec<Finding>) {

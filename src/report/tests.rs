@@ -2112,6 +2112,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
             ruleset: Ok(Arc::new(builtin::all()[0].clone())),
             faults: Vec::new(),
             size: Size::default(),
+            began: crate::store::Began::default(),
         },
         history,
         rev: None,

@@ -41,7 +41,7 @@ pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
 pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
-pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
+pub use snapshot::{Began, Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
@@ -283,6 +283,7 @@ impl Store {
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
             size,
+            began: Began { first: Some(head), ruleset_edited: None },
         };
         self.heads.wrote(&snapshot);
         self.hold(&snapshot);

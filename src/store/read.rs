@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
-use super::snapshot::is_of_call;
+use super::snapshot::{Began, is_of_call};
 use super::{Fault, Size, Snapshot, SourceFile, StoreError};
 use crate::domain::{
-    Attached, Attachments, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId,
+    Attached, Attachments, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId, Timestamp,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, meta_file, node_file};
@@ -123,8 +123,20 @@ pub(super) fn snapshot(
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
-    let by_hand = hands(git, commit, &investigation, before)?;
+    let (by_hand, began) = hands(git, commit, &investigation, before)?;
     let investigation = investigation.with_by_hand(by_hand);
+    let ruleset =
+        ruleset.map(|now| match first_rules(git, &began).filter(|first| first.ruleset != now.ruleset) {
+            None => now,
+            // Nobody lowers what an investigation is held to while it runs.
+            Some(first) => {
+                let by = began.ruleset_edited.as_ref();
+                let by = by.map(|(name, at)| format!(" on {} by {name}", at.to_minute())).unwrap_or_default();
+                let reason = format!("it was changed{by}; the rules of the first commit decide");
+                faults.push(Fault { path: layout::RULESET.into(), line: None, reason });
+                first
+            }
+        });
     // Files that are no longer there stay counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
@@ -137,6 +149,7 @@ pub(super) fn snapshot(
         ),
         ruleset: ruleset.map(Arc::new),
         faults,
+        began,
     })
 }
 
@@ -151,8 +164,10 @@ fn hands(
     commit: CommitId,
     investigation: &Investigation,
     before: Option<&Snapshot>,
-) -> Result<BTreeMap<NodeId, BTreeSet<NodeId>>, StoreError> {
+) -> Result<(BTreeMap<NodeId, BTreeSet<NodeId>>, Began), StoreError> {
     let mut changed = BTreeMap::new();
+    let mut began = Began::default();
+    let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
     let (mut seen, mut next) = (HashSet::new(), vec![commit]);
     let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
     let mut asked = 0;
@@ -164,6 +179,7 @@ fn hands(
             for (node, children) in before.investigation.by_hand() {
                 changed.entry(node.clone()).or_insert_with(BTreeSet::new).extend(children.iter().cloned());
             }
+            began.ruleset_edited = began.ruleset_edited.or_else(|| before.began.ruleset_edited.clone());
             continue;
         }
         // What is damaged is told elsewhere, and keeps nobody from reading the rest.
@@ -171,11 +187,16 @@ fn hands(
         if ends.contains(&id) {
             continue;
         }
+        first_parents.insert(id, info.parents.first().copied());
         next.extend(&info.parents);
         if info.parents.len() > 1 || is_of_call(&info.message) {
             continue;
         }
         let Ok(files) = git.diff(info.parents.first().copied(), id) else { continue };
+        if !info.parents.is_empty() && files.iter().any(|file| file.path == layout::RULESET) {
+            let at = Timestamp::from_milliseconds(info.seconds.saturating_mul(1_000)).unwrap_or_default();
+            began.ruleset_edited.get_or_insert((info.author_name, at));
+        }
         let nodes: Vec<NodeId> = files
             .into_iter()
             .filter_map(|file| match layout::place(&file.path) {
@@ -203,7 +224,24 @@ fn hands(
         }
     }
     changed.retain(|node, _| investigation.committed_node(node).is_some());
-    Ok(changed)
+    let mut at = commit;
+    began.first = loop {
+        if let Some(before) = before.filter(|before| before.head == at) {
+            break before.began.first;
+        }
+        match first_parents.remove(&at) {
+            Some(Some(parent)) => at = parent,
+            Some(None) => break Some(at),
+            None => break None,
+        }
+    };
+    Ok((changed, began))
+}
+
+/// The rules of the first commit, where they can be read.
+fn first_rules(git: &Git, began: &Began) -> Option<RulesetFile> {
+    let files = git.files(began.first?).ok()?;
+    ruleset(git, files.iter().find(|file| file.path == layout::RULESET)?).ok()
 }
 
 /// Whether a node was in these files in the state that is in force.

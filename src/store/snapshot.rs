@@ -25,6 +25,17 @@ pub struct Snapshot {
     pub faults: Vec<Fault>,
     /// How large it is, at most.
     pub size: Size,
+    /// What is known of how it began.
+    pub began: Began,
+}
+
+/// What the history says of the rules that an investigation began under.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Began {
+    /// Its first commit; absent where a shallow clone ends before it.
+    pub first: Option<CommitId>,
+    /// Who changed the ruleset last by a commit that no call made, and when.
+    pub ruleset_edited: Option<(String, Timestamp)>,
 }
 
 impl Snapshot {
@@ -38,6 +49,7 @@ impl Snapshot {
             ruleset: Ok(Arc::new(ruleset)),
             faults: Vec::new(),
             size: Size::default(),
+            began: Began::default(),
         }
     }
 
