@@ -1,7 +1,7 @@
 //! What tests have in common, those in `src` and those in `tests`: where their folders lie, and how much random tests try.
 //!
-//! `TOT_CASES=all` tries everything, with new random values in each run. Without it each random test takes a small sample,
-//! the same in every run.
+//! `TOT_CASES=all` tries everything, with new random values in each run. `TOT_CASES=2000` tries so many, and without it each
+//! random test takes a small sample: the same in every run.
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,10 @@ pub fn tries_all() -> bool {
     std::env::var("TOT_CASES").is_ok_and(|cases| cases == "all")
 }
 
-/// So many of `all` cases are tried: all, or an eighth.
+/// So many of `all` cases are tried: all, as many as were asked for, or an eighth.
 pub fn cases(all: u32) -> u32 {
-    if tries_all() { all } else { all.div_ceil(8) }
+    let asked = std::env::var("TOT_CASES").ok().and_then(|cases| cases.parse().ok());
+    if tries_all() { all } else { asked.map_or(all.div_ceil(8), |asked: u32| asked.min(all)) }
 }
 
 /// A random test of so many cases, or a sample of them. A finding is made a test by hand, so nothing is written into the
