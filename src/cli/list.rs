@@ -209,7 +209,7 @@ fn look_at(store: &Store, git: Option<&GitProgram>, listed: &ListEntry) -> Entry
     Entry {
         states,
         answers: answers.len(),
-        answer: answers.first().map(|answer| NodeLine::new(&assessment, answer.node)),
+        answer: assessment.first().map(|answer| NodeLine::new(&assessment, answer.node)),
         owed: blockers.into_iter().next().map(|blocker| blocker.message),
         open_objections: assessment.open.len(),
         sign_off: checked

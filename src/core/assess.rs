@@ -22,6 +22,9 @@ use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
 
+/// What is not checked since a commit changed it that no call made.
+const BY_HAND: &str = "changed by hand, not checked since";
+
 /// How far an answer can be trusted, or a whole investigation: the worst first.
 ///
 /// As JSON: `class` for style sheets, `sign` to stand beside a colour, `label` for people, and `contested`.
@@ -165,9 +168,7 @@ impl Answer<'_> {
         let person = self.confirming.first().and_then(|best| best.person.as_deref());
         match (self.verdict, person) {
             (Verdict::Person, Some(name)) => Cow::Owned(format!("confirmed by {}", one_line(name))),
-            (Verdict::NotChecked, _) if self.is_by_hand => {
-                Cow::Borrowed("changed by hand, not checked since")
-            }
+            (Verdict::NotChecked, _) if self.is_by_hand => Cow::Borrowed(BY_HAND),
             (verdict, _) => Cow::Borrowed(verdict.label()),
         }
     }
@@ -336,9 +337,12 @@ impl<'a> Assessment<'a> {
             is_answering: rules.role(state) == Role::Solution,
             verdict: best.map_or(Verdict::NotChecked, Confirming::verdict),
             grade: best.map_or(Grade::None, |best| best.grade),
-            is_by_hand: std::iter::once(&node.id)
-                .chain(confirming.iter().map(|it| &it.node))
-                .any(|id| self.investigation.by_hand().contains_key(id)),
+            is_by_hand: {
+                let by_hand = self.investigation.by_hand();
+                let mut own = std::iter::once(&node.id).chain(confirming.iter().map(|it| &it.node));
+                own.any(|id| by_hand.nodes.contains(id))
+                    || by_hand.confirmed_before.get(&node.id).is_some_and(|before| !before.is_empty())
+            },
             refuted_by,
             against: Vec::new(),
             differing: Vec::new(),
@@ -453,6 +457,7 @@ impl<'a> Assessment<'a> {
         let ended = match self.outcome {
             Outcome::StoppedEarly => Verdict::StoppedEarly,
             _ if !self.owed.is_empty() => Verdict::RulesUnmet,
+            _ if self.investigation.by_hand().end => Verdict::NotChecked,
             _ => Verdict::Person,
         };
         Some(answers.min(ended))
@@ -469,6 +474,7 @@ impl<'a> Assessment<'a> {
         let only = self.bound().next().filter(|_| self.bound.len() == 1).and_then(|bound| bound.answer);
         Some(match only {
             Some(answer) if answer.verdict == verdict => answer.words(),
+            _ if verdict == Verdict::NotChecked && self.investigation.by_hand().end => Cow::Borrowed(BY_HAND),
             _ => Cow::Borrowed(verdict.label()),
         })
     }

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
+use super::git::{BlobId, CommitId, FileKind, Git, PathChange, TreeFile};
 use super::snapshot::{Began, is_of_call};
 use super::{Fault, Size, Snapshot, SourceFile, StoreError};
 use crate::domain::{
-    Attached, Attachments, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId, Timestamp,
+    Attached, Attachments, ByHand, Comment, CommentId, CommentKind, Conclusion, Investigation, Meta, Node,
+    NodeId, Timestamp,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, meta_file, node_file};
@@ -156,16 +157,15 @@ pub(super) fn snapshot(
 /// The most commits by hand of which it is asked what stood there then.
 const HANDS: usize = 200;
 
-/// The nodes that commits have changed which no call made, each with those of its children that stand as they stood then.
-/// A merge is no such change: what it brings together has its own commits. What lies before the end of a shallow clone is
-/// not known.
+/// What commits have changed that no call made. A merge is no such change: what it brings together has its own commits. What
+/// lies before the end of a shallow clone is not known.
 fn hands(
     git: &Git,
     commit: CommitId,
     investigation: &Investigation,
     before: Option<&Snapshot>,
-) -> Result<(BTreeMap<NodeId, BTreeSet<NodeId>>, Began), StoreError> {
-    let mut changed = BTreeMap::new();
+) -> Result<(ByHand, Began), StoreError> {
+    let mut by_hand = ByHand::default();
     let mut began = Began::default();
     let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
     let (mut seen, mut next) = (HashSet::new(), vec![commit]);
@@ -176,8 +176,11 @@ fn hands(
             continue;
         }
         if let Some(before) = before.filter(|before| before.head == id) {
-            for (node, children) in before.investigation.by_hand() {
-                changed.entry(node.clone()).or_insert_with(BTreeSet::new).extend(children.iter().cloned());
+            let known = before.investigation.by_hand();
+            by_hand.nodes.extend(known.nodes.iter().cloned());
+            by_hand.end |= known.end;
+            for (node, children) in &known.confirmed_before {
+                by_hand.confirmed_before.entry(node.clone()).or_default().extend(children.iter().cloned());
             }
             began.ruleset_edited = began.ruleset_edited.or_else(|| before.began.ruleset_edited.clone());
             continue;
@@ -193,18 +196,25 @@ fn hands(
             continue;
         }
         let Ok(files) = git.diff(info.parents.first().copied(), id) else { continue };
-        if !info.parents.is_empty() && files.iter().any(|file| file.path == layout::RULESET) {
-            let at = Timestamp::from_milliseconds(info.seconds.saturating_mul(1_000)).unwrap_or_default();
-            began.ruleset_edited.get_or_insert((info.author_name, at));
+        let mut touched = BTreeSet::new();
+        for file in &files {
+            match layout::place(&file.path) {
+                Place::Node(id) => {
+                    touch(git, investigation, file, &id, &mut touched);
+                    by_hand.nodes.insert(id);
+                }
+                Place::Comment(id) => touch_said(git, investigation, file, id, &mut touched),
+                Place::Conclusion => by_hand.end = true,
+                Place::Meta => by_hand.end |= file.before.is_some(),
+                Place::Ruleset if file.before.is_some() => {
+                    let at = Timestamp::from_milliseconds(info.seconds.saturating_mul(1_000));
+                    let by = (info.author_name.clone(), at.unwrap_or_default());
+                    began.ruleset_edited.get_or_insert(by);
+                }
+                _ => {}
+            }
         }
-        let nodes: Vec<NodeId> = files
-            .into_iter()
-            .filter_map(|file| match layout::place(&file.path) {
-                Place::Node(id) => Some(id),
-                _ => None,
-            })
-            .collect();
-        if nodes.is_empty() {
+        if touched.is_empty() {
             continue;
         }
         asked += 1;
@@ -214,16 +224,15 @@ fn hands(
                 files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
             }),
         };
-        for node in nodes {
+        for node in touched {
             let stands = investigation.children(&node).filter(|child| match &then {
                 None => true,
                 Some(files) => stood(git, files, child),
             });
             let stands: Vec<NodeId> = stands.map(|child| child.id.clone()).collect();
-            changed.entry(node).or_insert_with(BTreeSet::new).extend(stands);
+            by_hand.confirmed_before.entry(node).or_default().extend(stands);
         }
     }
-    changed.retain(|node, _| investigation.committed_node(node).is_some());
     let mut at = commit;
     began.first = loop {
         if let Some(before) = before.filter(|before| before.head == at) {
@@ -235,7 +244,58 @@ fn hands(
             None => break None,
         }
     };
-    Ok((changed, began))
+    Ok((by_hand, began))
+}
+
+/// The nodes that stand otherwise by a change of a node's file: itself, what it may have refuted, and, where its results
+/// no longer differ, all below it.
+fn touch(
+    git: &Git,
+    investigation: &Investigation,
+    file: &PathChange,
+    id: &NodeId,
+    touched: &mut BTreeSet<NodeId>,
+) {
+    let read = |blob: Option<BlobId>| node(git, &file.path, blob?, id).ok();
+    let (before, after) = (read(file.before), read(file.after));
+    touched.insert(id.clone());
+    touched.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
+    let differs = |node: &Option<Node>| {
+        node.as_ref().and_then(|it| it.classification.as_ref()).is_some_and(|result| result.is_contested())
+    };
+    if differs(&before) && !differs(&after) {
+        touched.extend(below(investigation, id));
+    }
+}
+
+/// The same of a comment's file: a comment that is gone or another now, and a resolution, are about the node, what it
+/// confirms and all that rests on it.
+fn touch_said(
+    git: &Git,
+    investigation: &Investigation,
+    file: &PathChange,
+    id: CommentId,
+    touched: &mut BTreeSet<NodeId>,
+) {
+    let read = |blob: Option<BlobId>| comment(git, &file.path, blob?, id).ok();
+    let settles = |said: &Comment| said.kind == CommentKind::Resolution;
+    let about = read(file.before).or_else(|| read(file.after).filter(settles)).and_then(|said| said.node);
+    if let Some(node) = about {
+        touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
+        touched.extend(below(investigation, &node));
+        touched.insert(node);
+    }
+}
+
+/// All nodes below one.
+fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
+    let mut all = Vec::new();
+    let mut next = vec![id.clone()];
+    while let Some(id) = next.pop() {
+        next.extend(investigation.children(&id).map(|child| child.id.clone()));
+        all.push(id);
+    }
+    all
 }
 
 /// The rules of the first commit, where they can be read.

@@ -1,11 +1,14 @@
 //! What is said of an answer and of the whole on each surface of a real repository: replies, resources, screens, files and
 //! pages. `src/report/tests/agree.rs` does so for random facts, of what needs no repository.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tree_of_thoughts::assess::{Assessment, Verdict};
+use tree_of_thoughts::store::Store;
 
-use crate::support::{Sandbox, Session, TOT, TOT_REPORT};
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT, node, some};
 
 /// Two answers, of which the first is confirmed and the conclusion names the second; stopped early.
 fn ended(session: &mut Session<'_>) {
@@ -123,4 +126,79 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
     let status = session.ok("tot_status", json!({}));
     assert!(status["answers"].to_string().contains("R2.A1 FOUND (confirmed by another agent"), "{status}");
+}
+
+/// Every line of every file that is stored, left out or with other words, and every file removed, each by a commit that no
+/// call made: none of it makes an answer or the whole look better checked than before. Some of it, as `TOT_CASES` says.
+#[test]
+fn no_edit_by_hand_has_anything_look_better_checked() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A")), ("R2.A3", Some("R1.A"))], "FOUND");
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2")), node("R3.A3a", Some("R2.A3"))]}));
+    let by = |id: &str, agent: &str, refutes: bool| json!({"nodeId": id, "state": "VERIFY", "findings": "It was measured again.", "agentId": agent, "refutes": refutes});
+    let results =
+        [by("R3.A1a", "other", false), by("R3.A2a", "agent-R2.A2", false), by("R3.A3a", "other", true)];
+    session.ok("tot_commit", json!({"results": results}));
+    let objection =
+        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    session.ok("tot_comment", objection);
+    let stopped = json!({"reason": "enough"});
+    session.ok("tot_end", json!({"conclusion": "It is so.", "answers": ["R2.A1"], "stopped": stopped}));
+    let folder = session.repository();
+    let store = Store::new(folder.parent().unwrap());
+    let look = || {
+        let snapshot = store.load(&folder).ok()?;
+        let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+        let answers = assessment.answers.iter().chain(&assessment.refuted);
+        let answers: BTreeMap<String, Verdict> =
+            answers.map(|it| (it.node.id.to_string(), it.verdict)).collect();
+        Some((answers, assessment.verdict()))
+    };
+    let (answers, whole) = look().unwrap();
+    assert_eq!(answers["R2.A1"], Verdict::Contested);
+    assert_eq!((answers["R2.A2"], answers["R2.A3"]), (Verdict::AuthorOnly, Verdict::Refuted));
+    let files = sandbox.git(&folder, &["ls-files", "nodes", "comments", "*.yaml"]);
+    let mut tried = 0;
+    for path in files.lines() {
+        let file = folder.join(path);
+        let text = std::fs::read_to_string(&file).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let without =
+            |at: usize| lines.iter().enumerate().filter(move |(own, _)| *own != at).map(|(_, line)| *line);
+        let mut edits: Vec<Option<String>> = vec![None];
+        for (at, line) in lines.iter().enumerate() {
+            edits.push(Some(without(at).collect::<Vec<_>>().join("\n") + "\n"));
+            if let Some((key, value)) = line.split_once(": ") {
+                for other in ["other-9", "FOUND", "EXPLORE", "VERIFY", "comment", "R2.A2", "1", "false"] {
+                    let changed = format!("{key}: {other}");
+                    edits.push((value != other).then(|| {
+                        let mut lines: Vec<&str> = lines.clone();
+                        lines[at] = &changed;
+                        lines.join("\n") + "\n"
+                    }));
+                }
+            }
+        }
+        for edit in some(edits) {
+            match &edit {
+                Some(text) => std::fs::write(&file, text).unwrap(),
+                None => drop(std::fs::remove_file(&file)),
+            }
+            sandbox.git(&folder, &["commit", "-qam", "By hand", "--allow-empty"]);
+            tried += 1;
+            if let Some((now, whole_now)) = look() {
+                for (id, verdict) in &now {
+                    let was = answers.get(id).copied().unwrap_or(Verdict::NotChecked);
+                    let is_no_better = *verdict <= was.max(Verdict::NotChecked);
+                    assert!(is_no_better, "{path}: {id} was {was:?} and is {verdict:?} with {edit:?}");
+                }
+                let is_no_better = whole_now <= whole.max(Some(Verdict::NotChecked));
+                assert!(is_no_better, "{path}: the whole was {whole:?} and is {whole_now:?} with {edit:?}");
+            }
+            sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
+        }
+    }
+    assert!(tried > 80, "{tried}");
 }

@@ -50,10 +50,21 @@ pub struct Investigation {
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
     unreadable: Arc<BTreeSet<NodeId>>,
-    /// The nodes that a hand has changed, each with its children that stand as they stood then.
-    by_hand: Arc<BTreeMap<NodeId, BTreeSet<NodeId>>>,
+    by_hand: Arc<ByHand>,
     /// One for each of the rounds.
     kin: Kinship,
+}
+
+/// What commits have changed that no call made. It follows from the history, and nobody said it: it confirms nothing, and what
+/// was confirmed before it is to be confirmed anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByHand {
+    /// The nodes whose files they wrote.
+    pub nodes: BTreeSet<NodeId>,
+    /// Nodes that stand otherwise by such a commit, each with those of its children that stand as they stood then.
+    pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
+    /// Whether they wrote the conclusion, or what the investigation is held to.
+    pub end: bool,
 }
 
 /// Committed nodes of one round that no rule about a node and its children can tell apart.
@@ -126,15 +137,14 @@ impl Investigation {
         self
     }
 
-    /// The same, with these nodes changed by commits that no call made; each with those of its children that stand as they
-    /// stood then. It follows from the history.
-    pub fn with_by_hand(mut self, changed: BTreeMap<NodeId, BTreeSet<NodeId>>) -> Self {
+    /// The same, with this changed by commits that no call made.
+    pub fn with_by_hand(mut self, changed: ByHand) -> Self {
         self.by_hand = Arc::new(changed);
         self
     }
 
-    /// The nodes that a commit has changed which no call made, each with those of its children that stand as they stood then.
-    pub fn by_hand(&self) -> &BTreeMap<NodeId, BTreeSet<NodeId>> {
+    /// What commits have changed that no call made.
+    pub fn by_hand(&self) -> &ByHand {
         &self.by_hand
     }
 

@@ -103,6 +103,8 @@ pub(in crate::report) struct Top {
     pub what: &'static str,
     /// `confirmed by Ada`; empty where there is nothing to trust.
     pub words: String,
+    /// What stands there where no answer does.
+    pub heading: String,
     pub class: &'static str,
     pub sign: &'static str,
 }
@@ -267,9 +269,18 @@ impl<'a> Cards<'a> {
     /// What stands on top, by how the whole stands.
     fn top(&self) -> Top {
         let assessment = &self.assessment;
+        let is_unbound = assessment.end().is_some() && !assessment.answers.is_empty();
+        let heading = match is_unbound && assessment.first().is_none() {
+            true => format!(
+                "The conclusion does not say on which of {} answers it rests.",
+                assessment.answers.len()
+            ),
+            false => assessment.found(),
+        };
         let top = |what, words: String, verdict: Option<Verdict>| Top {
             what,
             words,
+            heading: heading.clone(),
             class: verdict.map_or("none", Verdict::class),
             sign: verdict.map_or("", Verdict::sign),
         };

@@ -101,8 +101,8 @@ impl EffectiveRules<'_> {
             let stands = !self.refutes(child) && self.refuted_by(investigation, child).is_empty();
             // Nobody said what a hand wrote, and what it wrote later was not what was confirmed.
             let by_hand = investigation.by_hand();
-            let is_void = by_hand.contains_key(&id)
-                || by_hand.get(&node.id).is_some_and(|confirmed_before| confirmed_before.contains(&id));
+            let before = by_hand.confirmed_before.get(&node.id);
+            let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
             let grade = if is_void || self.has_refuted(own) { Grade::None } else { grade(answer, own) };
             let person = author(own).0.person_alone().map(|person| person.name.clone());
             stands.then_some(Confirming { node: id, grade, person })
