@@ -91,7 +91,6 @@
 //! - `sha2`: `report::parts`.
 //! - `roxmltree`: `report::svg`.
 //! - `imagesize`: `report::attachments`.
-//! - `tiny-skia`: `report::preview`.
 //! - `similar`: `report::difference`.
 //! - `url`: `project::forge`, `report::address`, `report::serve`.
 //! - `jsonc-parser`, `toml_edit`: `setup`.

@@ -50,7 +50,6 @@ mod model;
 mod page_head;
 mod parts;
 mod pictures;
-mod preview;
 mod references;
 mod search;
 pub mod serve;

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::address::BaseUrl;
 use super::feed;
 use super::model::{Header, NodePage};
-use super::preview;
 
 /// The head of a page, as far as it is for programs.
 #[derive(Debug, Default, Serialize)]
@@ -16,8 +15,6 @@ pub(super) struct PageHead {
     pub kind: &'static str,
     /// The title of the feed, where there is one.
     pub feed: Option<&'static str>,
-    /// The whole address of a picture of the investigation.
-    pub image: Option<String>,
     /// When what it says was committed last; absent while that can still change.
     pub modified: Option<String>,
 }
@@ -25,11 +22,9 @@ pub(super) struct PageHead {
 impl PageHead {
     /// A page of an investigation.
     pub(super) fn plain(header: &Header, base: Option<&BaseUrl>, folder: &str, path: &str) -> PageHead {
-        let has_nodes = header.committed + header.pending > 0;
         PageHead {
             canonical: base.map(|base| base.of(&format!("{folder}{path}"))),
             kind: "article",
-            image: base.filter(|_| has_nodes).map(|base| base.of(&format!("{folder}{}", preview::FILE))),
             feed: base.map(|_| feed::TITLE),
             modified: header.ended_at.as_ref().map(|at| at.iso.clone()),
         }

@@ -18,7 +18,6 @@ use super::model::{
 };
 use super::page_head::PageHead;
 use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
-use super::preview;
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
@@ -466,11 +465,6 @@ fn pages(
     }
     for (path, bytes) in attachments {
         put(&path, bytes)?;
-    }
-    if base.is_some()
-        && let Some(picture) = preview::png(&report, investigation, ruleset)
-    {
-        put(preview::FILE, picture)?;
     }
     put("search-data.js", search::file(input, &report, &format!("{folder}search-data.js"))?)?;
     let states = format!("totStates({});\n", serde_json::Value::from(report.since.as_str()));

@@ -98,11 +98,6 @@ fn with_a_base_url_each_page_says_where_it_stands() {
             "<meta property=\"og:url\" content=\"https://example.org/reports/{place}\">"
         )));
         assert!(page.contains("<meta property=\"og:title\"") && page.contains("<meta property=\"og:type\""));
-        if let Some((folder, _)) = place.split_once('/') {
-            let picture = format!("{folder}/preview.png");
-            assert!(page.contains(&format!("og:image\" content=\"https://example.org/reports/{picture}\"")));
-            assert!(files[&picture].starts_with(b"\x89PNG"));
-        }
         let up = "../".repeat(path.matches('/').count());
         let feed = format!("title=\"Ended investigations\" href=\"{up}feed.xml\"");
         assert!(page.contains(&feed), "{feed} is missing in {path}");
