@@ -230,11 +230,6 @@ impl SafeHtml {
         SafeHtml(Value::from_safe_string(raise_headings(text.to_html(&options), heading_level)))
     }
 
-    /// The text of a file of a stranger's, for `<code>…</code>`.
-    pub(super) fn code(text: &str, path: &str) -> SafeHtml {
-        SafeHtml(Value::from_safe_string(markdown::code_to_html(text, path)))
-    }
-
     /// The same of a text that may be absent or blank.
     pub(super) fn some_markdown(text: Option<&str>, prefix: &str, heading_level: u8) -> Option<SafeHtml> {
         let text = text.filter(|text| !text.trim().is_empty())?;

@@ -152,7 +152,7 @@ const SHORT: &[(&str, &str)] = &[
         "# findings\n\n## main\n\n## <script>window.__hit=1</script>\n\n### h-main\n\n#### \n\n# [x](javascript:window.__hit=1) `</h2>`\n\n[a](#findings) [b](#h-main)",
     ),
     (
-        "code that is highlighted",
+        "code of known languages",
         "```html\n<!-- </code></pre><script>window.__hit=1</script> --> \"<img src=x onerror=window.__hit=1>\n```\n\n```rust\nlet x = \"</span></pre><script>window.__hit=1</script>\"; // <b>\n```",
     ),
     (

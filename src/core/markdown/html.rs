@@ -9,7 +9,6 @@ use std::{
 use pulldown_cmark::{Alignment, BlockQuoteKind, CodeBlockKind, Event, LinkType, Tag, TagEnd};
 
 use super::{
-    highlight,
     parse::{Located, Parsed, Source},
     sanitize::{REL, is_language, sanitize},
     text::{FileLines, attribute_into, bare_urls, file_lines, node_ids, safe_url},
@@ -24,9 +23,6 @@ const MAX_INLINE_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 30_000;
 /// Columns of a table; a note says when there were more.
 const MAX_COLUMNS: usize = 64;
-/// Bytes of the code that is highlighted in one text, and elements that this may take; what is more is plain.
-const MAX_HIGHLIGHTED: usize = 64 << 10;
-const MAX_HIGHLIGHTS: usize = 8_000;
 /// Characters of a heading's id.
 const MAX_SLUG_CHARS: usize = 64;
 /// Bytes of the address shown in place of a link that was dropped.
@@ -50,7 +46,6 @@ pub struct HtmlOptions<'a> {
 /// - An id of a node, `R3.A1a`, is a link to `#node:R3.A1a`, and a file with lines, `src/a.rs:12-14`, one to
 ///   `#file:12-14:src/a.rs`, in text and as the whole of inline code: for who knows the nodes, the files and the page to put
 ///   right.
-/// - Code in a language that is known is highlighted, 64 KiB of it at most.
 /// - No image is loaded: it is a link with the alternative text.
 /// - Raw HTML is shown as text.
 /// - `#slug` leads to the heading of that name, as on GitHub, and each heading ends with a link to itself.
@@ -59,13 +54,6 @@ pub struct HtmlOptions<'a> {
 ///   and keeps its text; tables lose columns after the 64th and rows after those elements, and a note says so.
 pub fn to_html(markdown: &str, options: &HtmlOptions<'_>) -> String {
     Source::new(markdown).parse().to_html(options)
-}
-
-/// Safe HTML of a file's text, highlighted by the ending of its name: for `<code>…</code>`.
-pub fn code_to_html(code: &str, path: &str) -> String {
-    let mut writer = Writer::new(&[], &HtmlOptions { prefix: "", heading_level: 2 });
-    writer.highlighted(code, path.rsplit_once('.').map_or("", |(_, ending)| ending));
-    sanitize(&writer.out)
 }
 
 impl Parsed<'_> {
@@ -92,11 +80,8 @@ struct Writer {
     /// In an image's alternative text: no element may begin.
     images: usize,
     code_block: bool,
-    /// In a block of code: what it has so far, and its language.
-    code: Option<(String, String)>,
-    /// Bytes of code, and elements in it, that may still be highlighted.
-    highlight_bytes: usize,
-    highlight_elements: usize,
+    /// In a block of code: what it has so far.
+    code: Option<String>,
     table: Option<Table>,
     /// The ids of the headings, in order, and all of them.
     slugs: Vec<String>,
@@ -178,8 +163,6 @@ impl Writer {
             images: 0,
             code_block: false,
             code: None,
-            highlight_bytes: MAX_HIGHLIGHTED,
-            highlight_elements: MAX_HIGHLIGHTS,
             table: None,
             known_slugs: slugs.iter().cloned().collect(),
             slugs,
@@ -383,8 +366,8 @@ impl Writer {
             }
             Open::Code => {
                 self.code_block = false;
-                let (code, language) = self.code.take().unwrap_or_default();
-                self.code_lines(&code, &language);
+                let code = self.code.take().unwrap_or_default();
+                self.code_lines(&code);
                 self.out.push_str("</code></pre>\n");
             }
             Open::Table => self.end_table(),
@@ -479,7 +462,7 @@ impl Writer {
             CodeBlockKind::Indented => "",
         };
         let language = info.split([' ', '\t', ',']).next().filter(|word| is_language(word));
-        self.code = Some((String::new(), language.unwrap_or_default().to_owned()));
+        self.code = Some(String::new());
         match language {
             Some(language) => {
                 let _ = write!(self.out, "<pre tabindex=\"0\"><code class=\"language-{language}\">");
@@ -489,30 +472,12 @@ impl Writer {
         Open::Code
     }
 
-    /// Code by what its language makes of it, as long as there is not too much of it.
-    fn highlighted(&mut self, code: &str, language: &str) {
-        let fits = code.len() <= self.highlight_bytes;
-        let pieces = fits.then(|| highlight::pieces(code, language)).flatten();
-        let Some(pieces) = pieces.filter(|it| it.len() <= self.highlight_elements) else {
-            return self.out.push_str(&escape(code));
-        };
-        self.highlight_bytes -= code.len();
-        self.highlight_elements -= pieces.len();
-        for (kind, piece) in pieces {
-            let text = escape(piece);
-            let _ = match kind {
-                Some(kind) => write!(self.out, "<span class=\"{}\">{text}</span>", kind.class()),
-                None => write!(self.out, "{text}"),
-            };
-        }
-    }
-
     /// The lines of a block of code; those of a difference say which were added and which removed, whatever the language.
-    fn code_lines(&mut self, code: &str, language: &str) {
+    fn code_lines(&mut self, code: &str) {
         let begins = |sign: &'static str| code.lines().any(|line| line.starts_with(sign));
         let is_of_one = |line: &str| line.trim().is_empty() || line.starts_with(['+', '-', ' ', '@']);
         if !(begins("+") && begins("-") && code.lines().all(is_of_one)) {
-            return self.highlighted(code, language);
+            return self.out.push_str(&escape(code));
         }
         for line in code.split_inclusive('\n') {
             let class = match line.chars().next() {
@@ -661,7 +626,7 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some((code, _)) = &mut self.code {
+        if let Some(code) = &mut self.code {
             return code.push_str(text);
         }
         if self.code_block || self.links > 0 {

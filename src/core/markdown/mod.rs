@@ -26,11 +26,10 @@
 //!
 //! 1. `parse` turns Markdown into events, merges text that the parser split, and undoes emphasis inside of
 //!    bare URLs.
-//! 2. `reference` reads mentions from them; `html` filters and writes them, with code as `highlight` has it, `sanitize` filters the
-//!    result again (ammonia, with an explicit list); `excerpt` keeps the text; `terminal` is for people at one.
+//! 2. `reference` reads mentions from them; `html` filters and writes them, `sanitize` filters the result again
+//!    (ammonia, with an explicit list); `excerpt` keeps the text; `terminal` is for people at one.
 
 mod excerpt;
-mod highlight;
 mod html;
 mod parse;
 mod reference;
@@ -41,7 +40,7 @@ mod tests;
 mod text;
 
 pub use excerpt::{excerpt, plain_text};
-pub use html::{HtmlOptions, code_to_html, to_html};
+pub use html::{HtmlOptions, to_html};
 pub use parse::{Parsed, Source};
 pub use reference::{Mention, MentionKind, UnreadableReference, own_path, references, unreadable_references};
 pub use terminal::to_terminal;

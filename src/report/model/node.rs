@@ -146,7 +146,7 @@ pub(in crate::report) struct CitedFile {
     pub path: String,
     pub lines: Option<String>,
     /// What stood there.
-    pub text: Option<SafeHtml>,
+    pub text: Option<String>,
     /// The project's commit.
     pub commit: Option<String>,
     /// git's id of the content.
@@ -481,7 +481,7 @@ fn cited_file(pin: &Pin, evidence: &Evidence) -> CitedFile {
     CitedFile {
         path: pin.path.clone(),
         lines: pin.lines.map(|lines| lines.to_string()),
-        text: pin.text.as_deref().map(|text| SafeHtml::code(text, &pin.path)),
+        text: pin.text.clone(),
         commit: pin.commit.clone(),
         blob: pin.blob.clone(),
         is_uncommitted: pin.uncommitted,
