@@ -2,27 +2,26 @@
 //!
 //! Both eras of the protocol are served. rmcp negotiates `initialize`, answers `server/discover`, checks `_meta` and
 //! adds or strips `resultType`; here are the order of the tools, the cache hints, params that rmcp can't read, and who is
-//! told of changes: in the older era each connection, of the resources that it subscribed to; in the newest each
-//! `subscriptions/listen`.
+//! told of changes: in the older era each connection, of new investigations; in the newest each `subscriptions/listen`, of
+//! what it asks for.
 //!
 //! Everything that reads an investigation runs where it may block, as the tools do, and is answered when it panics.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
     model::{
         ArgumentInfo, CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams,
         CompleteResult, CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputResponses,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, PromptArgument, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, Resource, ResourceContents,
-        ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams,
+        InitializeResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptArgument, PromptMessage,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+        ResourceContents, ResourceListChangedNotification, ResourceTemplate, ResourceUpdatedNotification,
         ResourceUpdatedNotificationParam, Role, ServerCapabilities, ServerConfig, ServerNotification,
-        ServerResult, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+        ServerResult, SubscriptionFilter,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -40,26 +39,15 @@ use super::tool::blocking;
 use crate::service::changes::{Changed, Missed};
 use crate::service::{Refusal, Service};
 
-/// How many resources one client may subscribe to.
+/// How many resources one subscription may have.
 const SUBSCRIPTIONS: usize = 1_000;
 
 /// How long a client may keep what never changes while the server runs (the lists of tools, prompts and templates), in
 /// milliseconds; an hour is little enough for an update of the binary to be noticed.
 const FRESH_MS: u64 = 3_600_000;
 
-/// What a client of the older protocol has subscribed to.
-#[derive(Default)]
-pub(super) struct Subscriptions {
-    addresses: Arc<Mutex<BTreeSet<String>>>,
-    /// Tells the client of changes. Ends with the connection.
-    teller: OnceLock<AbortOnDropHandle<()>>,
-}
-
-impl Subscriptions {
-    fn addresses(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// What tells a client of the older protocol of new investigations. Ends with the connection.
+pub(super) type Teller = OnceLock<AbortOnDropHandle<()>>;
 
 impl Server {
     /// Does something with the service, where it may block.
@@ -109,21 +97,14 @@ impl Server {
         }
     }
 
-    /// Tells a client of the older protocol of changes, for as long as it is connected.
+    /// Tells a client of the older protocol of new investigations, for as long as it is connected.
     fn follow(&self, peer: Peer<RoleServer>) {
         let Some(service) = &self.service else { return };
-        self.subscriptions.teller.get_or_init(|| {
+        self.teller.get_or_init(|| {
             let mut listener = service.listen();
-            // Not the subscriptions themselves, which end this task when they are dropped.
-            let addresses = Arc::clone(&self.subscriptions.addresses);
             AbortOnDropHandle::new(tokio::spawn(async move {
                 while let Some(change) = listener.next().await {
-                    let notices = notices(
-                        &change,
-                        addresses.lock().unwrap_or_else(PoisonError::into_inner).iter(),
-                        true,
-                    );
-                    for notice in notices {
+                    for notice in notices(&change, [].iter(), true) {
                         if peer.send_notification(notice).await.is_err() {
                             return;
                         }
@@ -213,6 +194,20 @@ impl ServerHandler for Server {
     /// Up to the newest revision that this server was tested with, whatever a later rmcp knows.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2026_07_28))
+    }
+
+    /// The older protocol, in which nothing can be subscribed to.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        if let Some(resources) = &mut result.capabilities.resources {
+            resources.subscribe = None;
+        }
+        Ok(result)
     }
 
     async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -337,40 +332,6 @@ impl ServerHandler for Server {
         Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![content])))
     }
 
-    /// The older protocol: resources are subscribed to one by one.
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if is_stateless(&context) {
-            return Err(no_such_method("resources/subscribe"));
-        }
-        if Address::parse(&request.uri).is_none() {
-            return Err(no_such_resource("there is no such resource".to_owned(), &request.uri));
-        }
-        self.follow(context.peer);
-        let mut addresses = self.subscriptions.addresses();
-        if addresses.len() >= SUBSCRIPTIONS && !addresses.contains(&request.uri) {
-            let message = format!("no more than {SUBSCRIPTIONS} resources can be subscribed to");
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        addresses.insert(request.uri);
-        Ok(())
-    }
-
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if is_stateless(&context) {
-            return Err(no_such_method("resources/unsubscribe"));
-        }
-        self.subscriptions.addresses().remove(&request.uri);
-        Ok(())
-    }
-
     /// The older protocol: whoever is connected hears of new investigations.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.follow(context.peer);
@@ -467,7 +428,7 @@ impl ServerHandler for Server {
 }
 
 /// The methods that rmcp knows: if one of them comes as a custom request, its params didn't fit.
-const METHODS: [&str; 14] = [
+const METHODS: [&str; 12] = [
     "completion/complete",
     "initialize",
     "logging/setLevel",
@@ -476,17 +437,14 @@ const METHODS: [&str; 14] = [
     "prompts/list",
     "resources/list",
     "resources/read",
-    "resources/subscribe",
     "resources/templates/list",
-    "resources/unsubscribe",
     "server/discover",
     "subscriptions/listen",
     "tools/list",
 ];
 
 /// Those of them that the stateless protocol doesn't have.
-const REMOVED: [&str; 5] =
-    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+const REMOVED: [&str; 3] = ["initialize", "logging/setLevel", "ping"];
 
 fn no_such_method(method: &str) -> ErrorData {
     let shown: String = method.chars().take(80).collect();

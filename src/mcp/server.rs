@@ -25,7 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     ask::Asking,
     coercion,
-    handler::Subscriptions,
+    handler::Teller,
     log::{self, Log},
     queues::Queues,
     tool::{Reply, Tool, error, internal_error, rejection},
@@ -41,7 +41,7 @@ pub struct Server {
     pub(super) instructions: Arc<str>,
     tools: Arc<[Tool]>,
     pub(super) service: Option<Arc<Service>>,
-    pub(super) subscriptions: Arc<Subscriptions>,
+    pub(super) teller: Arc<Teller>,
     /// Cancelled when the connection ends: subscriptions have no end of their own.
     pub(super) closing: CancellationToken,
     /// The calls that haven't ended.
@@ -78,7 +78,7 @@ impl Server {
             instructions: instructions.into().into(),
             tools: tools.into(),
             service: None,
-            subscriptions: Arc::default(),
+            teller: Arc::default(),
             closing: CancellationToken::new(),
             busy: TaskTracker::new(),
             writers: Queues::default(),
@@ -123,13 +123,13 @@ impl Server {
         }
     }
 
-    /// The same server for one more connection: what a client subscribes to is its own, all else is shared.
+    /// The same server for one more connection: what tells a client of changes is its own, all else is shared.
     pub(super) fn connected(&self) -> Server {
         let session = match (&self.session, self.new_session()) {
             (ClientSession::Connections, Some(name)) => ClientSession::Connection(name),
             (session, _) => session.clone(),
         };
-        Server { subscriptions: Arc::default(), session, ..self.clone() }
+        Server { teller: Arc::default(), session, ..self.clone() }
     }
 
     /// The server with something that tells one run of a client from another.
