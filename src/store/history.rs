@@ -299,8 +299,9 @@ fn take(git: &Git, room: &mut u64, blob: BlobId) -> Result<(), NoRoom> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::{FileChange, Options};
+    use super::super::git::Options;
     use super::*;
+    use crate::format::FileChange;
 
     const START: i64 = 1_767_603_600;
 

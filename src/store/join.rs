@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
 use super::{Snapshot, Store, StoreError, TRIES, limits, read};
 use crate::format::layout::{self, Place};
-use crate::format::message;
+use crate::format::{FileChange, message};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
 /// How often what is in common is several commits, again and again, before one of them is taken.
@@ -316,7 +316,7 @@ fn changes(
     after: &Flat,
     git: &Git,
     contents: &HashMap<BlobId, Vec<u8>>,
-) -> Result<Vec<git::FileChange>, StoreError> {
+) -> Result<Vec<FileChange>, StoreError> {
     let mut changes = Vec::new();
     for (path, entry) in after {
         if before.get(path) == Some(entry) {
@@ -326,9 +326,9 @@ fn changes(
             Some(content) => content.clone(),
             None => git.read(entry.0, read::FILE_MAX)?,
         };
-        changes.push(git::FileChange { path: path.clone(), content: Some(content) });
+        changes.push(FileChange { path: path.clone(), content: Some(content) });
     }
     let gone = before.keys().filter(|path| !after.contains_key(*path));
-    changes.extend(gone.map(|path| git::FileChange { path: path.clone(), content: None }));
+    changes.extend(gone.map(|path| FileChange { path: path.clone(), content: None }));
     Ok(changes)
 }

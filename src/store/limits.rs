@@ -6,8 +6,9 @@
 
 use std::path::Path;
 
-use super::git::{CommitId, FileChange, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree};
+use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree};
 use super::{Snapshot, StoreError, read};
+use crate::format::FileChange;
 use crate::format::layout::{self, Place};
 
 /// How much there is of what a reader takes only so much of.
@@ -173,10 +174,7 @@ mod tests {
             None => Change::NodeRemoved(id.clone()),
         };
         Draft {
-            files: vec![crate::format::FileChange {
-                path: layout::node(id),
-                content: content.map(String::into_bytes),
-            }],
+            files: vec![FileChange { path: layout::node(id), content: content.map(String::into_bytes) }],
             changes: vec![change],
             message: "Change".into(),
             at: Timestamp::default(),

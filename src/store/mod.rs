@@ -179,15 +179,6 @@ pub struct Draft {
     pub at: Timestamp,
 }
 
-impl Draft {
-    /// The files, as git takes them.
-    fn files(&self) -> impl Iterator<Item = git::FileChange> {
-        let file =
-            |file: &FileChange| git::FileChange { path: file.path.clone(), content: file.content.clone() };
-        self.files.iter().map(file)
-    }
-}
-
 /// What became of a transaction.
 pub struct Transacted<T> {
     /// The state that was decided on.
@@ -261,7 +252,7 @@ impl Store {
     /// Whatever git or the file system says; then nothing is left behind but the root folder.
     pub fn create(&self, meta: Meta, ruleset: &RulesetFile, message: &str) -> Result<Snapshot, StoreError> {
         self.prepare()?;
-        let file = |path: &str, text: &str| git::FileChange { path: path.into(), content: Some(text.into()) };
+        let file = |path: &str, text: &str| FileChange::text(path, text.into());
         let investigation = Investigation::new(meta);
         let (meta, rules) =
             (investigation.meta(), EffectiveRules::new(&ruleset.ruleset, investigation.meta()));
@@ -386,7 +377,7 @@ impl Store {
             let mut tag = tag_end(&writer, &before)?;
             if drafts.len() > 1 {
                 // Before the first is written: all must fit.
-                let files: Vec<git::FileChange> = drafts.iter().flat_map(Draft::files).collect();
+                let files: Vec<FileChange> = drafts.iter().flat_map(|draft| draft.files.clone()).collect();
                 limits::after(writer.git(), &before, &files, self.most)?;
             }
             let (mut after, mut commits) = (before.clone(), Vec::new());
@@ -638,9 +629,8 @@ impl Store {
     }
 
     fn publish(&self, writer: &Writer<'_>, before: &Snapshot, draft: &Draft) -> Result<Snapshot, StoreError> {
-        let files: Vec<git::FileChange> = draft.files().collect();
-        let size = limits::after(writer.git(), before, &files, self.most)?;
-        let head = writer.commit(before.head, &files, &draft.message, draft.at.seconds())?;
+        let size = limits::after(writer.git(), before, &draft.files, self.most)?;
+        let head = writer.commit(before.head, &draft.files, &draft.message, draft.at.seconds())?;
         let after = if before.faults.is_empty() {
             let investigation = Arc::new(before.investigation.with(&draft.changes));
             Snapshot { head, investigation, size, ..before.clone() }

@@ -480,8 +480,9 @@ fn fault(path: &str, error: YamlError) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::git::{FileChange, Options};
+    use super::super::git::Options;
     use super::*;
+    use crate::format::FileChange;
 
     #[test]
     fn the_same_nodes_are_left_out_where_there_is_too_much_text() {

@@ -45,7 +45,7 @@ pub const VERSION: u32 = 1;
 pub struct FileChange {
     /// The path in the repository, with `/`.
     pub path: String,
-    /// What it holds; `None` removes it.
+    /// What it holds; `None` removes it, and changes nothing where there is none.
     pub content: Option<Vec<u8>>,
 }
 

@@ -19,7 +19,8 @@ use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, WriterLock};
 use super::paths::check_changes;
 use super::tree::Leaf;
 use super::worktree::optional_metadata;
-use super::{CommitId, FileChange, Git, GitError, Head, JOURNAL_FILE};
+use super::{CommitId, Git, GitError, Head, JOURNAL_FILE};
+use crate::format::FileChange;
 
 /// How often to try again after a race with git that cannot last.
 pub(super) const RACE_RETRIES: usize = 5;

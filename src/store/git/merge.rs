@@ -15,7 +15,8 @@ use super::error::Result;
 use super::paths::check_changes;
 use super::read::Differences;
 use super::tree::Leaf;
-use super::{BlobId, CommitId, Descent, FileChange, Git, Writer};
+use super::{BlobId, CommitId, Descent, Git, Writer};
+use crate::format::FileChange;
 
 /// Reading.
 impl Git {

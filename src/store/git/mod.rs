@@ -138,15 +138,6 @@ impl Options {
         Options { configuration: Configuration::Isolated, durability: Durability::Git };
 }
 
-/// One file of a commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileChange {
-    /// The path from the root of the work tree, with `/` between its parts.
-    pub path: String,
-    /// The new bytes, or `None` to remove the file; removing an absent file changes nothing.
-    pub content: Option<Vec<u8>>,
-}
-
 /// What `HEAD` is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {

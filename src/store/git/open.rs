@@ -16,7 +16,8 @@ use super::lock::IndexLock;
 use super::paths::check_changes;
 use super::refuse::{check_format, check_layout, check_where_it_leads, refuse_strange_entries};
 use super::worktree::optional_metadata;
-use super::{CommitId, Configuration, Durability, FileChange, Git, GitError, Options};
+use super::{CommitId, Configuration, Durability, Git, GitError, Options};
+use crate::format::FileChange;
 
 /// The largest object that is decompressed at all, in bytes.
 pub(super) const ALLOCATION_LIMIT: u64 = 256 << 20;

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use gix::bstr::{BStr, ByteSlice};
 
+use super::GitError;
 use super::error::Result;
 use super::tree::MAX_DEPTH;
-use super::{FileChange, GitError};
+use crate::format::FileChange;
 
 pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
     let mut paths = HashSet::with_capacity(changes.len());

@@ -19,6 +19,7 @@ use super::error::Result;
 use super::journal::{JOURNAL_FIRST_LINE, Journal, whole};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock};
 use super::*;
+use crate::format::FileChange;
 use crate::platform::{host_name, machine_start};
 
 const AT: i64 = 1_795_000_000;
