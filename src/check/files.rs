@@ -1,6 +1,6 @@
 //! Files that can't be read, and files that are not as this program writes them.
 
-use super::Severity::{Error, Warning};
+use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
@@ -67,10 +67,18 @@ fn stray_attachments(subject: &Subject) -> impl Iterator<Item = Finding> {
 
 fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     let reason = fault.reason.trim_end_matches('.').trim_end_matches("; it is left out");
-    if fault.path == layout::RULESET && subject.snapshot.ruleset.is_ok() {
-        return Finding::new(Warning, Code::RulesetDiffers, format!("{}.", sentence(reason)))
-            .at(layout::RULESET, subject.text(layout::RULESET).and_then(|text| key_line(text, "name")))
-            .suggest("`git log -p ruleset.yaml` shows what was changed; it changes no verdict.");
+    if !fault.is_unreadable() {
+        let severity = match fault.code {
+            Code::HistoryCut => Note,
+            Code::AuthorDiffers => Error,
+            _ => Warning,
+        };
+        let finding = Finding::new(severity, fault.code.clone(), format!("{}.", sentence(reason)))
+            .at(&fault.path, subject.text(&fault.path).and_then(|text| key_line(text, "name")));
+        return match severity {
+            Note => finding,
+            _ => finding.suggest(format!("`git log -p {}` shows what was changed.", fault.path)),
+        };
     }
     let reason = format!("It is left out: {reason}.");
     if layout::place(&fault.path) == Place::Stray {

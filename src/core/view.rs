@@ -797,7 +797,7 @@ impl Shortener {
     }
 
     fn caller_texts(&mut self, field: &'static str, caller: &mut Caller) {
-        let Caller { person, client, session, model } = caller;
+        let Caller { person, client, session, model, .. } = caller;
         let (name, email) = person.as_mut().map(|it| (&mut it.name, &mut it.email)).unzip();
         let texts = [email.and_then(Option::as_mut), client.as_mut(), session.as_mut(), model.as_mut()];
         name.into_iter().chain(texts.into_iter().flatten()).for_each(|text| self.string(field, text));

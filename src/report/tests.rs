@@ -436,8 +436,7 @@ fn an_investigation_without_nodes_has_pages_too() {
 #[test]
 fn faults_are_named_and_the_rest_is_shown() {
     let mut input = sample();
-    let fault =
-        |path: &str, reason: &str| Fault { path: path.to_owned(), line: Some(7), reason: reason.to_owned() };
+    let fault = |path: &str, reason: &str| Fault::new(path, Some(7), reason);
     input.snapshot.ruleset = Err(fault("ruleset.yaml", "unknown state <b>NO</b>"));
     input.snapshot.faults.push(fault("nodes/R9/R9.X.yaml", "its parent is missing"));
     let files = render(&[input]);
@@ -1112,8 +1111,7 @@ fn write_the_samples_where_asked() {
     write(&render(&[unfinished()]), &out.join("unfinished")).unwrap();
     write(&render(&[empty()]), &out.join("empty")).unwrap();
     let mut faulty = sample();
-    let fault =
-        Fault { path: "ruleset.yaml".into(), line: Some(7), reason: "the state FOND is not a state".into() };
+    let fault = Fault::new("ruleset.yaml", Some(7), "the state FOND is not a state");
     faulty.snapshot.ruleset = Err(fault);
     write(&render(&[faulty]), &out.join("faulty")).unwrap();
     write(&render(&[sample(), unfinished(), empty()]), &out.join("several")).unwrap();
@@ -1337,6 +1335,7 @@ fn cited_files_stand_beside_the_claim_as_they_were() {
 fn backed() -> ReportInput {
     let caller = |number: u8| Caller {
         person: None,
+        disowned: None,
         client: Some(format!("client-{number}/1.0")),
         session: Some(format!("session-{number}")),
         model: Some(format!("model-{number}")),
@@ -1557,7 +1556,7 @@ fn all_texts(text: &str) -> ReportInput {
     let (evil, _) = Investigation::from_facts(meta, nodes, Some(conclusion));
     input.snapshot.investigation = Arc::new(evil);
     input.snapshot.branch = Some(text.to_owned());
-    input.snapshot.faults.push(Fault { path: text.to_owned(), line: None, reason: text.to_owned() });
+    input.snapshot.faults.push(Fault::new(text, None, text));
     for entry in &mut input.history {
         entry.message = format!("{text}\n\n{text}\n\nAgent-Id: {text}");
         entry.author_name = text.to_owned();
@@ -1941,7 +1940,7 @@ fn input(meta: Meta, nodes: Vec<Arc<Node>>, conclusion: Option<Conclusion>) -> R
             ruleset: Ok(Arc::new(builtin::all()[0].clone())),
             faults: Vec::new(),
             size: Size::default(),
-            began: crate::store::Began::default(),
+            first: None,
         },
         history,
         rev: None,

@@ -357,7 +357,9 @@ impl Service {
         let written = self.store.transact(&path, |snapshot| {
             let standing =
                 judged(&path, snapshot.clone()).map_err(|unjudged| Refusal::from(unjudged.error))?;
-            if let Some(fault) = snapshot.faults.iter().find(|fault| fault.path == layout::CONCLUSION) {
+            if let Some(fault) =
+                snapshot.faults.iter().find(|fault| fault.is_unreadable() && fault.path == layout::CONCLUSION)
+            {
                 return Err(Diagnostic::new(
                     Code::StoreError,
                     format!("Whether this investigation has ended can't be read: {fault}."),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::assess::Assessment;
 use crate::decide::standing;
-use crate::domain::NodeId;
+use crate::domain::{Code, NodeId};
 use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
@@ -95,7 +95,7 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     if investigation.end_in_force().is_none() {
         open.push("not ended".to_owned());
     }
-    if !snapshot.faults.is_empty() || snapshot.ruleset.is_err() {
+    if snapshot.all_faults().any(|fault| fault.code != Code::HistoryCut) {
         open.push("faults in its files".to_owned());
     }
     let Some(rules) = snapshot.rules() else { return open };

@@ -12,9 +12,9 @@ use std::collections::hash_map::{Entry, HashMap};
 use std::sync::Arc;
 
 use super::git::{BlobId, CommitInfo, Git};
-use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, read};
+use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
 use crate::domain::event::{what_happened, what_was_said};
-use crate::domain::{Comment, CommentId, Conclusion, Happening, Node, NodeId, Timestamp, Warning};
+use crate::domain::{Comment, CommentId, Conclusion, Happening, Node, NodeId, Person, Timestamp, Warning};
 use crate::format::layout::{self, Place};
 
 /// What a file costs beside its bytes.
@@ -52,6 +52,7 @@ pub(super) fn history(
         room: budget.texts,
         nodes: current(git, snapshot)?,
         conclusions: HashMap::new(),
+        disowned: authors::disowned(&snapshot.investigation),
     };
     let mut room = budget.entries;
     let mut entries: Vec<HistoryEntry> = Vec::new();
@@ -242,6 +243,8 @@ struct Files<'a> {
     room: u64,
     nodes: HashMap<(BlobId, NodeId), Read<Node>>,
     conclusions: HashMap<BlobId, Read<Conclusion>>,
+    /// Whom the snapshot takes nobody for, nor does its history.
+    disowned: HashSet<(Person, Timestamp)>,
 }
 
 impl Files<'_> {
@@ -257,7 +260,10 @@ impl Files<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 take(self.git, &mut self.room, blob)?;
-                new.insert(read::node(self.git, path, blob, id).map(Arc::new))
+                let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
+                let mut node = read::node(self.git, path, blob, id);
+                node.iter_mut().for_each(|node| authors::disown_node(node, is_false));
+                new.insert(node.map(Arc::new))
             }
         };
         Ok(read.clone().map_err(|fault| faults.push(fault)).ok())
@@ -273,7 +279,13 @@ impl Files<'_> {
     ) -> Result<Option<Arc<Comment>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
         take(self.git, &mut self.room, blob)?;
-        let read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
+        let mut read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
+        if let Some(Comment { author, at, .. }) = &mut read {
+            let named = Person { name: author.name.clone(), email: author.email.clone() };
+            if self.disowned.contains(&(named, *at)) {
+                author.disown();
+            }
+        }
         let known = self.snapshot.investigation.comment(id);
         Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
     }
@@ -283,7 +295,10 @@ impl Files<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 take(self.git, &mut self.room, blob)?;
-                new.insert(read::conclusion(self.git, path, blob).map(Arc::new))
+                let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
+                let mut end = read::conclusion(self.git, path, blob);
+                end.iter_mut().for_each(|end| authors::disown_conclusion(end, is_false));
+                new.insert(end.map(Arc::new))
             }
         };
         Ok(read.clone())

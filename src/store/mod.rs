@@ -15,8 +15,10 @@
 //! is in progress, reading goes on and a commit is refused with what to do. Hooks and signing are not run. Where HEAD goes
 //! another way than forward, [`Store::moves`] says so, and [`Store::lost`] finds what no branch leads to any more.
 
+mod authors;
 mod catalog;
 pub mod git;
+mod hands;
 mod history;
 mod join;
 mod limits;
@@ -41,7 +43,7 @@ pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
 pub use resolve::Resolved;
 pub use sign_off::{Annotation, SIGN_OFFS, SignOffTag, SignOffTags, SignedFiles, Since};
-pub use snapshot::{Began, Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
+pub use snapshot::{Fault, HistoryEntry, LostCommit, Relation, Snapshot, SourceFile};
 
 use crate::domain::{Attached, Change, Investigation, Meta, SessionId, Timestamp};
 use crate::format::{self, FileChange, layout, message};
@@ -274,7 +276,7 @@ impl Store {
             ruleset: Ok(Arc::new(ruleset.clone())),
             faults: Vec::new(),
             size,
-            began: Began { first: Some(head), ruleset_edited: None },
+            first: Some(head),
         };
         self.heads.wrote(&snapshot);
         self.hold(&snapshot);

@@ -1,15 +1,14 @@
 //! From the files of a commit to a snapshot.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::git::{BlobId, CommitId, FileKind, Git, PathChange, TreeFile};
-use super::snapshot::{Began, is_of_call};
-use super::{Fault, Size, Snapshot, SourceFile, StoreError};
+use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
+use super::hands::Past;
+use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
-    Attached, Attachments, ByHand, Comment, CommentId, CommentKind, Conclusion, Investigation, Meta, Node,
-    NodeId, Timestamp,
+    Attached, Attachments, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, meta_file, node_file};
@@ -36,6 +35,9 @@ pub(super) fn snapshot(
         // A tree that names a file twice is read by its first entry.
         known.entry(file.path).or_insert(file.blob);
     }
+    let past = Past::read(git, commit, before)?;
+    // Whom another history contradicts, this one may not.
+    let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
     let mut faults = Vec::new();
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
@@ -50,7 +52,7 @@ pub(super) fn snapshot(
             continue;
         }
         if let Some(reason) = unfit(&file, &place) {
-            let fault = Fault { path: file.path, line: None, reason };
+            let fault = Fault::new(file.path, None, reason);
             match place {
                 Place::Meta => meta = Some(Err(fault)),
                 Place::Ruleset => ruleset = Some(Err(fault)),
@@ -59,8 +61,8 @@ pub(super) fn snapshot(
             continue;
         }
         if !seen.insert(file.path.clone()) {
-            let reason = "the tree names this file twice; the first is read".into();
-            faults.push(Fault { path: file.path, line: None, reason });
+            let reason = "the tree names this file twice; the first is read";
+            faults.push(Fault::new(file.path, None, reason));
             continue;
         }
         match place {
@@ -72,7 +74,8 @@ pub(super) fn snapshot(
             },
             Place::Node(id) => {
                 let is_known = known.get(&file.path) == Some(&file.blob);
-                match before.filter(|_| is_known).and_then(|before| before.investigation.node(&id)) {
+                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.node(&id));
+                match stood.filter(|node| node.written_by().all(|(_, by)| holds(by))) {
                     Some(node) => nodes.push(Arc::clone(node)),
                     None => match within(&mut room, git, &file, |text| node_in(text, &file.path, &id)) {
                         Ok(node) => nodes.push(Arc::new(node)),
@@ -82,7 +85,8 @@ pub(super) fn snapshot(
             }
             Place::Comment(id) => {
                 let is_known = known.get(&file.path) == Some(&file.blob);
-                match before.filter(|_| is_known).and_then(|before| before.investigation.comment(id)) {
+                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.comment(id));
+                match stood.filter(|comment| holds(&comment.author.caller)) {
                     Some(comment) => comments.push(Arc::clone(comment)),
                     None => match within(&mut room, git, &file, |text| comment_in(text, &file.path, id)) {
                         Ok(comment) => comments.push(Arc::new(comment)),
@@ -99,7 +103,7 @@ pub(super) fn snapshot(
                     Ok(size) => drop(attachments.entry(id).or_default().insert(name, size)),
                     Err(error) => {
                         let reason = format!("what it holds can't be read: {error}");
-                        faults.push(Fault { path: file.path, line: None, reason });
+                        faults.push(Fault::new(file.path, None, reason));
                     }
                 }
             }
@@ -107,37 +111,26 @@ pub(super) fn snapshot(
         }
     }
     let not_one = |reason: String| StoreError::NotAnInvestigation { path: path.to_owned(), reason };
-    let meta = meta
+    let mut meta = meta
         .ok_or_else(|| not_one(format!("{} is missing", layout::META)))?
         .map_err(|fault| not_one(fault.to_string()))?;
-    let ruleset = ruleset.unwrap_or_else(|| {
-        Err(Fault { path: layout::RULESET.into(), line: None, reason: "the ruleset is missing".into() })
-    });
+    let mut ruleset =
+        ruleset.unwrap_or_else(|| Err(Fault::new(layout::RULESET, None, "the ruleset is missing")));
+    past.disown(&mut nodes, &mut comments, &mut conclusion);
+    let are_terms_changed = past.terms(&mut meta, &mut ruleset, &mut faults);
     let (investigation, misplaced) = Investigation::from_facts(meta, nodes, conclusion);
-    faults.extend(misplaced.into_iter().map(|fault| Fault {
-        path: layout::node(&fault.node),
-        line: None,
-        reason: fault.reason,
-    }));
+    let misplaced =
+        misplaced.into_iter().map(|fault| Fault::new(layout::node(&fault.node), None, fault.reason));
+    faults.extend(misplaced);
     let unreadable = faults.iter().filter_map(|fault| match layout::place(&fault.path) {
         Place::Node(id) if investigation.node(&id).is_none() => Some(id),
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
-    let (by_hand, began) = hands(git, commit, &investigation, before)?;
-    let investigation = investigation.with_by_hand(by_hand);
-    let ruleset =
-        ruleset.map(|now| match first_rules(git, &began).filter(|first| first.ruleset != now.ruleset) {
-            None => now,
-            // Nobody lowers what an investigation is held to while it runs.
-            Some(first) => {
-                let by = began.ruleset_edited.as_ref();
-                let by = by.map(|(name, at)| format!(" on {} by {name}", at.to_minute())).unwrap_or_default();
-                let reason = format!("it was changed{by}; the rules of the first commit decide");
-                faults.push(Fault { path: layout::RULESET.into(), line: None, reason });
-                first
-            }
-        });
+    let investigation =
+        investigation.with_comments(comments).with_attachments(attachments).with_unreadable(unreadable);
+    let by_hand = past.by_hand(&investigation, are_terms_changed);
+    faults.extend(authors::faults(&investigation));
     // Files that are no longer there stay counted.
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
@@ -145,171 +138,11 @@ pub(super) fn snapshot(
         head: commit,
         branch,
         size: Size { entries: tree.entries, tree_bytes: tree.bytes, text },
-        investigation: Arc::new(
-            investigation.with_comments(comments).with_attachments(attachments).with_unreadable(unreadable),
-        ),
+        investigation: Arc::new(investigation.with_by_hand(by_hand)),
         ruleset: ruleset.map(Arc::new),
         faults,
-        began,
+        first: past.first,
     })
-}
-
-/// The most commits by hand of which it is asked what stood there then.
-const HANDS: usize = 200;
-
-/// What commits have changed that no call made. A merge is no such change: what it brings together has its own commits. What
-/// lies before the end of a shallow clone is not known.
-fn hands(
-    git: &Git,
-    commit: CommitId,
-    investigation: &Investigation,
-    before: Option<&Snapshot>,
-) -> Result<(ByHand, Began), StoreError> {
-    let mut by_hand = ByHand::default();
-    let mut began = Began::default();
-    let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
-    let (mut seen, mut next) = (HashSet::new(), vec![commit]);
-    let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
-    let mut asked = 0;
-    while let Some(id) = next.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        if let Some(before) = before.filter(|before| before.head == id) {
-            let known = before.investigation.by_hand();
-            by_hand.nodes.extend(known.nodes.iter().cloned());
-            by_hand.end |= known.end;
-            for (node, children) in &known.confirmed_before {
-                by_hand.confirmed_before.entry(node.clone()).or_default().extend(children.iter().cloned());
-            }
-            began.ruleset_edited = began.ruleset_edited.or_else(|| before.began.ruleset_edited.clone());
-            continue;
-        }
-        // What is damaged is told elsewhere, and keeps nobody from reading the rest.
-        let Ok(info) = git.commit_info(id) else { continue };
-        if ends.contains(&id) {
-            continue;
-        }
-        first_parents.insert(id, info.parents.first().copied());
-        next.extend(&info.parents);
-        if info.parents.len() > 1 || is_of_call(&info.message) {
-            continue;
-        }
-        let Ok(files) = git.diff(info.parents.first().copied(), id) else { continue };
-        let mut touched = BTreeSet::new();
-        for file in &files {
-            match layout::place(&file.path) {
-                Place::Node(id) => {
-                    touch(git, investigation, file, &id, &mut touched);
-                    by_hand.nodes.insert(id);
-                }
-                Place::Comment(id) => touch_said(git, investigation, file, id, &mut touched),
-                Place::Conclusion => by_hand.end = true,
-                Place::Meta => by_hand.end |= file.before.is_some(),
-                Place::Ruleset if file.before.is_some() => {
-                    let at = Timestamp::from_milliseconds(info.seconds.saturating_mul(1_000));
-                    let by = (info.author_name.clone(), at.unwrap_or_default());
-                    began.ruleset_edited.get_or_insert(by);
-                }
-                _ => {}
-            }
-        }
-        if touched.is_empty() {
-            continue;
-        }
-        asked += 1;
-        let then = match asked > HANDS {
-            true => None,
-            false => git.files(id).ok().map(|files| {
-                files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
-            }),
-        };
-        for node in touched {
-            let stands = investigation.children(&node).filter(|child| match &then {
-                None => true,
-                Some(files) => stood(git, files, child),
-            });
-            let stands: Vec<NodeId> = stands.map(|child| child.id.clone()).collect();
-            by_hand.confirmed_before.entry(node).or_default().extend(stands);
-        }
-    }
-    let mut at = commit;
-    began.first = loop {
-        if let Some(before) = before.filter(|before| before.head == at) {
-            break before.began.first;
-        }
-        match first_parents.remove(&at) {
-            Some(Some(parent)) => at = parent,
-            Some(None) => break Some(at),
-            None => break None,
-        }
-    };
-    Ok((by_hand, began))
-}
-
-/// The nodes that stand otherwise by a change of a node's file: itself, what it may have refuted, and, where its results
-/// no longer differ, all below it.
-fn touch(
-    git: &Git,
-    investigation: &Investigation,
-    file: &PathChange,
-    id: &NodeId,
-    touched: &mut BTreeSet<NodeId>,
-) {
-    let read = |blob: Option<BlobId>| node(git, &file.path, blob?, id).ok();
-    let (before, after) = (read(file.before), read(file.after));
-    touched.insert(id.clone());
-    touched.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
-    let differs = |node: &Option<Node>| {
-        node.as_ref().and_then(|it| it.classification.as_ref()).is_some_and(|result| result.is_contested())
-    };
-    if differs(&before) && !differs(&after) {
-        touched.extend(below(investigation, id));
-    }
-}
-
-/// The same of a comment's file: a comment that is gone or another now, and a resolution, are about the node, what it
-/// confirms and all that rests on it.
-fn touch_said(
-    git: &Git,
-    investigation: &Investigation,
-    file: &PathChange,
-    id: CommentId,
-    touched: &mut BTreeSet<NodeId>,
-) {
-    let read = |blob: Option<BlobId>| comment(git, &file.path, blob?, id).ok();
-    let settles = |said: &Comment| said.kind == CommentKind::Resolution;
-    let about = read(file.before).or_else(|| read(file.after).filter(settles)).and_then(|said| said.node);
-    if let Some(node) = about {
-        touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
-        touched.extend(below(investigation, &node));
-        touched.insert(node);
-    }
-}
-
-/// All nodes below one.
-fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
-    let mut all = Vec::new();
-    let mut next = vec![id.clone()];
-    while let Some(id) = next.pop() {
-        next.extend(investigation.children(&id).map(|child| child.id.clone()));
-        all.push(id);
-    }
-    all
-}
-
-/// The rules of the first commit, where they can be read.
-fn first_rules(git: &Git, began: &Began) -> Option<RulesetFile> {
-    let files = git.files(began.first?).ok()?;
-    ruleset(git, files.iter().find(|file| file.path == layout::RULESET)?).ok()
-}
-
-/// Whether a node was in these files in the state that is in force.
-fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
-    let Some(file) = files.get(&layout::node(&node.id)) else { return false };
-    let then = within(&mut Some(FILE_MAX), git, file, |text| node_in(text, &file.path, &node.id));
-    let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
-    then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
 }
 
 /// The text of every file of the investigation at a commit, in the order of the tree. What can't be read is left out:
@@ -366,14 +199,14 @@ pub(super) fn conclusion(git: &Git, path: &str, blob: BlobId) -> Result<Conclusi
     conclusion_file::read(&text(git, path, blob)?).map_err(|error| fault(path, error))
 }
 
-fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
+pub(super) fn ruleset(git: &Git, file: &TreeFile) -> Result<RulesetFile, Fault> {
     RulesetFile::parse(&text(git, &file.path, file.blob)?).map_err(|errors| {
         // The first one's line stands before all of them.
         let line = errors.first().and_then(|error| error.line);
         let first = errors.iter().take(1).map(RulesetError::without_line);
         let reasons: Vec<String> = first.chain(errors.iter().skip(1).map(ToString::to_string)).collect();
         let reason = reasons.join("; ");
-        Fault { path: file.path.clone(), line, reason }
+        Fault::new(&file.path, line, reason)
     })
 }
 
@@ -431,7 +264,7 @@ fn within<T>(
         let reason = format!(
             "the nodes and comments have more than {TEXT_MAX} bytes together; from here on they are not read"
         );
-        Fault { path: file.path.clone(), line: None, reason }
+        Fault::new(&file.path, None, reason)
     };
     let left = room.ok_or_else(beyond)?;
     let text = text(git, &file.path, file.blob)?;
@@ -444,38 +277,34 @@ fn comment_in(text: &str, path: &str, id: CommentId) -> Result<Comment, Fault> {
     let comment = comment_file::read(text).map_err(|error| fault(path, error))?;
     match comment.id == id {
         true => Ok(comment),
-        false => Err(Fault {
-            path: path.to_owned(),
-            line: None,
-            reason: format!("it says that it is {}, but its path says {id}", comment.id),
-        }),
+        false => {
+            let reason = format!("it says that it is {}, but its path says {id}", comment.id);
+            Err(Fault::new(path, None, reason))
+        }
     }
 }
 
 fn node_in(text: &str, path: &str, id: &NodeId) -> Result<Node, Fault> {
     let node = node_file::read(text).map_err(|error| fault(path, error))?;
     if &node.id != id {
-        return Err(Fault {
-            path: path.to_owned(),
-            line: None,
-            reason: format!("it says that it is {}, but its path says {id}", node.id),
-        });
+        let reason = format!("it says that it is {}, but its path says {id}", node.id);
+        return Err(Fault::new(path, None, reason));
     }
     Ok(node)
 }
 
 fn text(git: &Git, path: &str, blob: BlobId) -> Result<String, Fault> {
-    let refused = |reason: String| Fault { path: path.to_owned(), line: None, reason };
+    let refused = |reason: String| Fault::new(path, None, reason);
     let bytes = git.read(blob, FILE_MAX).map_err(|error| refused(error.with_hint()))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-        Fault { path: path.to_owned(), line: Some(line), reason: "not UTF-8".into() }
+        Fault::new(path, Some(line), "not UTF-8")
     })
 }
 
 fn fault(path: &str, error: YamlError) -> Fault {
-    Fault { path: path.to_owned(), line: error.line, reason: error.message }
+    Fault::new(path, error.line, error.message)
 }
 
 #[cfg(test)]

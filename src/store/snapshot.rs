@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Size;
 use super::git::CommitId;
-use crate::domain::{Happening, Investigation, Timestamp};
+use crate::domain::{Code, Happening, Investigation, Timestamp};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 
 /// The committed state of an investigation at one commit.
@@ -25,17 +25,8 @@ pub struct Snapshot {
     pub faults: Vec<Fault>,
     /// How large it is, at most.
     pub size: Size,
-    /// What is known of how it began.
-    pub began: Began,
-}
-
-/// What the history says of the rules that an investigation began under.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Began {
     /// Its first commit; absent where a shallow clone ends before it.
     pub first: Option<CommitId>,
-    /// Who changed the ruleset last by a commit that no call made, and when.
-    pub ruleset_edited: Option<(String, Timestamp)>,
 }
 
 impl Snapshot {
@@ -49,7 +40,7 @@ impl Snapshot {
             ruleset: Ok(Arc::new(ruleset)),
             faults: Vec::new(),
             size: Size::default(),
-            began: Began::default(),
+            first: None,
         }
     }
 
@@ -65,7 +56,7 @@ impl Snapshot {
     }
 }
 
-/// Something wrong in a file of an investigation. The rest can still be read.
+/// Something wrong in a file of an investigation, or with how it came to be. The rest can still be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}{}: {reason}", line.map(|line| format!(":{line}")).unwrap_or_default())]
 pub struct Fault {
@@ -75,6 +66,25 @@ pub struct Fault {
     pub line: Option<u64>,
     /// What is wrong.
     pub reason: String,
+    /// What kind of fault it is, as `tot check` names it.
+    pub code: Code,
+}
+
+impl Fault {
+    /// Of a file that can't be read as what its path says, and is left out.
+    pub fn new(path: impl Into<String>, line: Option<u64>, reason: impl Into<String>) -> Self {
+        Fault { path: path.into(), line, reason: reason.into(), code: Code::UnreadableFile }
+    }
+
+    /// Of a file that is read, with what the history says against it.
+    pub fn of_history(path: impl Into<String>, reason: impl Into<String>, code: Code) -> Self {
+        Fault { code, ..Fault::new(path, None, reason) }
+    }
+
+    /// Whether the file is left out.
+    pub fn is_unreadable(&self) -> bool {
+        self.code == Code::UnreadableFile
+    }
 }
 
 /// How one commit stands to another.

@@ -49,5 +49,5 @@ impl Syncing<'_> {
 }
 
 fn faults(snapshot: &Snapshot) -> BTreeSet<String> {
-    snapshot.all_faults().map(ToString::to_string).collect()
+    snapshot.all_faults().filter(|fault| fault.is_unreadable()).map(ToString::to_string).collect()
 }

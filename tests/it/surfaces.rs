@@ -2,7 +2,9 @@
 //! pages. `src/report/tests/agree.rs` does so for random facts, of what needs no repository.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tree_of_thoughts::assess::{Assessment, Verdict};
@@ -126,6 +128,177 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     session.grow(&[("R3.A1b", Some("R2.A1"))], "VERIFY");
     let status = session.ok("tot_status", json!({}));
     assert!(status["answers"].to_string().contains("R2.A1 FOUND (confirmed by another agent"), "{status}");
+}
+
+/// A command of the person of that name, on the clock of the sandbox.
+fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], input: &str) {
+    let mut command = sandbox.command(TOT);
+    let email = format!("{}@example.org", name.to_lowercase());
+    command.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", email).current_dir(folder);
+    command.args(arguments);
+    if ["commit", "end"].contains(&arguments[0]) {
+        command.arg("--clock-file").arg(sandbox.path("clock"));
+    }
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{arguments:?}");
+    sandbox.sleep(60);
+}
+
+/// What a person hands in.
+fn confirming(node: &str) -> String {
+    format!("---\nnodeId: {node}\nstate: VERIFY\n---\n\nIt was measured again, elsewhere.\n")
+}
+
+/// The same commits from that one on, which has another author now: the files and messages are as they were.
+fn give_to(sandbox: &Sandbox, folder: &Path, commit: &str, author: &str) {
+    let git = |arguments: &[&str]| sandbox.git(folder, arguments).trim().to_owned();
+    let mut parent = git(&["rev-parse", &format!("{commit}~1")]);
+    for (number, id) in git(&["rev-list", "--reverse", &format!("{parent}..HEAD")]).lines().enumerate() {
+        let was = git(&["log", "-1", "--format=%an", id]);
+        let name = if number == 0 { author } else { &was };
+        let made = sandbox
+            .command("git")
+            .current_dir(folder)
+            .envs([
+                ("GIT_AUTHOR_NAME", name),
+                ("GIT_AUTHOR_EMAIL", &format!("{}@example.org", name.to_lowercase())),
+            ])
+            .args(["commit-tree", &format!("{id}^{{tree}}"), "-p", &parent, "-m"])
+            .arg(git(&["log", "-1", "--format=%B", id]))
+            .output()
+            .unwrap();
+        parent = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    }
+    git(&["reset", "-q", "--hard", &parent]);
+}
+
+/// What `tot check` says of authors.
+fn checked(sandbox: &Sandbox, folder: &Path) -> String {
+    let lines = says(sandbox, folder, TOT, &["check", "--json"]);
+    let found: Value = serde_json::from_str(&lines).unwrap_or_else(|_| panic!("{lines}"));
+    let of_authors = |it: &&Value| it["code"] == "AUTHOR_DIFFERS";
+    let all = found["investigations"][0]["findings"].as_array().unwrap_or_else(|| panic!("{found}"));
+    all.iter().filter(of_authors).map(|it| format!("{} {}\n", it["severity"], it["path"])).collect()
+}
+
+#[test]
+fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let folder = session.repository();
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    let objection =
+        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    session.ok("tot_comment", objection);
+    let comments = sandbox.git(&folder, &["ls-files", "comments"]);
+    let objection = comments.trim().trim_start_matches("comments/").trim_end_matches(".yaml");
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1"))]}));
+    person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
+    let committed = sandbox.head(&folder);
+    person(&sandbox, &folder, "Ann", &["resolve", objection, "-m", "It was the same day."], "");
+    let resolved = sandbox.head(&folder);
+    let stopped = json!({"reason": "enough"});
+    session.ok("tot_end", json!({"conclusion": "It is so.", "answers": ["R2.A2"], "stopped": stopped}));
+    each_says(&mut session, &sandbox, "confirmed by Ann", "not checked");
+    let ended = sandbox.head(&folder);
+    assert_eq!(checked(&sandbox, &folder), "");
+    // The confirmation, in Ann's words, by another.
+    give_to(&sandbox, &folder, &committed, "Bob");
+    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
+    says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
+    for path in ["nodes/R3.A1a.html", "nodes/R2.A1.html", "index.html", "tree.html"] {
+        let page = std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
+        assert!(!page.contains("confirmed by Ann") && !page.contains("Ann, a person"), "{path}: {page}");
+    }
+    std::fs::remove_dir_all(folder.join("../site")).unwrap();
+    let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
+    assert!(!read["nodes"].to_string().contains("Ann"), "{read}");
+    sandbox.git(&folder, &["reset", "-q", "--hard", &ended]);
+    each_says(&mut session, &sandbox, "confirmed by Ann", "not checked");
+    // The objection is not resolved by whoever says to be Ann.
+    give_to(&sandbox, &folder, &resolved, "Bob");
+    each_says(&mut session, &sandbox, "contested", "not checked");
+    let comment = sandbox.git(&folder, &["ls-files", "comments"]);
+    let resolution = comment.lines().find(|path| !path.contains(objection)).unwrap();
+    assert_eq!(checked(&sandbox, &folder), format!("\"error\" \"{resolution}\"\n"));
+    let shown = says(&sandbox, &folder, TOT, &["show", "R2.A1"]);
+    assert!(shown.contains("unknown author") && !shown.contains("Ann, "), "{shown}");
+}
+
+#[test]
+fn an_end_that_git_does_not_bear_out_is_not_checked() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let folder = session.repository();
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    person(&sandbox, &folder, "Ann", &["end", "--stopped", "enough", "-m", "It is so."], "");
+    let ended_by = || {
+        let all: Value =
+            serde_json::from_str(&says(&sandbox, &folder, TOT, &["export", "--format", "json"])).unwrap();
+        all["conclusion"]["by"]["name"].clone()
+    };
+    assert_eq!(ended_by(), "Ann");
+    let head = sandbox.head(&folder);
+    give_to(&sandbox, &folder, &head, "Bob");
+    assert_eq!(
+        (ended_by(), checked(&sandbox, &folder).as_str()),
+        (Value::Null, "\"error\" \"conclusion.yaml\"\n")
+    );
+}
+
+/// Two people's results, brought together by git, by node and through a file: each stays that one's.
+#[test]
+fn merges_clones_and_imports_take_nothing_from_anybody() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let folder = session.repository();
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A")), ("R2.A2", Some("R1.A"))], "FOUND");
+    let nodes = [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))];
+    session.ok("tot_propose", json!({"nodes": nodes}));
+    let other = sandbox.path("clones/other");
+    sandbox.git(&sandbox.path(""), &["clone", "-q", folder.to_str().unwrap(), other.to_str().unwrap()]);
+    person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
+    person(&sandbox, &other, "Bob", &["commit", "-"], &confirming("R3.A2a"));
+    let both = |folder: &Path| {
+        let store = Store::new(folder.parent().unwrap());
+        let snapshot = store.load(folder).unwrap();
+        let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+        let words = |id: &str| assessment.answer(&id.parse().unwrap()).unwrap().words().into_owned();
+        assert_eq!([words("R2.A1"), words("R2.A2")], ["confirmed by Ann", "confirmed by Bob"]);
+        assert_eq!(checked(&sandbox, folder), "");
+    };
+    sandbox.git(&folder, &["pull", "-q", "--no-rebase", "--no-edit", other.to_str().unwrap()]);
+    both(&folder);
+    // What both have done with one node, or under one id, is joined by node, by whoever does that.
+    session.ok("tot_propose", json!({"nodes": [node("R3.A1b", Some("R2.A1"))]}));
+    sandbox.git(&other, &["pull", "-q", folder.to_str().unwrap()]);
+    let mut elsewhere = sandbox.server_in(other.parent().unwrap(), &[]);
+    let late = json!({"id": "R3.A2b", "parent": "R2.A2", "title": "Another", "plannedAction": "Look."});
+    elsewhere.ok("tot_propose", json!({"sessionId": session.id, "nodes": [late]}));
+    session.ok("tot_propose", json!({"nodes": [node("R3.A2b", Some("R2.A2"))]}));
+    for id in ["R3.A1b", "R3.A2b"] {
+        person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming(id));
+        person(&sandbox, &other, "Bob", &["commit", "-"], &confirming(id));
+    }
+    assert!(
+        !sandbox.try_git(&folder, &["pull", "-q", "--no-rebase", other.to_str().unwrap()]).status.success()
+    );
+    person(&sandbox, &folder, "Carol", &["merge", "--resolve"], "");
+    both(&folder);
+    let text = |path: &str| std::fs::read_to_string(folder.join("nodes/R3").join(path)).unwrap();
+    assert!(text("R3.A1b.yaml").contains("name: Ann") && text("R3.A1b.yaml").contains("name: Bob"));
+    assert!(sandbox.git(&folder, &["grep", "-c", "renamedFrom: R3.A2b"]).contains("nodes/R3/"));
+    // A file has no authors but those that it names.
+    let json = says(&sandbox, &folder, TOT, &["export", "--format", "json"]);
+    std::fs::write(sandbox.path("all.json"), json).unwrap();
+    let imported = sandbox.path("imported");
+    let import = ["import", "../all.json", "--root", imported.to_str().unwrap()];
+    person(&sandbox, folder.parent().unwrap(), "Carol", &import, "");
+    both(&imported.join(&session.id));
 }
 
 /// Every line of every file that is stored, left out or with other words, and every file removed, each by a commit that no

@@ -149,6 +149,7 @@ codes! {
     RulesetName "RULESET_NAME" "another ruleset than the one named at the start"
     RulesetDiffers "RULESET_DIFFERS" "not the built-in ruleset of that name"
     RulesetChanged "RULESET_CHANGED" "the rules were changed after the start"
+    AuthorDiffers "AUTHOR_DIFFERS" "a person is named whom git does not name as the author"
     TermsChanged "TERMS_CHANGED" "what tot_start fixed was changed"
     ReadmeDiffers "README_DIFFERS" "the page for forges does not fit the facts"
     FolderName "FOLDER_NAME" "the folder is named by another id"

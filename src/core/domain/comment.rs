@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::node::program_of;
-use super::{Caller, CommentId, NodeId, Timestamp};
+use super::{Caller, CommentId, NodeId, Person, Timestamp};
 
 /// One comment. It is written once and never changed, and stands in a file of its own, so that two never conflict.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,15 @@ impl Commenter {
     /// What pages and lists call it: the person, the agent, or its program; where none of them is known, whom git names.
     pub fn label(&self) -> &str {
         let program = self.caller.client.as_deref().map(program_of);
-        self.agent_id.as_deref().or(program).filter(|_| !self.is_person()).unwrap_or(&self.name)
+        let is_named = self.is_person() || self.caller.disowned.is_some();
+        self.agent_id.as_deref().or(program).filter(|_| !is_named).unwrap_or(&self.name)
+    }
+
+    /// Takes nobody for its author any more, whose name git contradicts.
+    pub fn disown(&mut self) {
+        let name = std::mem::replace(&mut self.name, "unknown author".to_owned());
+        self.caller.person = None;
+        self.caller.disowned = Some(Person { name, email: self.email.take() });
     }
 }
 

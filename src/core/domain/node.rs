@@ -113,6 +113,10 @@ pub struct Caller {
     /// tool.
     #[serde(flatten)]
     pub person: Option<Person>,
+    /// The person whom the file names, where git names another author for that. Nobody is taken for that one, and only the
+    /// file goes on saying so.
+    #[serde(skip)]
+    pub disowned: Option<Person>,
     /// The program and its version, as `claude-code/2.1.154`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
@@ -125,7 +129,7 @@ pub struct Caller {
 }
 
 /// Somebody who is no agent, by the name and address that git has. In JSON it is marked with `kind: person`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "kind", rename = "person", rename_all = "camelCase")]
 pub struct Person {
     /// The name.
@@ -497,7 +501,12 @@ impl Caller {
 
     /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
-        *self == Caller::default()
+        Caller { disowned: None, ..self.clone() } == Caller::default()
+    }
+
+    /// Takes nobody for the person any more.
+    pub fn disown(&mut self) {
+        self.disowned = self.person.take().or(self.disowned.take());
     }
 }
 
@@ -576,6 +585,24 @@ impl Conclusion {
         self.caller.who(self.agent_id.as_deref())
     }
 
+    /// Everyone who has written a part of its file, with the time that the part has.
+    pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
+        std::iter::once(self).chain(&self.other_conclusions).flat_map(|end| {
+            let amended = end.amended.iter().map(|it| (it.at, &it.caller));
+            std::iter::once((end.ended_at, &end.caller)).chain(amended)
+        })
+    }
+
+    /// Visits the same, to be changed.
+    pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
+        let mut of = |end: &mut Conclusion| {
+            visit(end.ended_at, &mut end.caller);
+            end.amended.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
+        };
+        of(self);
+        self.other_conclusions.iter_mut().for_each(of);
+    }
+
     /// An end with nothing said.
     pub fn new(ended_at: Timestamp) -> Self {
         Conclusion {
@@ -652,6 +679,30 @@ impl Node {
         let mut seen = HashSet::new();
         let pins = results.flat_map(|result| &result.references).filter_map(|cited| cited.pinned.as_ref());
         pins.filter(move |pin| seen.insert(*pin))
+    }
+
+    /// Everyone who has written a part of its file, with the time that the part has.
+    pub fn written_by(&self) -> impl Iterator<Item = (Timestamp, &Caller)> {
+        let results =
+            self.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+        results.flat_map(|result| {
+            let changed = result.reclassified.iter().map(|it| (it.at, &it.caller));
+            let amended = result.amended.iter().map(|it| (it.at, &it.caller));
+            std::iter::once((result.committed_at, &result.caller)).chain(changed).chain(amended)
+        })
+    }
+
+    /// Visits the same, to be changed.
+    pub fn visit_callers(&mut self, mut visit: impl FnMut(Timestamp, &mut Caller)) {
+        let mut of = |result: &mut Classification| {
+            visit(result.committed_at, &mut result.caller);
+            result.reclassified.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
+            result.amended.iter_mut().for_each(|it| visit(it.at, &mut it.caller));
+        };
+        if let Some(own) = &mut self.classification {
+            of(own);
+            own.other_results.iter_mut().for_each(of);
+        }
     }
 
     /// Whether it is proposed and not yet committed.

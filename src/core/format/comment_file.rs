@@ -132,6 +132,7 @@ fn comment(file: File) -> Comment {
             email,
             agent_id: text(file.author.agent_id),
             caller: Caller {
+                disowned: None,
                 person,
                 client: text(file.by.client),
                 session: text(file.by.session),

@@ -431,7 +431,7 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
 
 /// Whose command it was, or through which client the call came, as far as it is known.
 fn called(text: &mut String, caller: &Caller) {
-    let Caller { person, client, session, model } = caller;
+    let Caller { person, client, session, model, .. } = caller;
     let person = person.as_ref().map(|person| person.name.clone());
     for (key, value) in [("Person", &person), ("Client", client), ("Session", session), ("Model", model)] {
         if let Some(value) = value {

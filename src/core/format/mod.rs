@@ -190,8 +190,9 @@ enum CallerKind {
 impl CallerEntry {
     /// None for a caller of whom nothing is known.
     fn of(caller: Caller) -> Option<Self> {
-        let is_known = !caller.is_unknown();
-        let Caller { person, client, session, model } = caller;
+        let is_known = caller != Caller::default();
+        let Caller { person, disowned, client, session, model } = caller;
+        let person = person.or(disowned);
         let kind = person.as_ref().map(|_| CallerKind::Person);
         let (name, email) = person.map(|person| (person.name, person.email)).unzip();
         is_known.then(|| CallerEntry {
@@ -207,6 +208,7 @@ impl CallerEntry {
     fn caller(entry: Option<Self>) -> Caller {
         let text = |text: Option<Text>| text.map(|text| text.0);
         entry.map_or_else(Caller::default, |entry| Caller {
+            disowned: None,
             person: match (entry.kind, text(entry.name), text(entry.email)) {
                 (None, None, None) => None,
                 (_, name, email) => Some(Person { name: name.unwrap_or_default(), email }),

@@ -610,6 +610,7 @@ otherResults:
                 session: reason.clone(),
                 model: None,
                 person: refutes.then(|| Person { name: title.clone(), email: evidence.clone() }),
+                disowned: None,
             };
             let node = Node {
                 planned_action: action,

@@ -163,11 +163,7 @@ fn conclusion_ruleset_facts_and_faults_are_compared() {
     let text = file.text.replacen("from_round: 4", "from_round: 3", 1);
     after.snapshot.ruleset =
         Ok(Arc::new(crate::ruleset::RulesetFile { text: format!("# Edited.\n{text}"), ..file }));
-    after.snapshot.faults.push(Fault {
-        path: "nodes/R9/R9.X.yaml".into(),
-        line: Some(2),
-        reason: "no id".into(),
-    });
+    after.snapshot.faults.push(Fault::new("nodes/R9/R9.X.yaml", Some(2), "no id"));
     let page = compared(&before, &after, Relation::Forward);
     assert!(section(&page, "conclusion").contains("Conclusion: changed"));
     assert!(section(&page, "conclusion").contains("<mark>five</mark>"), "{}", section(&page, "conclusion"));
@@ -183,8 +179,7 @@ fn conclusion_ruleset_facts_and_faults_are_compared() {
     assert!(section(&compared(&sample(), &open, Relation::Forward), "conclusion").contains("reopened"));
 
     let mut broken = sample();
-    broken.snapshot.ruleset =
-        Err(Fault { path: "ruleset.yaml".into(), line: Some(3), reason: "no states".into() });
+    broken.snapshot.ruleset = Err(Fault::new("ruleset.yaml", Some(3), "no states"));
     let page = compared(&sample(), &broken, Relation::Forward);
     assert!(section(&page, "ruleset").contains("ruleset.yaml:3: no states"));
     assert!(section(&page, "verdict").contains("not known"));

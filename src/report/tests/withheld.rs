@@ -136,10 +136,10 @@ fn secret() -> ReportInput {
     let name = attached.name.clone();
     input.attachments.push(attached);
     let path = crate::format::layout::node(&node.id);
-    let fault = Fault { path: path.clone(), line: Some(3), reason: text("fault") };
+    let fault = Fault::new(&path, Some(3), text("fault"));
     input.snapshot.faults.push(fault.clone());
     let astray = format!("attachments/{NODE}/.{SECRET}");
-    input.snapshot.faults.push(Fault { path: astray, line: None, reason: text("fault beside it") });
+    input.snapshot.faults.push(Fault::new(astray, None, text("fault beside it")));
     let touching = &mut input.history[2];
     touching.happenings = vec![
         Happening::Proposed(Arc::clone(&node)),
@@ -168,11 +168,11 @@ fn secret() -> ReportInput {
         Happening::CommentRemoved(comment(7, None, Some(6), &text("removed answer"))),
     ];
     talking.message = text("message of a comment");
-    talking.faults.push(Fault {
-        path: "comments/01989c3e-7f2a-7000-8000-000000000009.yaml".to_owned(),
-        line: None,
-        reason: text("fault in a comment"),
-    });
+    talking.faults.push(Fault::new(
+        "comments/01989c3e-7f2a-7000-8000-000000000009.yaml",
+        None,
+        text("fault in a comment"),
+    ));
     input.history[3].happenings.clear();
     input.history[3].paths.push(path);
     input.history[3].message = text("message of a file that is not read");

@@ -177,6 +177,14 @@ pub struct Tree {
     pub bytes: usize,
 }
 
+impl CommitInfo {
+    /// Whether it names nobody as its author: it was made where nobody had said a name, or by an import.
+    pub fn is_nobodys(&self) -> bool {
+        (self.author_name.as_str(), self.author_email.as_str())
+            == (identity::FALLBACK_NAME, identity::FALLBACK_EMAIL)
+    }
+}
+
 /// One file of a commit's tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFile {

@@ -203,6 +203,12 @@ impl Git {
         self.object(blob.0, Kind::Blob)
     }
 
+    /// The content of the file at `path`; `None` where there is none.
+    pub fn blob_at(&self, commit: CommitId, path: &str) -> Result<Option<BlobId>> {
+        let leaf = self.leaf(self.tree_of(commit.0)?, path)?;
+        Ok(leaf.filter(|leaf| is_file(leaf.kind)).map(|leaf| BlobId(leaf.id)))
+    }
+
     /// How many bytes `blob` has.
     pub fn size(&self, blob: BlobId) -> Result<u64> {
         self.blob_size(blob.0)

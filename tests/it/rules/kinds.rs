@@ -302,7 +302,7 @@ fn also_closed_and_not_counted_are_told_alike_to_agents_at_a_terminal_and_in_the
             ruleset: Ok(Arc::new(file)),
             faults: Vec::new(),
             size: Size::default(),
-            began: tree_of_thoughts::store::Began::default(),
+            first: None,
         };
         let pages: BTreeMap<String, Vec<u8>> = site(
             &[ReportInput {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::example;
-use crate::support::{Sandbox, Session, TOT_REPORT, codes, node, result};
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT, codes, node, result};
 
 /// Rewrites the pinned ruleset and commits it, as a person would.
 fn edit(sandbox: &Sandbox, repository: &Path, from: &str, to: &str) {
@@ -122,6 +122,75 @@ fn an_edit_lowers_no_rule_and_is_named() {
     sandbox.command(TOT_REPORT).arg(&repository).arg("--out").arg(&site).output().unwrap();
     let page = std::fs::read_to_string(site.join("index.html")).unwrap();
     assert!(page.contains(named), "{page}");
+}
+
+/// What each program that names faults says of the folder.
+fn told_everywhere(sandbox: &Sandbox, folder: &Path) -> Vec<String> {
+    let says = |program: &str, arguments: &[&str]| {
+        let ran = sandbox.command(program).current_dir(folder).args(arguments).output().unwrap();
+        // Lines are broken at words.
+        String::from_utf8_lossy(&ran.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    says(TOT_REPORT, &[".", "--out", "../site"]);
+    let page = |path: &str| std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
+    let told = vec![
+        says(TOT, &["check"]),
+        says(TOT, &["show"]),
+        says(TOT, &["show", "--json"]),
+        says(TOT, &["list"]),
+        page("index.html"),
+        page("investigation.json"),
+    ];
+    std::fs::remove_dir_all(folder.join("../site")).unwrap();
+    told
+}
+
+#[test]
+fn terms_that_a_hand_changed_decide_nothing_and_are_named() {
+    let sandbox = Sandbox::new();
+    let mut session = two_rounds(&sandbox);
+    let repository = session.repository();
+    let file = repository.join("investigation.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lowered = text.replace("minRounds: 5", "minRounds: 1");
+    assert_ne!(text, lowered);
+    std::fs::write(&file, lowered).unwrap();
+    sandbox.git(&repository, &["commit", "-qam", "Lower the terms"]);
+    for server in [None, Some(sandbox.server())] {
+        let of = json!({"sessionId": session.id});
+        let status = match server {
+            None => session.ok("tot_status", json!({})),
+            Some(mut fresh) => fresh.ok("tot_status", of),
+        };
+        assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
+        let fault = status["faults"][0].as_str().unwrap();
+        assert!(fault.starts_with("investigation.yaml: minRounds was changed on 20"), "{fault}");
+        assert!(fault.ends_with("by Tester; the terms of the first commit decide"), "{fault}");
+    }
+    for told in told_everywhere(&sandbox, &repository) {
+        assert!(told.contains("by Tester; the terms of the first commit decide"), "{told}");
+    }
+    // The mark of a call does not help.
+    sandbox.git(&repository, &["commit", "--amend", "-qm", "Amend R2.A1\n\nTool: tot_amend"]);
+    let status = session.ok("tot_status", json!({}));
+    assert!(codes(&status["owed"]).contains(&"MIN_ROUNDS".to_owned()), "{status}");
+}
+
+#[test]
+fn a_shallow_clone_says_that_the_first_rules_and_terms_are_not_known() {
+    let sandbox = Sandbox::new();
+    let session = two_rounds(&sandbox);
+    let (whole, shallow) = (session.repository(), sandbox.path("clones/shallow"));
+    let url = format!("file://{}", whole.display());
+    let clone = ["clone", "-q", "--depth", "1", &url, shallow.to_str().unwrap()];
+    sandbox.git(&sandbox.path(""), &clone);
+    let named = "nobody can tell whether its terms and rules are still these";
+    for told in told_everywhere(&sandbox, &shallow) {
+        assert!(told.contains(named), "{told}");
+    }
+    for told in told_everywhere(&sandbox, &whole) {
+        assert!(!told.contains(named), "{told}");
+    }
 }
 
 #[test]

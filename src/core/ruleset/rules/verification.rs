@@ -32,7 +32,7 @@ pub struct Verification {
 /// By whom an answer is confirmed: the better, the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Grade {
-    /// By nobody, or by findings that say nothing, or before it was amended.
+    /// By nobody, by findings that say nothing, before it was amended, or where git contradicts who wrote what.
     #[default]
     #[serde(rename = "none")]
     None,
@@ -227,16 +227,21 @@ pub(crate) struct Who<'a> {
     /// Through whose command it came, also what that one hands in for an agent.
     person: Option<&'a Person>,
     session: Option<&'a str>,
+    /// Whether git contradicts who it says it was: it may be anybody.
+    is_disowned: bool,
 }
 
 impl<'a> Who<'a> {
     pub(crate) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
-        Who { agent, person: caller.person.as_ref(), session: caller.session.as_deref() }
+        let (person, session) = (caller.person.as_ref(), caller.session.as_deref());
+        Who { agent, person, session, is_disowned: caller.disowned.is_some() }
     }
 
     /// How far somebody is from those who wrote something.
     pub(super) fn apart_from(self, others: &[Who<'_>]) -> Grade {
-        if !self.has_name() || others.iter().any(|other| self.is(other)) {
+        if self.is_disowned || others.iter().any(|other| other.is_disowned) {
+            Grade::None
+        } else if !self.has_name() || others.iter().any(|other| self.is(other)) {
             Grade::SelfChecked
         } else if others.iter().all(|other| self.is_elsewhere(other)) {
             Grade::Independent

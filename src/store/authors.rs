@@ -1,0 +1,245 @@
+//! Whether git bears out whom a file names. A call writes the author of its commit into the file, so a person whom no commit of
+//! that author has put there is somebody else's word: nobody is taken for that person, and the file counts as changed by hand.
+//!
+//! A commit of an import has the program as its author: there git names nobody, and contradicts nobody. Neither does it where
+//! the history can't be read whole: what stands in the oldest commit of a shallow clone is taken as it is.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::Fault;
+use super::git::{BlobId, Git};
+use super::hands::{Ancestor, Past};
+use super::read;
+use crate::domain::{Code, Comment, Conclusion, Investigation, Node, Person, Timestamp};
+use crate::format::layout::{self, Place};
+
+/// That a person wrote a part of a file, at the time that the part has.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Claim {
+    path: String,
+    person: Person,
+    at: Timestamp,
+}
+
+/// Each with how often it is made.
+type Claims = HashMap<Claim, usize>;
+
+impl Past<'_> {
+    /// Takes nobody for a person in these facts whom git does not bear out.
+    pub(super) fn disown(
+        &self,
+        nodes: &mut [Arc<Node>],
+        comments: &mut [Arc<Comment>],
+        conclusion: &mut Option<Conclusion>,
+    ) {
+        let before = self.before.map(|before| before.investigation.as_ref());
+        let is_new = |node: &Arc<Node>| {
+            !before.and_then(|it| it.node(&node.id)).is_some_and(|it| Arc::ptr_eq(it, node))
+        };
+        let is_new_comment = |comment: &Arc<Comment>| {
+            !before.and_then(|it| it.comment(comment.id)).is_some_and(|it| Arc::ptr_eq(it, comment))
+        };
+        let mut claims = Claims::new();
+        for claim in nodes.iter().filter(|node| is_new(node)).flat_map(|node| of_node(node)) {
+            *claims.entry(claim).or_default() += 1;
+        }
+        let said = comments.iter().filter(|it| is_new_comment(it)).filter_map(|comment| of_comment(comment));
+        for claim in said.chain(conclusion.iter().flat_map(of_conclusion)) {
+            *claims.entry(claim).or_default() += 1;
+        }
+        if claims.is_empty() {
+            return;
+        }
+        let moved = nodes.iter().filter(|node| node.renamed_from.is_some());
+        let moved: HashSet<String> = moved.map(|node| layout::node(&node.id)).collect();
+        let disowned = before.map(disowned).unwrap_or_default();
+        let mut unfounded = Claims::new();
+        claims.retain(|claim, number| {
+            let is_known = disowned.contains(&(claim.person.clone(), claim.at));
+            is_known.then(|| unfounded.insert(claim.clone(), *number)).is_none()
+        });
+        if let Some(before) = before {
+            let known = before.nodes().flat_map(|node| of_node(node));
+            let known = known.chain(before.comments().filter_map(|comment| of_comment(comment)));
+            for claim in known.chain(before.conclusion().into_iter().flat_map(of_conclusion)) {
+                take(&mut claims, &moved, claim);
+            }
+        }
+        self.bear_out(&mut claims, &moved);
+        unfounded.extend(claims);
+        if unfounded.is_empty() {
+            return;
+        }
+        let is_false = |path: &str, person: &Person, at: Timestamp| {
+            unfounded.contains_key(&Claim { path: path.to_owned(), person: person.clone(), at })
+        };
+        for node in nodes.iter_mut() {
+            let path = layout::node(&node.id);
+            if of_node(node).any(|claim| unfounded.contains_key(&claim)) {
+                disown_node(Arc::make_mut(node), |person, at| is_false(&path, person, at));
+            }
+        }
+        for comment in comments.iter_mut() {
+            if of_comment(comment).is_some_and(|claim| unfounded.contains_key(&claim)) {
+                Arc::make_mut(comment).author.disown();
+            }
+        }
+        if let Some(end) = conclusion {
+            disown_conclusion(end, |person, at| is_false(layout::CONCLUSION, person, at));
+        }
+    }
+
+    /// Takes from the claims those that a commit of that author has put there.
+    fn bear_out(&self, claims: &mut Claims, moved: &HashSet<String>) {
+        let is_of = |commit: &Ancestor, person: &Person| {
+            let is_address = |email: &String| email.eq_ignore_ascii_case(&commit.author_email);
+            commit.is_nobodys
+                || (person.name == commit.author_name && person.email.as_ref().is_none_or(is_address))
+        };
+        let people: HashSet<Person> = claims.keys().map(|claim| claim.person.clone()).collect();
+        if self.ends.is_empty() {
+            // Whoever made all commits wrote everything.
+            let alone =
+                people.iter().filter(|person| self.commits.iter().all(|commit| is_of(commit, person)));
+            let alone: HashSet<&Person> = alone.collect();
+            claims.retain(|claim, _| !alone.contains(&claim.person));
+        } else {
+            claims.retain(|claim, _| !moved.contains(&claim.path));
+        }
+        for end in &self.ends {
+            for file in self.git.files(*end).into_iter().flatten() {
+                if claims.keys().any(|claim| claim.path == file.path) {
+                    for (person, at) in named_in(self.git, &file.path, Some(file.blob)) {
+                        take(claims, moved, Claim { path: file.path.clone(), person, at });
+                    }
+                }
+            }
+        }
+        // A call has its commit in the second of what it writes.
+        let times: HashSet<i64> = claims.keys().map(|claim| claim.at.seconds()).collect();
+        let mut commits: Vec<&Ancestor> = self.commits.iter().filter(|it| it.parents.len() < 2).collect();
+        commits.retain(|commit| people.iter().any(|person| is_of(commit, person)));
+        commits.sort_by_key(|commit| !times.contains(&commit.seconds));
+        let mut is_whole = self.is_whole;
+        for commit in commits {
+            if claims.is_empty() {
+                return;
+            }
+            let files = self.git.diff(commit.parents.first().copied(), commit.id);
+            is_whole &= files.is_ok();
+            for file in files.into_iter().flatten() {
+                let mut stood = named_in(self.git, &file.path, file.before);
+                for (person, at) in named_in(self.git, &file.path, file.after) {
+                    let same = stood.iter().position(|it| *it == (person.clone(), at));
+                    if same.map(|same| stood.swap_remove(same)).is_none() && is_of(commit, &person) {
+                        take(claims, moved, Claim { path: file.path.clone(), person, at });
+                    }
+                }
+            }
+        }
+        if !is_whole {
+            claims.clear();
+        }
+    }
+}
+
+/// The faults of files that name a person whom git does not bear out.
+pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
+    let nodes = investigation.nodes().flat_map(|node| {
+        let disowned = node.written_by().filter_map(|(_, caller)| caller.disowned.as_ref());
+        disowned.map(|person| (layout::node(&node.id), person))
+    });
+    let comments = investigation
+        .comments()
+        .filter_map(|comment| Some((layout::comment(comment.id), comment.author.caller.disowned.as_ref()?)));
+    let ends = investigation.conclusion().into_iter().flat_map(|end| {
+        let disowned = end.written_by().filter_map(|(_, caller)| caller.disowned.as_ref());
+        disowned.map(|person| (layout::CONCLUSION.to_owned(), person))
+    });
+    nodes.chain(comments).chain(ends).map(|(path, Person { name, email })| {
+        let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
+        let reason =
+            format!("it says that {name}{email} wrote it, and git names another author; it is nobody's");
+        Fault::of_history(path, reason, Code::AuthorDiffers)
+    })
+}
+
+/// Whom nobody is taken for in these facts, each with the time of what that one is said to have written.
+pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timestamp)> {
+    let nodes = investigation.nodes().flat_map(|node| node.written_by());
+    let ends = investigation.conclusion().into_iter().flat_map(Conclusion::written_by);
+    let comments = investigation.comments().map(|comment| (comment.at, &comment.author.caller));
+    let all = nodes.chain(ends).chain(comments);
+    all.filter_map(|(at, caller)| Some((caller.disowned.clone()?, at))).collect()
+}
+
+pub(super) fn disown_node(node: &mut Node, is_false: impl Fn(&Person, Timestamp) -> bool) {
+    node.visit_callers(|at, caller| {
+        if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
+            caller.disown();
+        }
+    });
+}
+
+pub(super) fn disown_conclusion(end: &mut Conclusion, is_false: impl Fn(&Person, Timestamp) -> bool) {
+    end.visit_callers(|at, caller| {
+        if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
+            caller.disown();
+        }
+    });
+}
+
+fn of_node(node: &Node) -> impl Iterator<Item = Claim> {
+    node.written_by().filter_map(|(at, caller)| {
+        Some(Claim { path: layout::node(&node.id), person: caller.person.clone()?, at })
+    })
+}
+
+fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Claim> {
+    end.written_by().filter_map(|(at, caller)| {
+        Some(Claim { path: layout::CONCLUSION.to_owned(), person: caller.person.clone()?, at })
+    })
+}
+
+/// A comment names the author that git has, also where an agent wrote it.
+fn of_comment(comment: &Comment) -> Option<Claim> {
+    let author = &comment.author;
+    let person = Person { name: author.name.clone(), email: author.email.clone() };
+    author.caller.disowned.is_none().then(|| Claim {
+        path: layout::comment(comment.id),
+        person,
+        at: comment.at,
+    })
+}
+
+/// The persons that a file names, each with the time of the part; none where it can't be read.
+fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
+    let Some(blob) = blob else { return Vec::new() };
+    let claims: Vec<Claim> = match layout::place(path) {
+        Place::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
+        Place::Comment(id) => read::comment(git, path, blob, id).iter().filter_map(of_comment).collect(),
+        Place::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
+        _ => Vec::new(),
+    };
+    claims.into_iter().map(|claim| (claim.person, claim.at)).collect()
+}
+
+/// Takes one claim away that this bears out: the same, or else one of a node that a merge has moved from there.
+fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Claim) {
+    let key = match claims.contains_key(&claim) {
+        true => Some(claim),
+        false => {
+            let is_it =
+                |it: &&Claim| it.person == claim.person && it.at == claim.at && moved.contains(&it.path);
+            claims.keys().find(is_it).cloned()
+        }
+    };
+    let Some(key) = key else { return };
+    if let Some(number) = claims.get_mut(&key) {
+        *number -= 1;
+        if *number == 0 {
+            claims.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! What the history says of the facts and no file does: which of them a hand has changed, and what the investigation began
+//! with.
+//!
+//! 1. [`Past::read`] walks the commits that lead to the one that is read, as far as no earlier snapshot knows them.
+//! 2. [`Past::by_hand`] says what they have changed that no call made.
+//! 3. [`Past::terms`] has the rules and terms of the first commit decide, and names what differs from them.
+//!
+//! Limits: a commit with the mark of a call is taken for one, as everything but a signature is self-declared. What lies before
+//! the end of a shallow clone is not known.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::git::{BlobId, CommitId, Git, PathChange, TreeFile};
+use super::snapshot::is_of_call;
+use super::{Fault, Snapshot, StoreError, read};
+use crate::domain::{
+    ByHand, Caller, Code, Comment, CommentId, CommentKind, Investigation, Meta, Node, NodeId, Timestamp,
+};
+use crate::format::layout::{self, Place};
+use crate::ruleset::RulesetFile;
+
+/// The most commits by hand of which it is asked what stood there then.
+const HANDS: usize = 200;
+
+/// The commits that lead to one, as far as no earlier snapshot knows them.
+pub(super) struct Past<'a> {
+    pub(super) git: &'a Git,
+    head: CommitId,
+    /// What was known before, where the commits lead to it.
+    pub(super) before: Option<&'a Snapshot>,
+    pub(super) commits: Vec<Ancestor>,
+    /// The commits at which a shallow clone ends.
+    pub(super) ends: Vec<CommitId>,
+    /// Whether no other commit is missing.
+    pub(super) is_whole: bool,
+    /// The first commit; absent where a shallow clone ends before it, or one on the way can't be read.
+    pub(super) first: Option<CommitId>,
+}
+
+/// What is kept of a commit.
+pub(super) struct Ancestor {
+    pub(super) id: CommitId,
+    pub(super) parents: Vec<CommitId>,
+    pub(super) author_name: String,
+    pub(super) author_email: String,
+    /// Whether it names nobody as its author.
+    pub(super) is_nobodys: bool,
+    pub(super) seconds: i64,
+    is_of_call: bool,
+}
+
+impl<'a> Past<'a> {
+    /// Walks the history of a commit.
+    ///
+    /// # Errors
+    ///
+    /// The ends of a shallow clone, where they can't be read.
+    pub(super) fn read(
+        git: &'a Git,
+        head: CommitId,
+        before: Option<&'a Snapshot>,
+    ) -> Result<Self, StoreError> {
+        let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
+        let (commits, met) = (Vec::new(), Vec::new());
+        let mut past = Past { git, head, before: None, commits, ends: met, is_whole: true, first: None };
+        let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
+        let (mut seen, mut next) = (HashSet::new(), vec![head]);
+        while let Some(id) = next.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            if before.is_some_and(|before| before.head == id) {
+                past.before = before;
+                continue;
+            }
+            // What is damaged is told elsewhere, and keeps nobody from reading the rest.
+            let Ok(info) = git.commit_info(id) else {
+                past.is_whole = false;
+                continue;
+            };
+            if ends.contains(&id) {
+                past.ends.push(id);
+                continue;
+            }
+            first_parents.insert(id, info.parents.first().copied());
+            next.extend(&info.parents);
+            past.commits.push(Ancestor {
+                id,
+                is_nobodys: info.is_nobodys(),
+                is_of_call: is_of_call(&info.message),
+                parents: info.parents,
+                author_name: info.author_name,
+                author_email: info.author_email,
+                seconds: info.seconds,
+            });
+        }
+        let mut at = head;
+        past.first = loop {
+            if let Some(before) = past.before.filter(|before| before.head == at) {
+                break before.first;
+            }
+            match first_parents.remove(&at) {
+                Some(Some(parent)) => at = parent,
+                Some(None) => break Some(at),
+                None => break None,
+            }
+        };
+        Ok(past)
+    }
+
+    /// What the commits have changed that no call made. A merge is no such change: what it brings together has its own commits.
+    pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
+        let known = self.before.map(|before| before.investigation.by_hand().clone());
+        let mut by_hand = known.unwrap_or_default();
+        // No call names another than the author of its commit.
+        let is_disowned = |(_, by): (Timestamp, &Caller)| by.disowned.is_some();
+        let disowned = investigation.nodes().filter(|node| node.written_by().any(is_disowned));
+        by_hand.nodes.extend(disowned.map(|node| node.id.clone()));
+        by_hand.end |= are_terms_changed
+            || investigation.conclusion().is_some_and(|end| end.written_by().any(is_disowned));
+        let mut asked = 0;
+        for commit in self.commits.iter().filter(|commit| commit.parents.len() < 2 && !commit.is_of_call) {
+            let Ok(files) = self.git.diff(commit.parents.first().copied(), commit.id) else { continue };
+            let mut touched = BTreeSet::new();
+            for file in &files {
+                match layout::place(&file.path) {
+                    Place::Node(id) => {
+                        touch(self.git, investigation, file, &id, &mut touched);
+                        by_hand.nodes.insert(id);
+                    }
+                    Place::Comment(id) => touch_said(self.git, investigation, file, id, &mut touched),
+                    Place::Conclusion => by_hand.end = true,
+                    Place::Meta => by_hand.end |= file.before.is_some(),
+                    _ => {}
+                }
+            }
+            if touched.is_empty() {
+                continue;
+            }
+            asked += 1;
+            let then = match asked > HANDS {
+                true => None,
+                false => self.git.files(commit.id).ok().map(|files| {
+                    files.into_iter().map(|file| (file.path.clone(), file)).collect::<HashMap<_, _>>()
+                }),
+            };
+            for node in touched {
+                let stands = investigation.children(&node).filter(|child| match &then {
+                    None => true,
+                    Some(files) => stood(self.git, files, child),
+                });
+                let stands: Vec<NodeId> = stands.map(|child| child.id.clone()).collect();
+                by_hand.confirmed_before.entry(node).or_default().extend(stands);
+            }
+        }
+        by_hand
+    }
+
+    /// Has the terms and rules of the first commit decide: nobody lowers what an investigation is held to while it runs. Names
+    /// what differs from them, or that nobody can tell. Says whether terms do.
+    pub(super) fn terms(
+        &self,
+        meta: &mut Meta,
+        ruleset: &mut Result<RulesetFile, Fault>,
+        faults: &mut Vec<Fault>,
+    ) -> bool {
+        let mut are_others = false;
+        let Some(first) = self.first else {
+            let reason = "the first commit can't be read, so nobody can tell whether its terms and rules are still \
+                          these; in a shallow clone, `git fetch --unshallow` gets it";
+            faults.push(Fault::of_history(layout::META, reason, Code::HistoryCut));
+            return false;
+        };
+        let Ok(files) = self.git.files(first) else { return false };
+        let file = |path: &str| files.iter().find(|file| file.path == path);
+        let changed = |path: &str| self.changed_by(path).unwrap_or_default();
+        if let Some(Ok(then)) = file(layout::META).map(|file| read::meta(self.git, file)) {
+            let differing = differing_terms(meta, &then);
+            are_others = !differing.is_empty();
+            if are_others {
+                let were = if differing.len() == 1 { "was" } else { "were" };
+                let reason = format!(
+                    "{} {were} changed{}; the terms of the first commit decide",
+                    differing.join(", "),
+                    changed(layout::META)
+                );
+                faults.push(Fault::of_history(layout::META, reason, Code::TermsChanged));
+                let Meta { ruleset, mode, min_rounds, min_roots, allow_early_terminal, .. } = then;
+                *meta = Meta { ruleset, mode, min_rounds, min_roots, allow_early_terminal, ..meta.clone() };
+            }
+        }
+        if let (Ok(now), Some(Ok(then))) =
+            (&mut *ruleset, file(layout::RULESET).map(|file| read::ruleset(self.git, file)))
+            && now.ruleset != then.ruleset
+        {
+            let reason =
+                format!("it was changed{}; the rules of the first commit decide", changed(layout::RULESET));
+            faults.push(Fault::of_history(layout::RULESET, reason, Code::RulesetDiffers));
+            *now = then;
+        }
+        are_others
+    }
+
+    /// ` on 2026-11-03 09:15 by NAME`: who wrote a file as it is now, by the commit that has another than each of its parents.
+    fn changed_by(&self, path: &str) -> Option<String> {
+        let blob = |id| self.git.blob_at(id, path).ok();
+        let (mut at, now) = (self.head, blob(self.head)?);
+        loop {
+            let commit = self.git.commit_info(at).ok()?;
+            match commit.parents.iter().find(|parent| blob(**parent).as_ref() == Some(&now)) {
+                Some(same) => at = *same,
+                None => {
+                    let time = Timestamp::from_milliseconds(commit.seconds.saturating_mul(1_000));
+                    let time = time.unwrap_or_default().to_minute();
+                    return Some(format!(" on {time} by {}", commit.author_name));
+                }
+            }
+        }
+    }
+}
+
+/// The terms in which two differ, as the file names them.
+fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
+    let terms = [
+        ("ruleset", now.ruleset != then.ruleset),
+        ("mode", now.mode != then.mode),
+        ("minRounds", now.min_rounds != then.min_rounds),
+        ("minRoots", now.min_roots != then.min_roots),
+        ("allowEarlyTerminal", now.allow_early_terminal != then.allow_early_terminal),
+    ];
+    terms.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// The nodes that stand otherwise by a change of a node's file: itself, what it may have refuted, and, where its results
+/// no longer differ, all below it.
+fn touch(
+    git: &Git,
+    investigation: &Investigation,
+    file: &PathChange,
+    id: &NodeId,
+    touched: &mut BTreeSet<NodeId>,
+) {
+    let read = |blob: Option<BlobId>| read::node(git, &file.path, blob?, id).ok();
+    let (before, after) = (read(file.before), read(file.after));
+    touched.insert(id.clone());
+    touched.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
+    let differs = |node: &Option<Node>| {
+        node.as_ref().and_then(|it| it.classification.as_ref()).is_some_and(|result| result.is_contested())
+    };
+    if differs(&before) && !differs(&after) {
+        touched.extend(below(investigation, id));
+    }
+}
+
+/// The same of a comment's file: a comment that is gone or another now, and a resolution, are about the node, what it
+/// confirms and all that rests on it.
+fn touch_said(
+    git: &Git,
+    investigation: &Investigation,
+    file: &PathChange,
+    id: CommentId,
+    touched: &mut BTreeSet<NodeId>,
+) {
+    let read = |blob: Option<BlobId>| read::comment(git, &file.path, blob?, id).ok();
+    let settles = |said: &Comment| said.kind == CommentKind::Resolution;
+    let about = read(file.before).or_else(|| read(file.after).filter(settles)).and_then(|said| said.node);
+    if let Some(node) = about {
+        touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
+        touched.extend(below(investigation, &node));
+        touched.insert(node);
+    }
+}
+
+/// All nodes below one.
+fn below(investigation: &Investigation, id: &NodeId) -> Vec<NodeId> {
+    let mut all = Vec::new();
+    let mut next = vec![id.clone()];
+    while let Some(id) = next.pop() {
+        next.extend(investigation.children(&id).map(|child| child.id.clone()));
+        all.push(id);
+    }
+    all
+}
+
+/// Whether a node was in these files in the state that is in force.
+fn stood(git: &Git, files: &HashMap<String, TreeFile>, node: &Node) -> bool {
+    let Some(file) = files.get(&layout::node(&node.id)) else { return false };
+    let then = read::node(git, &file.path, file.blob, &node.id);
+    let since = |node: &Node| node.classification.as_ref().map(|result| result.current_since());
+    then.is_ok_and(|then| since(&then).is_some() && since(&then) == since(node))
+}
