@@ -35,7 +35,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{Here, SEEN, Text};
+pub use objects::{Here, SEEN, Text, TextPlace};
 pub use place::{Place, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};
@@ -182,6 +182,12 @@ impl ObjectName {
     }
 }
 
+impl From<CommitId> for ObjectName {
+    fn from(commit: CommitId) -> Self {
+        ObjectName(commit.to_string())
+    }
+}
+
 impl FromStr for ObjectName {
     type Err = ();
 
@@ -193,6 +199,6 @@ impl FromStr for ObjectName {
 
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.pad(&self.0)
     }
 }

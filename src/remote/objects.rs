@@ -34,13 +34,24 @@ impl Here {
     }
 }
 
-/// A file in some commit.
+/// A text that goes along with a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// Its path there.
-    pub path: String,
-    /// What it holds. Bytes that are not UTF-8 are replaced.
+    /// Where it stands.
+    pub place: TextPlace,
+    /// What it says. Bytes that are not UTF-8 are replaced.
     pub text: String,
+}
+
+/// Where a text stands that goes along with a push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextPlace {
+    /// In a file at that path; a tag can name one without a path.
+    File(String),
+    /// In the message of a commit.
+    Commit(ObjectName),
+    /// In the message of a tag, which has that name in itself.
+    Tag(String),
 }
 
 /// Where a reviewer last looked; see [`GitProgram::mark_seen`].
@@ -141,35 +152,49 @@ impl GitProgram {
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Every file, in each of its states, that commits of `tip` brought which `without` has not. A text that was removed
-    /// again is among them: who has the commits has it.
+    /// Every text that these tips bring along beside what is known: each file in each of its states, the messages of the
+    /// commits, and those of the tags. A text that was removed again is among them: who has the commits has it.
     ///
     /// # Errors
     ///
     /// Whatever git says.
-    pub fn texts(&self, repository: &Path, tip: CommitId, without: Option<CommitId>) -> Result<Vec<Text>> {
-        let [tip, without] = range(tip, without);
-        let files = ["rev-list", "--objects", "--filter=object:type=blob", TEXTS_ONLY, &tip, &without];
-        let listed = self.here(repository, &files)?.succeeded("git rev-list")?.text();
-        // With the objects come the commits that were asked for, without a path.
-        let files: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+    pub fn texts(&self, repository: &Path, tips: &[ObjectName], known: &[ObjectName]) -> Result<Vec<Text>> {
+        let tips = tips.iter().map(|tip| format!("{tip}\n"));
+        let range: String = tips.chain(known.iter().map(|known| format!("^{known}\n"))).collect();
+        let listed = |filters: &[&str]| -> Result<String> {
+            let what = "git rev-list";
+            let call = Call { what, input: Some(range.clone().into_bytes()), ..Call::default() };
+            let arguments = [&["rev-list", "--stdin"], filters].concat();
+            Ok(self.run(repository, &arguments, call)?.succeeded(what)?.text())
+        };
+        // With the files come the tips. Tags have a name there, and commits, which are among the others, have none.
+        let files = listed(&["--objects", "--filter=object:type=blob", TEXTS_ONLY])?;
+        let files = files.lines().filter_map(|line| line.split_once(' '));
+        let commits = listed(&[])?;
+        let objects: Vec<(&str, &str)> = files.chain(commits.lines().map(|id| (id, ""))).collect();
         let mut texts = Vec::new();
-        for files in files.chunks(TEXTS_AT_ONCE) {
-            let names: String = files.iter().map(|(id, _)| format!("{id}\n")).collect();
+        for objects in objects.chunks(TEXTS_AT_ONCE) {
+            let names: String = objects.iter().map(|(id, _)| format!("{id}\n")).collect();
             let what = "git cat-file";
             let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
             let ran = self.run(repository, &["cat-file", "--batch"], call)?.succeeded(what)?;
             let mut rest = ran.output.as_slice();
-            for (_, path) in files {
-                let (text, after) = one_of_batch(rest).ok_or_else(|| RemoteError::Unreadable {
-                    what: what.into(),
-                    answer: shorten(path, 80),
-                })?;
-                texts.push(Text {
-                    path: (*path).to_owned(),
-                    text: String::from_utf8_lossy(text).into_owned(),
-                });
+            for (id, name) in objects {
+                let unreadable = || RemoteError::Unreadable { what: what.into(), answer: shorten(id, 80) };
+                let (kind, content, after) = one_of_batch(rest).ok_or_else(unreadable)?;
                 rest = after;
+                let text = String::from_utf8_lossy(content);
+                let message = || text.split_once("\n\n").map_or("", |(_, message)| message).to_owned();
+                texts.push(match kind {
+                    "blob" => Text { place: TextPlace::File((*name).to_owned()), text: text.into_owned() },
+                    "commit" => Text {
+                        place: TextPlace::Commit(id.parse().map_err(|()| unreadable())?),
+                        text: message(),
+                    },
+                    "tag" => Text { place: TextPlace::Tag((*name).to_owned()), text: message() },
+                    // A tree that a tag names.
+                    _ => continue,
+                });
             }
         }
         Ok(texts)
@@ -336,10 +361,10 @@ fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
     [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
 }
 
-/// The content of the first object of what `cat-file --batch` gives, and what comes after it.
-fn one_of_batch(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Type and content of the first object of what `cat-file --batch` gives, and what comes after it.
+fn one_of_batch(bytes: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
-    let size = std::str::from_utf8(&bytes[..end]).ok()?.rsplit(' ').next()?.parse().ok()?;
-    let (content, after) = bytes.get(end + 1..)?.split_at_checked(size)?;
-    Some((content, after.strip_prefix(b"\n")?))
+    let (kind, size) = std::str::from_utf8(&bytes[..end]).ok()?.split_once(' ')?.1.split_once(' ')?;
+    let (content, after) = bytes.get(end + 1..)?.split_at_checked(size.parse().ok()?)?;
+    Some((kind, content, after.strip_prefix(b"\n")?))
 }

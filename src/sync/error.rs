@@ -58,10 +58,12 @@ pub enum SyncError {
         tries: u32,
     },
     /// What would be pushed holds what looks like a credential.
-    #[error("not pushed, since it seems to hold {}", .places.join(", "))]
+    #[error("not pushed, since {} to hold {}", seems(.tags), .places.join(", "))]
     SecretSuspected {
         /// What and where: node, file and line.
         places: Vec<String>,
+        /// The tags that bring it along; none where the branch does.
+        tags: Vec<String>,
     },
     /// What would be pushed can't be read.
     #[error("not pushed, since it can't be read: {}", .faults.join("; "))]
@@ -93,6 +95,14 @@ pub enum SyncError {
     /// What came can't be taken in, or the investigation can't be read.
     #[error("{}", crate::text::causes(&**.0))]
     Store(Arc<StoreError>),
+}
+
+fn seems(tags: &[String]) -> String {
+    match tags {
+        [] => "it seems".to_owned(),
+        [tag] => format!("the tag {tag} seems"),
+        several => format!("the tags {} seem", several.join(", ")),
+    }
 }
 
 fn of(id: &str) -> String {
@@ -143,10 +153,15 @@ impl SyncError {
                 "Work goes on here, and the next `tot sync` tries it again".to_owned()
             }
             SyncError::LostRaces { .. } => "Try it again".to_owned(),
-            SyncError::SecretSuspected { .. } => {
-                "Whoever can read the remote can read it, also after it was removed. \
-                 If it is none, or may be known, `tot sync --allow-secrets` pushes it"
-                    .to_owned()
+            SyncError::SecretSuspected { tags, .. } => {
+                let delete = match tags.as_slice() {
+                    [] => String::new(),
+                    tags => format!(" `git tag -d {}` deletes what should not go there.", tags.join(" ")),
+                };
+                format!(
+                    "Whoever can read the remote can read it, also after it was removed.{delete} \
+                     If it is none, or may be known, `tot sync --allow-secrets` pushes it"
+                )
             }
             SyncError::Unreadable { .. } => "Mend the file and commit it; `tot check` tells more".to_owned(),
             SyncError::AlreadyHere { .. } => {

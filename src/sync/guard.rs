@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Subject, SyncError, Syncing};
 use crate::format::layout::{self, Place};
+use crate::remote::{ObjectName, TextPlace};
 use crate::secrets::suspects;
 use crate::store::{CommitId, Snapshot};
 
@@ -11,12 +12,13 @@ use crate::store::{CommitId, Snapshot};
 const NAMED: usize = 10;
 
 impl Syncing<'_> {
-    /// Refuses what must not go there, of the commits of `tip` that the remote has not.
+    /// Refuses the branch at `tip` where it must not go there. `known` is what the remote has, `theirs` its branch.
     pub(super) fn guard(
         &self,
         subject: &Subject,
         tip: CommitId,
         theirs: Option<CommitId>,
+        known: &[ObjectName],
     ) -> Result<(), SyncError> {
         let faults =
             |rev: CommitId| Ok::<_, SyncError>(faults(&self.store.load_at(&subject.path, &rev.to_string())?));
@@ -28,22 +30,40 @@ impl Syncing<'_> {
                 return Err(SyncError::Unreadable { faults: new });
             }
         }
+        self.refuse_secrets(subject, &[tip.into()], known)
+    }
+
+    /// Refuses credentials in what these tips, of a branch or of tags, add to what the remote has: in files, and in the
+    /// messages of commits and tags.
+    pub(super) fn refuse_secrets(
+        &self,
+        subject: &Subject,
+        tips: &[ObjectName],
+        known: &[ObjectName],
+    ) -> Result<(), SyncError> {
         if self.options.allow_secrets {
             return Ok(());
         }
         let mut places = BTreeSet::new();
-        for file in self.git.texts(&subject.path, tip, theirs)? {
-            for suspect in suspects(&file.text) {
-                let node = match layout::place(&file.path) {
-                    Place::Node(id) => format!("{id}, "),
-                    _ => String::new(),
+        for text in self.git.texts(&subject.path, tips, known)? {
+            for suspect in suspects(&text.text) {
+                let place = match &text.place {
+                    TextPlace::File(path) => match layout::place(path) {
+                        Place::Node(id) => format!("{id}, {path}:{}", suspect.line),
+                        _ => format!("{path}:{}", suspect.line),
+                    },
+                    TextPlace::Commit(id) => format!("the message of commit {id:.10}, line {}", suspect.line),
+                    TextPlace::Tag(name) => format!("the message of the tag {name}, line {}", suspect.line),
                 };
-                places.insert(format!("{} ({node}{}:{})", suspect.kind, file.path, suspect.line));
+                places.insert(format!("{} ({place})", suspect.kind));
             }
         }
         match places.is_empty() {
             true => Ok(()),
-            false => Err(SyncError::SecretSuspected { places: places.into_iter().take(NAMED).collect() }),
+            false => Err(SyncError::SecretSuspected {
+                places: places.into_iter().take(NAMED).collect(),
+                tags: Vec::new(),
+            }),
         }
     }
 }

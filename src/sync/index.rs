@@ -12,6 +12,7 @@ use super::{Outcome, SyncError, Syncing};
 use crate::domain::SessionId;
 use crate::format::readme::inline;
 use crate::remote::{ObjectName, Place, Pushed, Upstream};
+use crate::secrets::suspects;
 use crate::text::counted;
 
 /// The branch.
@@ -79,6 +80,15 @@ impl Syncing<'_> {
             index.listed = lines.len();
             if after == before {
                 return Ok(());
+            }
+            // It tells of what is here, which may be what was not pushed.
+            let new: String = lines.iter().filter(|line| !before.contains(line.as_str())).cloned().collect();
+            // Without what escapes Markdown in it.
+            if let Some(suspect) =
+                suspects(&new.replace('\\', "")).first().filter(|_| !self.options.allow_secrets)
+            {
+                let places = vec![format!("{} ({PAGE} of the list, line {})", suspect.kind, suspect.line)];
+                return Err(SyncError::SecretSuspected { places, tags: Vec::new() });
             }
             let message = format!("List {}", counted(lines.len(), "investigation"));
             let commit = git.commit_file(path, parent, PAGE, &after, &message)?;

@@ -55,7 +55,7 @@ impl Syncing<'_> {
                 return Err(SyncError::Detached { path: path.clone() });
             };
             if theirs != Some(ours) {
-                self.guard(subject, ours, theirs)?;
+                self.guard(subject, ours, theirs, &known(subject, &advertised, &here, theirs))?;
                 let number = self.git.count(path, ours, theirs)?;
                 let object = here.refs[&branch].clone();
                 let place = upstream.place.branch_ref();
@@ -83,7 +83,7 @@ impl Syncing<'_> {
                 }
                 done.went += number;
             }
-            return self.push_tags(subject, &advertised, &here, done);
+            return self.push_tags(subject, &advertised, &here, ours, done);
         }
         Err(SyncError::LostRaces { remote: upstream.remote.clone(), tries: TRIES })
     }
@@ -221,23 +221,52 @@ impl Syncing<'_> {
         subject: &Subject,
         advertised: &Advertised,
         here: &Here,
+        branch: CommitId,
         done: &mut Done,
     ) -> Result<(), SyncError> {
+        let (new, suspected) = self.tags_to_push(subject, advertised, here, branch)?;
+        if !new.is_empty() {
+            let place = &subject.upstream.place;
+            let refs: Vec<_> =
+                new.iter().map(|(tag, object)| (place.tag_ref(tag), (*object).clone())).collect();
+            match self.git.push(&subject.path, &subject.upstream.remote, &refs)? {
+                Pushed::Accepted => done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned())),
+                Pushed::Refused { said } => return Err(self.refused(subject, said)),
+            }
+        }
+        suspected.map_or(Ok(()), Err)
+    }
+
+    /// The tags that are not there, once the branch is; without those that must not go there, which the error names.
+    fn tags_to_push<'h>(
+        &self,
+        subject: &Subject,
+        advertised: &Advertised,
+        here: &'h Here,
+        branch: CommitId,
+    ) -> Result<(Vec<(&'h str, &'h ObjectName)>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
         let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
         // Those of other investigations of a hub, which a plain `git clone` of it has brought along.
         let is_foreign = |tag: &str| tag.split('/').any(|part| part.parse::<SessionId>().is_ok());
-        let new: Vec<(&str, &ObjectName)> =
-            here.tags().filter(|(tag, _)| !is_there(tag) && !is_foreign(tag)).collect();
+        let new: Vec<_> = here.tags().filter(|(tag, _)| !is_there(tag) && !is_foreign(tag)).collect();
         if new.is_empty() {
-            return Ok(());
+            return Ok((new, None));
         }
-        let refs: Vec<_> = new.iter().map(|(tag, object)| (place.tag_ref(tag), (*object).clone())).collect();
-        match self.git.push(&subject.path, &subject.upstream.remote, &refs)? {
-            Pushed::Accepted => done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned())),
-            Pushed::Refused { said } => return Err(self.refused(subject, said)),
+        let known = known(subject, advertised, here, Some(branch));
+        let all: Vec<ObjectName> = new.iter().map(|(_, object)| (*object).clone()).collect();
+        match self.refuse_secrets(subject, &all, &known) {
+            Ok(()) => Ok((new, None)),
+            Err(SyncError::SecretSuspected { places, .. }) => {
+                let is_clean = |(_, object): &(&str, &ObjectName)| {
+                    self.refuse_secrets(subject, std::slice::from_ref(*object), &known).is_ok()
+                };
+                let (clean, others): (Vec<_>, Vec<_>) = new.into_iter().partition(is_clean);
+                let tags = others.into_iter().map(|(tag, _)| tag.to_owned()).collect();
+                Ok((clean, Some(SyncError::SecretSuspected { places, tags })))
+            }
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// What would be done, as far as it can be known without fetching.
@@ -248,30 +277,44 @@ impl Syncing<'_> {
         let Some(ours) = here.commit(&format!("refs/heads/{}", subject.branch)) else { return Ok(()) };
         let tags = new_tags(subject, advertised, here, done);
         done.tags_came.extend(tags);
-        if theirs == Some(ours) {
-            return Ok(());
-        }
-        match theirs {
-            None if seen.is_some() => done.notes.push("the branch is not there any more".to_owned()),
-            Some(theirs) if !self.git.has_commit(path, theirs)? => {
-                done.notes.push("there is something new, which a sync would fetch".to_owned());
+        if theirs != Some(ours) {
+            match theirs {
+                None if seen.is_some() => done.notes.push("the branch is not there any more".to_owned()),
+                Some(theirs) if !self.git.has_commit(path, theirs)? => {
+                    done.notes.push("there is something new, which a sync would fetch".to_owned());
+                }
+                Some(theirs) => done.came = self.git.count(path, theirs, Some(ours))?,
+                None => {}
             }
-            Some(theirs) => done.came = self.git.count(path, theirs, Some(ours))?,
-            None => {}
+            let there = theirs.filter(|theirs| self.git.has_commit(path, *theirs).unwrap_or(false)).or(seen);
+            done.went = self.git.count(path, ours, there)?;
+            if done.went > 0
+                && let Err(error) = self.guard(subject, ours, there, &known(subject, advertised, here, there))
+            {
+                done.notes.push(causes(&error));
+            }
         }
-        let known = theirs.filter(|theirs| self.git.has_commit(path, *theirs).unwrap_or(false)).or(seen);
-        done.went = self.git.count(path, ours, known)?;
-        if done.went > 0
-            && let Err(error) = self.guard(subject, ours, known)
-        {
-            done.notes.push(causes(&error));
-        }
+        let (tags, suspected) = self.tags_to_push(subject, advertised, here, ours)?;
+        done.tags_went.extend(tags.into_iter().map(|(tag, _)| tag.to_owned()));
+        done.notes.extend(suspected.map(|error| causes(&error)));
         Ok(())
     }
 
     fn refused(&self, subject: &Subject, said: String) -> SyncError {
         SyncError::Refused { remote: subject.upstream.remote.clone(), said }
     }
+}
+
+/// What the remote has of what is here: its branch, and the tags that are the same on both sides.
+fn known(
+    subject: &Subject,
+    advertised: &Advertised,
+    here: &Here,
+    branch: Option<CommitId>,
+) -> Vec<ObjectName> {
+    let place = &subject.upstream.place;
+    let same = here.tags().filter(|(tag, object)| advertised.refs.get(&place.tag_ref(tag)) == Some(*object));
+    branch.map(ObjectName::from).into_iter().chain(same.map(|(_, object)| object.clone())).collect()
 }
 
 /// The tags of the investigation that are there and not here.

@@ -48,6 +48,28 @@ fn a_hub_lists_the_investigations_of_all_machines() {
 }
 
 #[test]
+fn the_list_tells_no_secret_that_was_not_pushed() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let one = Machine::new(&sandbox, "one");
+    let id = one.start();
+    one.ok(&["remote", "add", "origin", hub.to_str().unwrap()]);
+    one.ok(&["sync", "--index"]);
+    let before = page(&sandbox, &hub);
+    let secret = ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let end =
+        json!({"sessionId": id, "conclusion": format!("With {secret}."), "stopped": {"reason": "enough"}});
+    one.server().ok("tot_end", end);
+    let ran = one.tot(&["sync", "--index"]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err.contains("a GitHub token (README.md of the list") && !ran.err.contains(&secret),
+        "{ran:?}"
+    );
+    assert_eq!(page(&sandbox, &hub), before);
+}
+
+#[test]
 fn a_list_that_the_hub_refuses_is_told_and_the_investigations_are_synced_all_the_same() {
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);

@@ -259,7 +259,7 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
     let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
     let before = sandbox.git(&hub, &["for-each-ref"]);
     let mut server = one.server();
-    let secret = ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let secret = token();
     server
         .ok("tot_propose", json!({"sessionId": id, "nodes": [crate::support::node("R2.A1", Some("R1.A"))]}));
     sandbox.sleep(60);
@@ -281,6 +281,75 @@ fn a_secret_is_not_pushed_and_named_by_node_and_line() {
     assert!(one.sync(&["--allow-secrets"])["error"].is_null());
     // What is there is not told again.
     one.grow(&id, &["R2.A2"]);
+    one.synced();
+}
+
+/// What looks like a token of GitHub.
+fn token() -> String {
+    ["ghp", "_16C7e42F292c6912E7710c838347Ae178B4a"].concat()
+}
+
+#[test]
+fn a_tag_that_was_left_behind_takes_no_secret_along() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let repository = one.repository(&id);
+    let conclusion = format!("It works with {}.", token());
+    let end = json!({"sessionId": id, "conclusion": conclusion, "stopped": {"reason": "enough"}});
+    one.server().ok("tot_end", end);
+    one.fails("SECRET_SUSPECTED", &[]);
+    // The branch is put right, and the tag of the end still leads to the secret.
+    sandbox.git(&repository, &["reset", "-q", "--hard", "HEAD~1"]);
+    let before = sandbox.git(&hub, &["for-each-ref"]);
+    let dry = one.sync(&["--dry-run"]);
+    assert!(dry["notes"].to_string().contains("the tag ended/1 seems to hold a GitHub token"), "{dry:#}");
+    let told = one.fails("SECRET_SUSPECTED", &[]);
+    for part in ["the tag ended/1 seems", "conclusion.yaml:", "`git tag -d ended/1`", "--allow-secrets"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains(&token()));
+    assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
+    // All else goes.
+    sandbox.git(&repository, &["tag", "noted"]);
+    one.grow(&id, &["R2.A1"]);
+    one.fails("SECRET_SUSPECTED", &[]);
+    let entry = other.synced();
+    assert_eq!((&entry["came"], &entry["tagsCame"]), (&json!(2), &json!(["noted"])), "{entry:#}");
+    sandbox.git(&repository, &["tag", "-d", "ended/1"]);
+    one.synced();
+}
+
+#[test]
+fn a_message_takes_no_secret_along() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let repository = one.repository(&id);
+    let git = |arguments: &[&str]| sandbox.git(&repository, arguments);
+    let message = format!("Try it\n\nwith {}", token());
+    let before = sandbox.git(&hub, &["for-each-ref"]);
+    git(&["commit", "-q", "--allow-empty", "-m", &message]);
+    let told = one.fails("SECRET_SUSPECTED", &[]);
+    let commit = format!("the message of commit {:.10}, line 3", one.head(&id));
+    assert!(told.contains(&commit) && !told.contains(&token()), "{told}");
+    git(&["reset", "-q", "--hard", "HEAD~1"]);
+    // In its own message, in that of a tag that it names, and in a file that no commit has.
+    git(&["tag", "-a", "inner", "-m", &message]);
+    git(&["tag", "-a", "outer", "-m", "Harmless", "inner"]);
+    git(&["tag", "-d", "inner"]);
+    let told = one.fails("SECRET_SUSPECTED", &[]);
+    assert!(
+        told.contains("the tag outer seems") && told.contains("the message of the tag inner, line 3"),
+        "{told}"
+    );
+    git(&["tag", "-d", "outer"]);
+    std::fs::write(repository.join(".git/secret"), token()).unwrap();
+    let blob = git(&["hash-object", "-w", ".git/secret"]);
+    git(&["tag", "blob", blob.trim()]);
+    assert!(one.fails("SECRET_SUSPECTED", &[]).contains("the tag blob seems"));
+    assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
+    git(&["tag", "-d", "blob"]);
     one.synced();
 }
 
