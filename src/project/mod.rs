@@ -7,6 +7,8 @@
 //!   folder, is not, and nothing is said of it.
 //! - Only plain files are opened, and none larger than 8 MiB. So a pipe or a device can't make a call wait.
 //! - Nothing is written and nothing is executed: git's objects are read in place, with the repository's own settings.
+//! - Of a file that git ignores, by the rules of the repository or of the user, nothing is read: it is cited by its name.
+//!   So is a file of which it can't be told.
 //! - Lines that seem to hold a credential are not quoted, nor are those of a hidden file that git does not track, such as
 //!   `.env`.
 //!
@@ -161,6 +163,30 @@ impl Project {
         gix::open_opts(&self.root, gix::open::Options::isolated())
     }
 
+    /// Whether git does not track a file and ignores it, or that can't be told.
+    fn is_ignored(&self, repository: &gix::Repository, path: &str) -> bool {
+        let excluded = || -> Result<bool, gix::Error> {
+            let index = repository.index_or_empty()?;
+            if index.entry_by_path(path.into()).is_some() {
+                return Ok(false);
+            }
+            // The user's own rules count too, as git's settings name them.
+            let mut permissions = gix::open::Permissions::isolated();
+            permissions.config = gix::open::permissions::Config::all();
+            let allow = gix::sec::Permission::Allow;
+            permissions.env = gix::open::permissions::Environment {
+                xdg_config_home: allow,
+                home: allow,
+                git_prefix: allow,
+                ..permissions.env
+            };
+            let user = gix::open_opts(&self.root, gix::open::Options::default().permissions(permissions))?;
+            let source = gix::worktree::stack::state::ignore::Source::WorktreeThenIdMappingIfNotSkipped;
+            Ok(user.excludes(&index, None, source)?.at_path(path, None)?.is_excluded())
+        };
+        excluded().unwrap_or(true)
+    }
+
     /// `None`: it is none of the project's, no plain file, or can't be read.
     fn look_up_one(
         &self,
@@ -184,6 +210,9 @@ impl Project {
         let head = repository.head_id().ok().map(|id| id.detach());
         let there = |paths: &[String]| committed(repository, head?, paths);
         if let Some(path) = candidates.iter().find_map(|path| self.plain_file(path)) {
+            if self.is_ignored(repository, &path) {
+                return Some(LookedUp::Ignored(path));
+            }
             let blob = there(std::slice::from_ref(&path)).map(|(_, blob)| blob);
             return found(cited, &bytes(&self.root.join(&path))?, head, path, blob);
         }

@@ -12,7 +12,7 @@ use super::end::{Bind, BindSchema, bound};
 use super::{Decision, Rejection, TITLE_MAX, check_lengths, not_blank, quoted, refuse_if_ended};
 use crate::domain::{
     AmendedConclusion, Amendment, Caller, Citation, Classification, Code, Conclusion, Diagnostic, Event,
-    Investigation, LookedUpPaths, NamedIn, Node, NodeId, Timestamp,
+    Investigation, LookedUp, LookedUpPaths, NamedIn, Node, NodeId, Timestamp,
 };
 use crate::ruleset::EffectiveRules;
 use crate::ruleset::rules::confirmation::stamp;
@@ -59,7 +59,8 @@ pub const CODES: &[Code] =
     &[Code::NodeNotFound, Code::MissingReason, Code::EmptyBatch, Code::InvestigationEnded];
 
 /// What it may be warned of.
-pub const WARNINGS: &[Code] = &[Code::SecretSuspected, Code::UnreadableReference, Code::ReferenceNotFound];
+pub const WARNINGS: &[Code] =
+    &[Code::SecretSuspected, Code::UnreadableReference, Code::ReferenceNotFound, Code::ReferenceIgnored];
 
 /// Judges an amendment. `known` is what was found of the paths that [`citing`] names. What is as asked for already is left: with nothing that changes, a decision without an event.
 ///
@@ -151,7 +152,7 @@ fn of_node(
 
 /// Keeps the files that are cited as they are now, where an amendment changes what cites them. What it leaves as it is keeps
 /// what it had.
-fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<String> {
+fn pin(result: &Classification, amendment: &mut Amendment, known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     let mut references = result.references.clone();
     let before = Citation::given(&references);

@@ -60,28 +60,28 @@ fn lines_of(mention: &Mention) -> Option<Lines> {
     Some(Lines { first, last: mention.last_line.unwrap_or(first) })
 }
 
-/// Notes with each source that was given as data what was found of it; gives what was not found.
-pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<String> {
+/// Notes with each source that was given as data what was found of it; gives what is not to be had.
+pub(super) fn pin_given(given: &mut [Citation], known: &LookedUpPaths) -> Vec<LookedUp> {
     let mut missing = Vec::new();
     for citation in given {
         let path = given_path(&citation.target, citation.lines.as_deref(), citation.commit.as_deref());
         match path.and_then(|path| known.get(&path)) {
             Some(LookedUp::Found(pin)) => citation.pinned = Some(pin.clone()),
-            Some(LookedUp::Missing(what)) => missing.push(what.clone()),
+            Some(other) => missing.push(other.clone()),
             None => {}
         }
     }
     missing
 }
 
-/// Puts the files that a text names among the sources, as they were found, unless they were given as data; gives what was
-/// not found. Those that an earlier form of the text named are taken out.
+/// Puts the files that a text names among the sources, as they were found, unless they were given as data; gives what is
+/// not to be had. Those that an earlier form of the text named are taken out.
 pub(super) fn pin_named(
     references: &mut Vec<Citation>,
     named_in: NamedIn,
     text: &str,
     known: &LookedUpPaths,
-) -> Vec<String> {
+) -> Vec<LookedUp> {
     references.retain(|citation| citation.named_in != Some(named_in));
     let mut missing = Vec::new();
     // Most servers have no project: then nothing is parsed.
@@ -101,23 +101,46 @@ pub(super) fn pin_named(
                     });
                 }
             }
-            Some(LookedUp::Missing(what)) => missing.push(what.clone()),
+            Some(other) => missing.push(other.clone()),
             None => {}
         }
     }
     missing
 }
 
-/// The warning of sources that are not in the project.
-pub(super) fn not_found(about: &str, mut missing: Vec<String>) -> Option<Diagnostic> {
-    missing.dedup();
-    missing.first()?;
-    let more = missing.len().saturating_sub(NAMED);
-    missing.truncate(NAMED);
-    if more > 0 {
-        missing.push(format!("{more} more"));
+/// The warnings of sources that are not in the project, and of those that git ignores there.
+pub(super) fn not_found(about: &str, unpinned: Vec<LookedUp>) -> Vec<Diagnostic> {
+    let (mut missing, mut ignored) = (Vec::new(), Vec::new());
+    for one in unpinned {
+        match one {
+            LookedUp::Missing(what) => missing.push(what),
+            LookedUp::Ignored(path) => ignored.push(path),
+            LookedUp::Found(_) => {}
+        }
     }
-    let message = format!("{about} cites what is not there: {}.", missing.join("; "));
-    let how = "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.";
-    Some(Diagnostic::new(Code::ReferenceNotFound, message).about(about).suggest(how))
+    let warning = |code, mut all: Vec<String>, what: &str, how: &str| {
+        all.dedup();
+        all.first()?;
+        let more = all.len().saturating_sub(NAMED);
+        all.truncate(NAMED);
+        if more > 0 {
+            all.push(format!("{more} more"));
+        }
+        let message = format!("{about} cites {what}: {}.", all.join("; "));
+        Some(Diagnostic::new(code, message).about(about).suggest(how))
+    };
+    let missing = warning(
+        Code::ReferenceNotFound,
+        missing,
+        "what is not there",
+        "Look again, and correct it with tot_amend; name another repository as `owner/name path:line`.",
+    );
+    ignored.sort();
+    let ignored = warning(
+        Code::ReferenceIgnored,
+        ignored,
+        "what git ignores, so only its name is stored",
+        "If it may be shared, quote what matters in the findings.",
+    );
+    missing.into_iter().chain(ignored).collect()
 }

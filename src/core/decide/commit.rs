@@ -100,6 +100,7 @@ pub const WARNINGS: &[Code] = &[
     Code::EmptyFindings,
     Code::UnreadableReference,
     Code::ReferenceNotFound,
+    Code::ReferenceIgnored,
     Code::SecretSuspected,
 ];
 

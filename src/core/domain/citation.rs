@@ -96,6 +96,8 @@ pub enum LookedUp {
     Found(Pin),
     /// It is not: what is wrong, as a clause.
     Missing(String),
+    /// The file at this path is there, and git ignores it: nothing of what it holds is known.
+    Ignored(String),
 }
 
 /// What was found of the paths that a call cites. One that is not among them is none of the project's, or could not be read.

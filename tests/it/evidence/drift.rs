@@ -214,7 +214,7 @@ proptest! {
         let known = project.look_up(&cited);
         let pins: Vec<Pin> = cited.iter().map(|cited| match &known[cited] {
             LookedUp::Found(pin) => pin.clone(),
-            LookedUp::Missing(what) => panic!("{what}"),
+            other => panic!("{other:?}"),
         }).collect();
         steps.iter().for_each(|step| world.take(step));
         let said = project.evidence(&pins).drift;

@@ -64,6 +64,49 @@ fn cited_files_are_kept_as_they_were() {
 }
 
 #[test]
+fn of_files_that_git_ignores_only_the_names_are_stored() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    let secret = "Quetzalcoatl";
+    write(&project, ".gitignore", "*.tfvars\n/private/\n");
+    write(&project, ".git/info/exclude", "local.txt\n");
+    // The user's own rules.
+    write(&sandbox.path("home"), "git/ignore", "*.own\n");
+    write(&project, "kept.tfvars", "region = eu\n");
+    sandbox.git(&project, &["add", "-f", "kept.tfvars"]);
+    commit_all(&sandbox, &project);
+    let ignored = ["terraform.tfvars", "private/notes.md", "local.txt", "my.own"];
+    for path in ignored {
+        write(&project, path, &format!("password = {secret}\n"));
+    }
+    let mut server = sandbox.server_with(&["--project", project.to_str().unwrap()]);
+    let session = begun(&mut server);
+    let fields = json!({
+        "findings": "It is set.\n\n## References\n- terraform.tfvars:1\n- local.txt\n- kept.tfvars:1",
+        "references": [
+            {"target": "private/notes.md", "lines": "1"},
+            // That there are no more lines is not told either.
+            {"target": "terraform.tfvars", "lines": "40"},
+            {"target": "my.own", "lines": "1"},
+        ],
+    });
+    let reply = commit_root(&mut server, &session, fields);
+    assert_eq!(warnings(&reply, MISSING), [""; 0]);
+    assert_snapshot!(warnings(&reply, "REFERENCE_IGNORED").join("\n"), @"R1.A cites what git ignores, so only its name is stored: local.txt; my.own; private/notes.md; terraform.tfvars.");
+    let stored = references(&mut server, &session);
+    let pinned: Vec<&str> =
+        stored.as_array().unwrap().iter().filter_map(|it| it["pinned"]["text"].as_str()).collect();
+    assert_eq!(pinned, ["region = eu\n"], "{stored:#}");
+    let amended = json!({"sessionId": session, "nodeId": "R1.A", "evidence": "Seen.\n\n## References\n- terraform.tfvars:1", "reason": "x"});
+    let reply = server.ok("tot_amend", amended);
+    assert_eq!(warnings(&reply, "REFERENCE_IGNORED").len(), 1, "{reply:#}");
+    let repository = sandbox.repository(&session);
+    let history = sandbox.git(&repository, &["log", "-p", "--format=%B"]);
+    let blob = sandbox.git(&project, &["hash-object", "terraform.tfvars"]);
+    assert!(!history.contains(secret) && !history.contains(blob.trim()), "{history}");
+}
+
+#[test]
 fn what_was_made_up_is_told_at_once() {
     let sandbox = Sandbox::new();
     let project = project(&sandbox);
