@@ -40,7 +40,7 @@
 //! - `merge`: `domain`, `format`, `text`, `yaml`.
 //! - `graph`: `assess`, `domain`, `ruleset`, `text`.
 //! - `view`: `domain`, `ruleset`, `text`.
-//! - `withhold`: `domain`, `format` (where its files are), `store`, `text`, `yaml`.
+//! - `withhold`: `domain`, `format` (its files), `store`, `text`, `yaml`.
 //! - `store`: `domain`, `format`, `merge`, `platform`, `ruleset`, `yaml`.
 //! - `service`: `assess`, `decide`, `domain`, `format`, `project` (what is cited), `remote`, `ruleset`, `store`, `sync` (the remote of a new investigation), `text`,
 //!   `world`.

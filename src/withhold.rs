@@ -2,40 +2,60 @@
 //! them; each of their texts says by whom it is withheld. It is done once, on what a report is made of, so that no page,
 //! drawing, index, feed or file can forget it.
 //!
+//! 1. [`List`] is what somebody lists: nodes by the ids that they have in one state.
+//! 2. [`List::follow`] finds these nodes wherever they were, since a merge can give a node another id, and what other
+//!    messages quote of them.
+//! 3. [`Withheld`] leaves them out of any state and history of the investigation.
+//!
 //! # What is replaced
 //!
 //! Every text of the nodes, now and at any time of the history, with what stood there before amendments; their attachments,
-//! which are left out with their names; comments on them, and what answers these; messages of commits that touched one of them; faults in their files.
+//! which are left out with their names; comments on them, and what answers these; messages of commits that touched one of
+//! them, or that quote one of these texts; faults in their files.
 //!
 //! # Limits
 //!
 //! - Who and when stay: agents, clients, sessions, and the authors of commits.
-//! - What else says the same is not looked for: the conclusion, the question, other nodes that quote one of these, and the
-//!   messages of other commits. Nor is anything removed from the repository.
+//! - What else says the same is not looked for: the conclusion, the question, and other nodes that quote one of these. Nor is
+//!   anything removed from the repository.
+//! - A message is known to quote a text by [`RUN`] words of it in their order, or by all of a shorter text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-
-use serde::Deserialize;
 
 use crate::domain::node::says_nothing;
 use crate::domain::{
     Amendment, AttachmentName, Change, Citation, Classification, Command, Comment, CommentId, Happening,
-    IdError, Node, NodeId, Reclassification, Warning,
+    Node, NodeId, Pin, Reclassification, Timestamp, Warning,
 };
 use crate::format::layout::{self, Place, WITHHELD};
-use crate::store::{Fault, HistoryEntry, Snapshot};
+use crate::format::withheld_file::{self, Withholding};
+use crate::store::{Fault, HistoryEntry, Snapshot, StoreError};
 use crate::text::{one_line, shorten};
-use crate::yaml::{self, YamlError};
+use crate::yaml::YamlError;
 
 /// Characters of who and why.
 const LENGTH: usize = 300;
 /// What stands for a text that says nothing, since that tells how much a confirmation is worth.
 const NOTHING: &str = "–";
+/// So many words of a text, in their order, are a quotation.
+const RUN: usize = 5;
+/// A text of fewer words is one too if it has so many letters; else where the node is named in the same line.
+const LETTERS: usize = 12;
 
-/// The nodes whose texts are left out, each with what stands in their place.
+/// By id, what stands in the place of each node's texts.
+type Labels = BTreeMap<NodeId, String>;
+
+/// What a node is known by under any id: the one that it was proposed under, and when.
+type Key = (NodeId, Timestamp);
+
+fn key(node: &Node) -> Key {
+    (node.renamed_from.as_ref().unwrap_or(&node.id).clone(), node.proposed_at)
+}
+
+/// The nodes that are to be withheld, by their ids in one state, each with what stands in the place of its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Withheld(BTreeMap<NodeId, String>);
+pub struct List(Labels);
 
 /// What is wrong with a list of withheld nodes. Nothing is published then.
 #[derive(Debug, thiserror::Error)]
@@ -43,44 +63,44 @@ pub enum WithheldError {
     /// Not in the form of such a list.
     #[error("the list of what is not to be public, {WITHHELD}, can't be read")]
     Yaml(#[source] YamlError),
-    /// Not the id of a node.
-    #[error("the list of what is not to be public, {WITHHELD}, has an id that is none")]
-    Id(#[source] IdError),
     /// Not a node of the investigation.
     #[error("{0} is to be withheld, and is not a node of the investigation")]
     Stranger(NodeId),
+    /// The file is not as it was committed, and only what is committed counts.
+    #[error("{WITHHELD} is not committed as it is now, and only what is committed would be withheld")]
+    Uncommitted,
+    /// Whatever git says.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    withheld: Vec<Entry>,
+impl WithheldError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            WithheldError::Uncommitted => Some(format!(
+                "Commit it in the investigation's folder: `git add {WITHHELD}` and `git commit -m Withhold {WITHHELD}`. \
+                 --ignore-uncommitted withholds what is committed"
+            )),
+            WithheldError::Store(error) => error.hint(),
+            WithheldError::Yaml(_) | WithheldError::Stranger(_) => None,
+        }
+    }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    nodes: Vec<String>,
-    by: String,
-    #[serde(default)]
-    why: Option<String>,
-}
-
-impl Withheld {
+impl List {
     /// What the text of a [`layout::WITHHELD`] lists; nothing where there is no such file.
     ///
     /// # Errors
     ///
     /// A text that is no such list.
-    pub fn read(text: Option<&str>) -> Result<Withheld, WithheldError> {
-        let mut withheld = Withheld::default();
-        let Some(text) = text else { return Ok(withheld) };
-        for entry in yaml::from_text::<File>(text).map_err(WithheldError::Yaml)?.withheld {
-            for node in &entry.nodes {
-                withheld.add(node.parse().map_err(WithheldError::Id)?, &entry.by, entry.why.as_deref());
-            }
+    pub fn read(text: Option<&str>) -> Result<List, WithheldError> {
+        let mut list = List::default();
+        let read = text.map(withheld_file::read).transpose().map_err(WithheldError::Yaml)?;
+        for (node, Withholding { by, why }) in read.into_iter().flatten() {
+            list.add(node, &by, why.as_deref());
         }
-        Ok(withheld)
+        Ok(list)
     }
 
     /// Adds a node.
@@ -89,25 +109,61 @@ impl Withheld {
         self.0.insert(node, shorten(&one_line(&format!("Withheld by {by}{why}")), LENGTH));
     }
 
-    /// The nodes, by their ids.
-    pub fn nodes(&self) -> impl Iterator<Item = &NodeId> {
-        self.0.keys()
+    /// Whether it names none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// Refuses what was never a node of the investigation, as far as its history is read.
+    /// Follows these nodes of a state through the history that led to it. `beside` are other states in which they may be.
     ///
     /// # Errors
     ///
-    /// The first of them.
-    pub fn refuse_strangers(
+    /// One that was never a node: misspelt, it would be published.
+    pub fn follow(
+        self,
+        snapshot: &Snapshot,
+        history: &[HistoryEntry],
+        beside: &[&Snapshot],
+    ) -> Result<Withheld, WithheldError> {
+        self.refuse_strangers(snapshot, history, beside)?;
+        let mut withheld = Withheld { listed: self.0, ..Withheld::default() };
+        if withheld.listed.is_empty() {
+            return Ok(withheld);
+        }
+        for node in snapshot.investigation.nodes() {
+            match withheld.listed.get(&node.id) {
+                Some(label) => drop(withheld.nodes.insert(key(node), label.clone())),
+                None => drop(withheld.public.insert(key(node))),
+            }
+        }
+        for (entry, passage) in history.iter().zip(withheld.passages(history, &withheld.listed)) {
+            for happening in &entry.happenings {
+                if let Some(node) = happening.node()
+                    && let Some(label) = passage.at(happening).get(&node.id)
+                {
+                    withheld.nodes.insert(key(node), label.clone());
+                }
+            }
+        }
+        let mut seen = Vec::new();
+        withheld.replace_in(&mut history.to_vec(), snapshot, &mut seen);
+        withheld.replace(&mut snapshot.clone(), &mut seen);
+        let mut quotes = Quotes::of(seen);
+        quotes.forget_public(&withheld, snapshot);
+        withheld.quotes = quotes;
+        Ok(withheld)
+    }
+
+    fn refuse_strangers(
         &self,
         snapshot: &Snapshot,
         history: &[HistoryEntry],
+        beside: &[&Snapshot],
     ) -> Result<(), WithheldError> {
         let is_known = |id: &NodeId| {
             let mut happenings = history.iter().flat_map(|entry| &entry.happenings);
-            snapshot.investigation.node(id).is_some()
-                || snapshot.investigation.unreadable().contains(id)
+            let mut states = std::iter::once(&snapshot).chain(beside).map(|state| &state.investigation);
+            states.any(|state| state.node(id).is_some() || state.unreadable().contains(id))
                 || happenings.any(|happening| happening.node().is_some_and(|node| node.id == *id))
         };
         match self.0.keys().find(|id| !is_known(id)) {
@@ -115,219 +171,439 @@ impl Withheld {
             Some(id) => Err(WithheldError::Stranger(id.clone())),
         }
     }
+}
 
-    /// Leaves their texts out of a state.
-    pub fn hide(&self, snapshot: &mut Snapshot) {
-        let old = &snapshot.investigation;
-        let comments = Comments { withheld: self, known: old.comments().map(|it| (it.id, it)).collect() };
-        let nodes = self.0.keys().filter_map(|id| old.node(id));
-        let nodes = nodes.map(|node| Change::Node(self.node(node)));
-        let said = old.comments().filter(|it| comments.label(it).is_some());
-        let changes: Vec<Change> =
-            nodes.chain(said.map(|it| Change::Comment(comments.comment(it)))).collect();
-        if !self.0.is_empty() {
-            let mut attachments = old.attachments().clone();
-            attachments.retain(|node, _| !self.0.contains_key(node));
-            snapshot.investigation = Arc::new(old.with(&changes).with_attachments(attachments));
+/// The nodes whose texts are left out, in every state of the investigation.
+#[derive(Clone, Debug, Default)]
+pub struct Withheld {
+    /// As they were listed.
+    listed: Labels,
+    /// The same under any id, in each form that the history has of them.
+    nodes: HashMap<Key, String>,
+    /// The other nodes of the state that the list is of.
+    public: HashSet<Key>,
+    quotes: Quotes,
+}
+
+/// What is withheld before and after a commit, by the ids of then.
+#[derive(Clone)]
+struct Passage {
+    before: Arc<Labels>,
+    after: Arc<Labels>,
+}
+
+impl Passage {
+    /// By the ids of the state in which what has happened is told.
+    fn at(&self, happening: &Happening) -> &Labels {
+        match happening {
+            Happening::Withdrawn(_)
+            | Happening::Removed(_)
+            | Happening::CommentRemoved(_)
+            | Happening::AttachmentRemoved(..) => &self.before,
+            _ => &self.after,
         }
-        self.faults(&mut snapshot.faults);
+    }
+
+    /// In either state.
+    fn either(&self, id: &NodeId) -> Option<&String> {
+        self.after.get(id).or_else(|| self.before.get(id))
+    }
+}
+
+/// The texts that were replaced, each with what stands there now.
+type Seen = Vec<(String, String)>;
+
+impl Withheld {
+    /// Leaves their texts out of a state. Gives the ids that they have in it.
+    pub fn hide(&self, snapshot: &mut Snapshot) -> Vec<NodeId> {
+        self.replace(snapshot, &mut Seen::new())
     }
 
     /// Leaves their texts out of the history that led to a state.
     pub fn hide_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot) {
-        let happenings = history.iter().flat_map(|entry| &entry.happenings);
-        let told: Vec<Arc<Comment>> = happenings.filter_map(|it| it.comment().cloned()).collect();
-        let known = told.iter().chain(snapshot.investigation.comments()).map(|it| (it.id, it)).collect();
-        let comments = Comments { withheld: self, known };
-        for entry in history {
-            let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
-                Place::Node(id) | Place::Attachment(id, _) => self.0.get(&id),
-                _ => None,
-            });
-            // Of a commit that is not read whole nobody knows what it touched.
-            let unknown = self.0.values().next().filter(|_| !entry.gaps.is_empty());
-            let happened = entry.happenings.iter().find_map(|happening| match happening.comment() {
-                Some(comment) => comments.label(comment),
-                None => self.0.get(happening.node_id()?),
-            });
-            if let Some(label) = touched.or(happened).or(unknown) {
-                entry.message.clone_from(label);
-            }
-            entry.paths.retain(|path| !self.is_attachment(path));
-            entry.happenings = entry.happenings.drain(..).map(|it| self.happening(it, &comments)).collect();
-            self.faults(&mut entry.faults);
-        }
+        self.replace_in(history, snapshot, &mut Seen::new());
     }
 
-    /// Whether the path is that of an attachment of one of the nodes, or of what has gone astray there.
-    fn is_attachment(&self, path: &str) -> bool {
-        match layout::place(path) {
-            Place::Attachment(node, _) => self.0.contains_key(&node),
-            _ => {
-                path.starts_with(layout::ATTACHMENTS)
-                    && !self.0.is_empty()
-                    && layout::place(path) == Place::Stray
+    fn replace(&self, snapshot: &mut Snapshot, seen: &mut Seen) -> Vec<NodeId> {
+        let labels = self.labels(snapshot);
+        let old = &snapshot.investigation;
+        let said = old.comments().filter_map(|it| Some((it.id, labels.get(it.node.as_ref()?)?.clone())));
+        let comments =
+            Comments { said: said.collect(), known: old.comments().map(|it| (it.id, it)).collect() };
+        let mut changes = Vec::new();
+        for (id, label) in &labels {
+            changes.extend(old.node(id).map(|node| Change::Node(hidden(node, label, seen))));
+            for name in old.attachments_of(id).keys() {
+                seen.push((name.to_string(), label.clone()));
             }
         }
+        let talk = old.comments().filter(|it| comments.label(it).is_some());
+        changes.extend(talk.map(|it| Change::Comment(comments.hidden(it, seen))));
+        if !labels.is_empty() {
+            let mut attachments = old.attachments().clone();
+            attachments.retain(|node, _| !labels.contains_key(node));
+            snapshot.investigation = Arc::new(old.with(&changes).with_attachments(attachments));
+        }
+        hide_faults(&mut snapshot.faults, &|id| labels.get(id), labels.values().next());
+        labels.into_keys().collect()
     }
 
-    fn faults(&self, faults: &mut Vec<Fault>) {
-        faults.retain(|fault| !self.is_attachment(&fault.path));
-        for fault in faults {
-            let label = match layout::place(&fault.path) {
-                Place::Node(id) => self.0.get(&id),
-                // Of one that can't be read nobody knows what it is about.
-                Place::Comment(_) => self.0.values().next(),
-                _ => None,
+    fn replace_in(&self, history: &mut [HistoryEntry], snapshot: &Snapshot, seen: &mut Seen) {
+        let newest = self.labels(snapshot);
+        if newest.is_empty() && self.nodes.is_empty() {
+            return;
+        }
+        let passages = self.passages(history, &newest);
+        let mut said = HashMap::new();
+        let now = snapshot.investigation.comments().map(|it| (it, &newest));
+        let then = history.iter().zip(&passages).flat_map(|(entry, passage)| {
+            entry.happenings.iter().filter_map(|it| Some((it.comment()?, passage.at(it))))
+        });
+        let (mut known, mut about) = (HashMap::new(), Vec::new());
+        for (comment, labels) in then.chain(now) {
+            let label = comment.node.as_ref().and_then(|node| labels.get(node));
+            said.extend(label.map(|label| (comment.id, label.clone())));
+            about.push(Arc::clone(comment));
+        }
+        known.extend(about.iter().map(|comment| (comment.id, comment)));
+        let comments = Comments { said, known };
+        let any = self.listed.values().next();
+        for (entry, passage) in history.iter_mut().zip(&passages) {
+            let label_of = |happening: &Happening| match (happening.comment(), happening.node()) {
+                (Some(comment), _) => comments.label(comment),
+                (_, Some(node)) => passage.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
+                _ => passage.at(happening).get(happening.node_id()?),
             };
-            if let Some(label) = label {
-                fault.reason.clone_from(label);
+            let touched = entry.paths.iter().find_map(|path| match layout::place(path) {
+                Place::Node(id) | Place::Attachment(id, _) => passage.either(&id),
+                _ => None,
+            });
+            let happened = entry.happenings.iter().find_map(label_of);
+            // Of a commit that is not read whole nobody knows what it touched.
+            let unknown = any.filter(|_| !entry.gaps.is_empty());
+            let quoted = || self.quotes.label(&entry.message, passage);
+            if let Some(label) = touched.or(happened).or(unknown).or_else(quoted) {
+                entry.message = label.clone();
             }
+            entry.paths.retain(|path| !is_attachment(path, &|id| passage.either(id)));
+            let hide = |happening: Happening| match label_of(&happening).cloned() {
+                Some(label) => hidden_happening(happening, &label, seen),
+                None => happening,
+            };
+            entry.happenings = entry.happenings.drain(..).map(hide).collect();
+            hide_faults(&mut entry.faults, &|id| passage.either(id), any);
         }
     }
 
-    fn happening(&self, happening: Happening, comments: &Comments<'_>) -> Happening {
-        let node = |node: Arc<Node>| self.node(&node);
-        let name = |node: &NodeId, name| match self.0.contains_key(node) {
-            true => AttachmentName::withheld(),
-            false => name,
-        };
-        match happening {
-            Happening::Proposed(it) => Happening::Proposed(node(it)),
-            Happening::Withdrawn(it) => Happening::Withdrawn(node(it)),
-            Happening::Claimed(it) => Happening::Claimed(node(it)),
-            Happening::Released(it) => Happening::Released(node(it)),
-            Happening::Committed(it) => Happening::Committed(node(it)),
-            Happening::OtherResult(it, number) => Happening::OtherResult(node(it), number),
-            Happening::Reclassified(it, mut change) => {
-                if let Some(label) = self.0.get(&it.id) {
-                    Texts(label).reclassification(&mut change);
-                }
-                Happening::Reclassified(node(it), change)
+    /// What is withheld in a state, by its ids.
+    fn labels(&self, snapshot: &Snapshot) -> Labels {
+        let state = &snapshot.investigation;
+        let known =
+            state.nodes().filter_map(|node| Some((node.id.clone(), self.nodes.get(&key(node))?.clone())));
+        let mut labels: Labels = known.collect();
+        for (id, label) in &self.listed {
+            // A merge has given the id to another node.
+            if !state.node(id).is_some_and(|node| self.public.contains(&key(node))) {
+                labels.entry(id.clone()).or_insert_with(|| label.clone());
             }
-            Happening::Amended(it, mut amendment) => {
-                if let Some(label) = self.0.get(&it.id) {
-                    Texts(label).amendment(&mut amendment);
-                }
-                Happening::Amended(node(it), amendment)
-            }
-            Happening::Edited(it) => Happening::Edited(node(it)),
-            Happening::Removed(it) => Happening::Removed(node(it)),
-            Happening::Commented(it) => Happening::Commented(comments.comment(&it)),
-            Happening::CommentEdited(it) => Happening::CommentEdited(comments.comment(&it)),
-            Happening::CommentRemoved(it) => Happening::CommentRemoved(comments.comment(&it)),
-            Happening::Attached(it, at) => {
-                let at = name(&it, at);
-                Happening::Attached(it, at)
-            }
-            Happening::AttachmentChanged(it, at) => {
-                let at = name(&it, at);
-                Happening::AttachmentChanged(it, at)
-            }
-            Happening::AttachmentRemoved(it, at) => {
-                let at = name(&it, at);
-                Happening::AttachmentRemoved(it, at)
-            }
-            Happening::Started | Happening::Ended(_) | Happening::Reopened => happening,
         }
+        labels
     }
 
-    fn node(&self, node: &Arc<Node>) -> Arc<Node> {
-        let Some(label) = self.0.get(&node.id) else { return Arc::clone(node) };
-        let texts = Texts(label);
-        // Each field is named, so that a new one is thought of here.
-        let Node {
-            id,
-            parent,
-            title: _,
-            planned_action,
-            proposed_at,
-            covers: _,
-            renamed_from,
-            claim,
-            classification,
-        } = node.as_ref().clone();
-        let mut hidden = Node {
-            id,
-            parent,
-            title: label.clone(),
-            planned_action,
-            proposed_at,
-            covers: Vec::new(),
-            renamed_from,
-            claim,
-            classification,
-        };
-        texts.text(&mut hidden.planned_action);
-        if let Some(classification) = &mut hidden.classification {
-            texts.classification(classification);
+    /// What is withheld before and after each entry of a history that led to a state where `newest` are.
+    fn passages(&self, history: &[HistoryEntry], newest: &Labels) -> Vec<Passage> {
+        let mut after = Arc::new(newest.clone());
+        let mut passages = Vec::with_capacity(history.len());
+        for (entry, moves) in history.iter().zip(moves(history)) {
+            let moved = moves.iter().filter(|(_, to)| after.contains_key(to));
+            let moved: Vec<&(NodeId, NodeId)> = moved.collect();
+            let mut before = Arc::clone(&after);
+            if !moved.is_empty() || !entry.gaps.is_empty() {
+                let labels = Arc::make_mut(&mut before);
+                moved.iter().for_each(|(_, to)| drop(labels.remove(to)));
+                labels.extend(moved.iter().map(|(from, to)| (from.clone(), after[to].clone())));
+                // What it moved may not be known.
+                let first = self.nodes.iter().filter(|_| !entry.gaps.is_empty());
+                for ((id, _), label) in first {
+                    labels.entry(id.clone()).or_insert_with(|| label.clone());
+                }
+            }
+            passages.push(Passage { before: Arc::clone(&before), after });
+            after = before;
         }
-        Arc::new(hidden)
+        passages
     }
+}
+
+/// The nodes that each entry has given another id, with the ids before and after.
+fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
+    let mut ids: HashMap<Key, &NodeId> = HashMap::new();
+    let mut moves = vec![Vec::new(); history.len()];
+    for (entry, moves) in history.iter().zip(&mut moves).rev() {
+        let mut nodes = HashMap::new();
+        for happening in &entry.happenings {
+            match (happening, happening.node()) {
+                (Happening::Withdrawn(_) | Happening::Removed(_), _) | (_, None) => {}
+                (_, Some(node)) => drop(nodes.insert(key(node), &node.id)),
+            }
+        }
+        for (key, id) in &nodes {
+            let moved = ids.get(key).filter(|from| from != &id);
+            moves.extend(moved.map(|from| ((*from).clone(), (*id).clone())));
+        }
+        ids.extend(nodes);
+    }
+    moves
+}
+
+/// Whether the path is that of an attachment of a withheld node, or of what has gone astray among attachments.
+fn is_attachment<'l>(path: &str, label: &dyn Fn(&NodeId) -> Option<&'l String>) -> bool {
+    match layout::place(path) {
+        Place::Attachment(node, _) => label(&node).is_some(),
+        place => path.starts_with(layout::ATTACHMENTS) && place == Place::Stray,
+    }
+}
+
+fn hide_faults<'l>(
+    faults: &mut Vec<Fault>,
+    label: &dyn Fn(&NodeId) -> Option<&'l String>,
+    any: Option<&'l String>,
+) {
+    faults.retain(|fault| any.is_none() || !is_attachment(&fault.path, label));
+    for fault in faults {
+        let label = match layout::place(&fault.path) {
+            Place::Node(id) => label(&id),
+            // Of one that can't be read nobody knows what it is about.
+            Place::Comment(_) => any,
+            _ => None,
+        };
+        if let Some(label) = label {
+            fault.reason.clone_from(label);
+        }
+    }
+}
+
+fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Happening {
+    let mut node = |node: Arc<Node>| hidden(&node, label, seen);
+    match happening {
+        Happening::Proposed(it) => Happening::Proposed(node(it)),
+        Happening::Withdrawn(it) => Happening::Withdrawn(node(it)),
+        Happening::Claimed(it) => Happening::Claimed(node(it)),
+        Happening::Released(it) => Happening::Released(node(it)),
+        Happening::Committed(it) => Happening::Committed(node(it)),
+        Happening::OtherResult(it, number) => Happening::OtherResult(node(it), number),
+        Happening::Reclassified(it, mut change) => {
+            let it = node(it);
+            Texts { label, seen }.reclassification(&mut change);
+            Happening::Reclassified(it, change)
+        }
+        Happening::Amended(it, mut amendment) => {
+            let it = node(it);
+            Texts { label, seen }.amendment(&mut amendment);
+            Happening::Amended(it, amendment)
+        }
+        Happening::Edited(it) => Happening::Edited(node(it)),
+        Happening::Removed(it) => Happening::Removed(node(it)),
+        Happening::Commented(it) => Happening::Commented(hidden_comment(&it, label, seen)),
+        Happening::CommentEdited(it) => Happening::CommentEdited(hidden_comment(&it, label, seen)),
+        Happening::CommentRemoved(it) => Happening::CommentRemoved(hidden_comment(&it, label, seen)),
+        Happening::Attached(it, name) => Happening::Attached(it, hidden_name(&name, label, seen)),
+        Happening::AttachmentChanged(it, name) => {
+            Happening::AttachmentChanged(it, hidden_name(&name, label, seen))
+        }
+        Happening::AttachmentRemoved(it, name) => {
+            Happening::AttachmentRemoved(it, hidden_name(&name, label, seen))
+        }
+        Happening::Started | Happening::Ended(_) | Happening::Reopened => happening,
+    }
+}
+
+fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<Comment> {
+    seen.push((comment.text.clone(), label.to_owned()));
+    Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
+}
+
+fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Seen) -> AttachmentName {
+    seen.push((name.to_string(), label.to_owned()));
+    AttachmentName::withheld()
+}
+
+fn hidden(node: &Node, label: &String, seen: &mut Seen) -> Arc<Node> {
+    let mut texts = Texts { label, seen };
+    // Each field is named, so that a new one is thought of here.
+    let Node {
+        id,
+        parent,
+        mut title,
+        mut planned_action,
+        proposed_at,
+        mut covers,
+        renamed_from,
+        claim,
+        mut classification,
+    } = node.clone();
+    texts.replace(&mut title, label.clone());
+    texts.text(&mut planned_action);
+    texts.forget(covers.drain(..));
+    if let Some(classification) = &mut classification {
+        texts.classification(classification);
+    }
+    let hidden =
+        Node { id, parent, title, planned_action, proposed_at, covers, renamed_from, claim, classification };
+    Arc::new(hidden)
 }
 
 /// Comments, by what they are about in the end.
 struct Comments<'a> {
-    withheld: &'a Withheld,
-    known: BTreeMap<CommentId, &'a Arc<Comment>>,
+    /// Those on a withheld node, at any time.
+    said: HashMap<CommentId, String>,
+    known: HashMap<CommentId, &'a Arc<Comment>>,
 }
 
-impl<'a> Comments<'a> {
+impl Comments<'_> {
     /// What stands in the place of a comment's text, where it is about a withheld node or answers what is.
-    fn label(&self, comment: &Comment) -> Option<&'a String> {
+    fn label(&self, comment: &Comment) -> Option<&String> {
         let mut about = comment;
         // As many steps as there are comments: by hand they can be made to answer each other in a circle.
         for _ in 0..=self.known.len() {
-            let label = about.node.as_ref().and_then(|node| self.withheld.0.get(node));
-            if label.is_some() {
-                return label;
+            if let Some(label) = self.said.get(&about.id) {
+                return Some(label);
             }
             about = about.reply_to.and_then(|id| self.known.get(&id))?;
         }
         None
     }
 
-    fn comment(&self, comment: &Arc<Comment>) -> Arc<Comment> {
-        let Some(label) = self.label(comment) else { return Arc::clone(comment) };
-        Arc::new(Comment { text: label.clone(), ..comment.as_ref().clone() })
+    fn hidden(&self, comment: &Arc<Comment>, seen: &mut Seen) -> Arc<Comment> {
+        match self.label(comment) {
+            Some(label) => hidden_comment(comment, label, seen),
+            None => Arc::clone(comment),
+        }
     }
 }
 
-/// What stands in the place of the texts of one node.
-struct Texts<'a>(&'a String);
+/// What was replaced, so that a message which quotes it is known.
+#[derive(Clone, Debug, Default)]
+struct Quotes {
+    /// Words in their order, with a space between.
+    runs: HashMap<String, String>,
+    /// The same of texts that are too short to be known by themselves.
+    short: HashMap<String, String>,
+}
+
+impl Quotes {
+    fn of(seen: Seen) -> Quotes {
+        let mut quotes = Quotes::default();
+        for (text, label) in seen {
+            for run in text.lines().flat_map(runs) {
+                let letters = run.chars().filter(|c| *c != ' ').count();
+                let is_long = letters >= LETTERS || run.matches(' ').count() + 1 == RUN;
+                let runs = if is_long { &mut quotes.runs } else { &mut quotes.short };
+                runs.insert(run, label.clone());
+            }
+        }
+        quotes
+    }
+
+    /// What the investigation itself and other nodes say too is public.
+    fn forget_public(&mut self, withheld: &Withheld, snapshot: &Snapshot) {
+        let state = &snapshot.investigation;
+        let meta = state.meta();
+        let texts = [Some(&meta.title), Some(&meta.query), meta.context.as_ref()].into_iter().flatten();
+        let end = state.conclusion().and_then(|end| end.conclusion.as_ref());
+        let mut public: Seen = texts.chain(end).map(|text| (text.clone(), String::new())).collect();
+        for node in state.nodes().filter(|node| withheld.public.contains(&key(node))) {
+            hidden(node, &String::new(), &mut public);
+        }
+        for run in public.iter().flat_map(|(text, _)| text.lines()).flat_map(runs) {
+            self.runs.remove(&run);
+            self.short.remove(&run);
+        }
+    }
+
+    /// What stands in the place of a message that quotes one of them.
+    fn label(&self, message: &str, passage: &Passage) -> Option<&String> {
+        let ids = || passage.after.keys().chain(passage.before.keys());
+        message.lines().find_map(|line| {
+            let words = words(line);
+            let names_one = ids().any(|id| line.contains(id.as_str()));
+            let mut runs = (1..=RUN).flat_map(|length| words.windows(length)).map(|run| run.join(" "));
+            runs.find_map(|run| self.runs.get(&run).or_else(|| self.short.get(&run).filter(|_| names_one)))
+        })
+    }
+}
+
+/// The runs of words of a line; all of it where it is short.
+fn runs(line: &str) -> Vec<String> {
+    let words = words(line);
+    words.windows(words.len().clamp(1, RUN)).map(|run| run.join(" ")).collect()
+}
+
+/// The words of a line, in small letters.
+fn words(line: &str) -> Vec<String> {
+    let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// Replaces the texts of one node.
+struct Texts<'a> {
+    label: &'a String,
+    seen: &'a mut Seen,
+}
 
 impl Texts<'_> {
-    fn text(&self, text: &mut String) {
+    fn replace(&mut self, text: &mut String, with: String) {
+        self.forget([std::mem::replace(text, with)]);
+    }
+
+    fn forget(&mut self, texts: impl IntoIterator<Item = String>) {
+        self.seen.extend(texts.into_iter().map(|text| (text, self.label.clone())));
+    }
+
+    fn text(&mut self, text: &mut String) {
         if text.trim().is_empty() {
             return;
         }
-        *text = if says_nothing(text) { NOTHING.to_owned() } else { self.0.clone() };
+        let with = if says_nothing(text) { NOTHING.to_owned() } else { self.label.clone() };
+        self.replace(text, with);
     }
 
-    fn texts<'t>(&self, texts: impl IntoIterator<Item = &'t mut String>) {
+    fn texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t mut String>) {
         texts.into_iter().for_each(|text| self.text(text));
     }
 
     /// One stands for all of a list.
-    fn list(&self, list: &mut Vec<String>) {
-        list.truncate(1);
+    fn list(&mut self, list: &mut Vec<String>) {
+        self.forget(list.drain(1.min(list.len())..));
         self.texts(list);
     }
 
-    fn commands(&self, commands: &mut Vec<Command>) {
-        commands.truncate(1);
-        for command in commands {
-            *command = Command { command: self.0.clone(), exit_code: None, output: None };
+    fn commands(&mut self, commands: &mut Vec<Command>) {
+        let all = std::mem::take(commands);
+        let one = Command { command: self.label.clone(), exit_code: None, output: None };
+        commands.extend((!all.is_empty()).then_some(one));
+        for Command { command, exit_code: _, output } in all {
+            self.forget([command].into_iter().chain(output));
         }
     }
 
-    fn warnings(&self, warnings: &mut [Warning]) {
+    fn citations(&mut self, citations: &mut Vec<Citation>) {
+        for Citation { target, lines: _, commit: _, quote, note, named_in: _, pinned } in citations.drain(..)
+        {
+            let pinned =
+                pinned.map(|Pin { path, text, .. }| [Some(path), text]).into_iter().flatten().flatten();
+            self.forget([target].into_iter().chain(quote).chain(note).chain(pinned));
+        }
+    }
+
+    fn warnings(&mut self, warnings: &mut [Warning]) {
+        // Their words are the rules', which other messages say of other nodes.
         for Warning { code: _, message } in warnings {
-            message.clone_from(self.0);
+            message.clone_from(self.label);
         }
     }
 
-    fn classification(&self, it: &mut Classification) {
+    fn classification(&mut self, it: &mut Classification) {
         let Classification {
             state: _,
             requested_state: _,
@@ -353,14 +629,14 @@ impl Texts<'_> {
         self.texts([headline, evidence, verification_method].into_iter().flatten());
         self.list(alternatives_considered);
         self.commands(commands);
-        references.clear();
+        self.citations(references);
         self.warnings(warnings);
         reclassified.iter_mut().for_each(|change| self.reclassification(change));
         amended.iter_mut().for_each(|amendment| self.amendment(amendment));
         other_results.iter_mut().for_each(|other| self.classification(other));
     }
 
-    fn reclassification(&self, it: &mut Reclassification) {
+    fn reclassification(&mut self, it: &mut Reclassification) {
         let Reclassification {
             from: _,
             to: _,
@@ -379,7 +655,7 @@ impl Texts<'_> {
         self.warnings(warnings);
     }
 
-    fn amendment(&self, it: &mut Amendment) {
+    fn amendment(&mut self, it: &mut Amendment) {
         let Amendment {
             at: _,
             agent_id: _,
@@ -397,6 +673,6 @@ impl Texts<'_> {
         self.texts([title, headline, findings, evidence].into_iter().flatten());
         alternatives_considered.iter_mut().for_each(|list| self.list(list));
         commands.iter_mut().for_each(|commands| self.commands(commands));
-        references.iter_mut().for_each(Vec::<Citation>::clear);
+        references.iter_mut().for_each(|citations| self.citations(citations));
     }
 }

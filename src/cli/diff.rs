@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::{Common, withheld};
+use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
 use super::report::{NoRange, Range};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, assessed, plain_lines, section, styled};
@@ -14,7 +14,7 @@ use super::{Outcome, finish, misused};
 use crate::domain::event::{what_was_attached, what_was_said_between};
 use crate::domain::{Happening, Investigation, Node, NodeId};
 use crate::report::difference::{Line, difference};
-use crate::report::{changes, verb_of};
+use crate::report::{self, changes, verb_of};
 use crate::store::Snapshot;
 use crate::text::{counted, made_visible, one_line};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};
@@ -29,6 +29,8 @@ pub(super) struct DiffArguments {
     /// As Markdown, in short: for a pull request, a mail, a chat
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    #[command(flatten)]
+    withhold: WithholdArgument,
     #[command(flatten)]
     common: Common,
 }
@@ -130,7 +132,7 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     let place = arguments.common.place();
     let path = place.one(id)?;
     let (mut before, mut after) = (place.store.load_at(&path, &from)?, place.store.load_at(&path, &to)?);
-    let withheld = withheld(&place.store, &path)?;
+    let withheld = report::withheld(&place.store, &path, arguments.withhold.ignore_uncommitted)?;
     withheld.hide(&mut before);
     withheld.hide(&mut after);
     if arguments.markdown {

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::place::{RootArgument, withheld};
+use super::place::{RootArgument, WithholdArgument};
 use super::{Outcome, finish, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
 use crate::project::Evidence;
 use crate::remote::GitProgram;
-use crate::report::{ReportInput, SiteOptions, export};
+use crate::report::{self, ReportInput, SiteOptions, export};
 use crate::signoff;
 use crate::sync::SyncError;
 use crate::text::made_visible;
@@ -33,6 +33,8 @@ pub(super) struct ExportArguments {
     /// The file; without it, standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    withhold: WithholdArgument,
     #[command(flatten)]
     root: RootArgument,
 }
@@ -103,7 +105,8 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
                 // Data, and a page without a history, compare nothing.
                 ends: Vec::new(),
             };
-            input.withhold(&withheld(&place.store, &folder)?)?;
+            let ignore_uncommitted = arguments.withhold.ignore_uncommitted;
+            input.withhold(&report::withheld(&place.store, &folder, ignore_uncommitted)?);
             text(&input, format)?
         }
     };

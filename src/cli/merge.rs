@@ -80,7 +80,7 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     };
     let mut text = format!("Joined in {commit:.10}\n");
     for decision in &document.decisions {
-        text.push_str(&format!("  {}\n", one_line(&decision.to_string())));
+        text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
     }
     say(&text)
 }

@@ -74,6 +74,7 @@ use crate::service::{Refusal, Service};
 use crate::store::{Durability, FindError, StoreError};
 use crate::sync::SyncError;
 use crate::text::{causes, made_visible, one_line, shorten};
+use crate::withhold::WithheldError;
 use crate::world::World;
 
 /// Investigations of AI agents, kept as git repositories.
@@ -431,6 +432,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
     let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
     hint.map(|hint| work::spoken(&hint))

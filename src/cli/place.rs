@@ -9,7 +9,6 @@ use crate::domain::{IdError, NodeId};
 use crate::format::layout;
 use crate::store::{FindError, Store};
 use crate::text::{one_line, shorten};
-use crate::withhold::Withheld;
 
 /// The folder of the investigations.
 #[derive(Args)]
@@ -59,9 +58,12 @@ impl RootArgument {
     }
 }
 
-/// What the investigation in that folder leaves out of what is published.
-pub(super) fn withheld(store: &Store, folder: &Path) -> Result<Withheld, Box<dyn std::error::Error>> {
-    Ok(Withheld::read(store.withheld(folder)?.as_deref())?)
+/// Whether what is not committed of the list of withheld nodes is ignored.
+#[derive(Args)]
+pub(super) struct WithholdArgument {
+    /// Withhold what withheld.yaml lists as it is committed, although the file has changes that are not
+    #[arg(long)]
+    pub ignore_uncommitted: bool,
 }
 
 impl Place {

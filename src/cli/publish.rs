@@ -189,8 +189,12 @@ impl Work<'_> {
 
     /// Stands for the state of an investigation, where its pages follow from that.
     fn state(&self, store: &Store, folder: &Path) -> Option<String> {
-        let Source { rev, range, withhold, .. } = self.source;
+        let Source { rev, range, withhold, ignore_uncommitted, .. } = self.source;
         if rev.is_some() || range.is_some() || !withhold.is_empty() {
+            return None;
+        }
+        // What is refused is not taken over from an earlier site either.
+        if !ignore_uncommitted && store.has_uncommitted_list(folder).unwrap_or(true) {
             return None;
         }
         let standing = store.standing(folder).ok()?;

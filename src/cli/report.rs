@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Parser};
 
 use super::hub::Hub;
-use super::place::{Place, RootArgument, withheld};
+use super::place::{Place, RootArgument, WithholdArgument};
 use super::print::tell;
 use super::publish::publish;
 use super::serve::{self, Address};
@@ -20,7 +20,8 @@ use crate::report::{
     self, BaseUrl, Comparison, Contents, IssueUrl, ReportInput, SiteOptions, Unreadable, export,
 };
 use crate::signoff;
-use crate::store::{FindError, Since, Store};
+use crate::store::{FindError, Since, Snapshot, Store};
+use crate::withhold::List;
 
 /// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
 /// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
@@ -104,6 +105,8 @@ struct ReportArguments {
     /// several times (for one investigation)
     #[arg(long, value_name = "NODE")]
     withhold: Vec<NodeId>,
+    #[command(flatten)]
+    list: WithholdArgument,
     /// A folder whose files replace those of the built-in template
     #[arg(long, value_name = "DIR")]
     template: Option<PathBuf>,
@@ -220,6 +223,7 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
         withhold: arguments.withhold.clone(),
+        ignore_uncommitted: arguments.list.ignore_uncommitted,
         signers: arguments.allowed_signers.as_deref().map(Signers::of).transpose()?,
         project: match &arguments.project {
             Some(dir) => Some(Project::around(dir)?),
@@ -284,6 +288,7 @@ pub(super) fn render_one(
         rev: None,
         range: None,
         withhold: Vec::new(),
+        ignore_uncommitted: false,
         signers: None,
         project,
         forge: None,
@@ -312,6 +317,8 @@ pub(super) struct Source {
     /// Where people see its files, if that was said.
     pub(super) forge: Option<Forge>,
     pub(super) withhold: Vec<NodeId>,
+    /// Whether a list of withheld nodes counts as it is committed, although it has changed since.
+    pub(super) ignore_uncommitted: bool,
     pub(super) signers: Option<Signers>,
 }
 
@@ -446,19 +453,25 @@ impl Source {
             // Those of later states say nothing of this one, and nothing is wrong with them.
             sign_offs.all.retain(|it| it.since != Since::Elsewhere);
         }
-        let mut withheld = withheld(store, folder)?;
+        let listed = report::withheld(store, folder, self.ignore_uncommitted)?;
+        let mut named = List::default();
         for node in &self.withhold {
-            withheld.add(node.clone(), "the publisher", None);
+            named.add(node.clone(), "the publisher", None);
         }
-        if let Some(comparison) = &mut comparison {
-            withheld.hide(&mut comparison.before);
-        }
+        // These are ids of what is shown.
+        let before: Vec<&Snapshot> = comparison.iter().map(|comparison| &comparison.before).collect();
+        let named = named.follow(&snapshot, &history, &before)?;
         let attachments = store.attachments(&snapshot)?;
         let ends = report::ends(store, folder, &history)?;
         let nothing = Default::default();
         let mut input =
             ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing, ends };
-        input.withhold(&withheld)?;
+        for withheld in [listed, named] {
+            if let Some(comparison) = &mut comparison {
+                withheld.hide(&mut comparison.before);
+            }
+            input.withhold(&withheld);
+        }
         Ok((input, comparison))
     }
 }

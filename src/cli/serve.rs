@@ -100,6 +100,7 @@ impl Shown {
             folder.hash(&mut hasher);
             // A new sign-off moves no branch.
             store.standing(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
+            store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))
     }

@@ -205,7 +205,7 @@ fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bo
         if let Some((commit, decisions)) = &done.joined {
             text.push_str(&format!("{path}: joined in {:.10}\n", commit.to_string()));
             for decision in decisions {
-                text.push_str(&format!("  {}\n", one_line(&decision.to_string())));
+                text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
             }
         }
         for note in &done.notes {

@@ -61,6 +61,7 @@ mod templates;
 mod tests;
 mod text_links;
 mod texts;
+mod withheld;
 mod write;
 
 use std::collections::BTreeSet;
@@ -74,13 +75,14 @@ pub use parts::{Mark, Marks, Part, digest, evidence, maker};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site};
 pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
+pub use withheld::withheld;
 pub use write::{Files, MANIFEST, MARKER, Writing, dump_template, write};
 
 use crate::domain::{Attached, NodeId, SessionId};
 use crate::project::Evidence;
 use crate::signoff::SignOffs;
 use crate::store::{HistoryEntry, Snapshot};
-use crate::withhold::{Withheld, WithheldError};
+use crate::withhold::Withheld;
 
 /// What the report of one investigation is made of.
 #[derive(Clone, Debug)]
@@ -105,22 +107,12 @@ pub struct ReportInput {
 
 impl ReportInput {
     /// Leaves the texts of these nodes out.
-    ///
-    /// # Errors
-    ///
-    /// One that was never a node of the newest state: misspelt, it would be published. Of an earlier state that is not said,
-    /// since a node may have come later.
-    pub fn withhold(&mut self, withheld: &Withheld) -> Result<(), WithheldError> {
-        if self.rev.is_none() {
-            withheld.refuse_strangers(&self.snapshot, &self.history)?;
-        }
+    pub fn withhold(&mut self, withheld: &Withheld) {
         withheld.hide_in(&mut self.history, &self.snapshot);
-        withheld.hide(&mut self.snapshot);
-        self.withheld.extend(withheld.nodes().cloned());
-        self.ends.iter_mut().for_each(|end| withheld.hide(&mut end.snapshot));
+        self.withheld.extend(withheld.hide(&mut self.snapshot));
+        self.ends.iter_mut().for_each(|end| drop(withheld.hide(&mut end.snapshot)));
         let investigation = &self.snapshot.investigation;
         self.attachments.retain(|file| investigation.attachments_of(&file.node).contains_key(&file.name));
-        Ok(())
     }
 }
 

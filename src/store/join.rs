@@ -253,7 +253,8 @@ pub(super) fn merge_flat(
     let mut known: HashMap<Vec<u8>, BlobId> = HashMap::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
-        if base == ours && ours == theirs {
+        // The list names nodes, which may move although it stays.
+        if base == ours && ours == theirs && path != layout::WITHHELD {
             tree.extend(ours.map(|entry| (path.clone(), *entry)));
             if let Place::Node(id) = layout::place(path) {
                 trees.untouched.insert(id);

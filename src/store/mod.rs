@@ -31,6 +31,8 @@ pub mod snapshot;
 mod sweep;
 
 use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -564,6 +566,25 @@ impl Store {
         read::withheld(&git, path, head)
     }
 
+    /// Whether the work tree has another [`layout::WITHHELD`] than the newest commit. One that is not checked out is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::withheld`], and whatever the file system says.
+    pub fn has_uncommitted_list(&self, path: &Path) -> Result<bool, StoreError> {
+        let file = path.join(layout::WITHHELD);
+        match fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Ok(about) if !about.is_file() || about.len() > read::FILE_MAX => Ok(true),
+            Ok(_) => {
+                let text = fs::read(&file);
+                let text = text.map_err(|source| StoreError::Io { action: "read", path: file, source })?;
+                Ok(self.withheld(path)?.is_none_or(|committed| committed.as_bytes() != text))
+            }
+            Err(source) => Err(StoreError::Io { action: "read", path: file, source }),
+        }
+    }
+
     /// The objects of the repository that can't be read, or are not what their ids say: each id with the reason. Reads
     /// every object.
     ///
@@ -670,8 +691,8 @@ impl Store {
     fn ignore_investigations(&self) -> Result<(), StoreError> {
         let path = self.root.join(".gitignore");
         let io = |source| StoreError::Io { action: "write", path: path.clone(), source };
-        std::fs::create_dir_all(&self.root).map_err(io)?;
-        let is_there = || std::fs::symlink_metadata(&path).is_ok();
+        fs::create_dir_all(&self.root).map_err(io)?;
+        let is_there = || fs::symlink_metadata(&path).is_ok();
         if is_there() {
             return Ok(());
         }
@@ -679,8 +700,8 @@ impl Store {
             "# Written by tot-mcp: each folder here is a git repository of its own.\n/*/\n/.gitignore\n";
         // Written aside, so that a kill leaves no empty file that would be taken for the user's.
         let aside = self.root.join(".gitignore.new");
-        std::fs::write(&aside, text).map_err(io)?;
-        match std::fs::rename(&aside, &path) {
+        fs::write(&aside, text).map_err(io)?;
+        match fs::rename(&aside, &path) {
             // Another process was faster.
             Err(_) if is_there() => Ok(()),
             outcome => outcome.map_err(io),

@@ -73,7 +73,8 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     {
         return Ok(Some((paths, changed)));
     }
-    let changed = from_markers(&tree, marked).map_err(unresolved)?;
+    let list = tree.get(layout::WITHHELD).map(|(blob, _)| git.read(*blob, read::FILE_MAX)).transpose()?;
+    let changed = from_markers(&tree, list, marked).map_err(unresolved)?;
     Ok(Some((paths, changed)))
 }
 
@@ -106,10 +107,21 @@ fn again(
         return Ok(None);
     };
     let mut paths: BTreeSet<String> = marked.iter().cloned().collect();
+    let mut moved = BTreeSet::new();
     for decision in &decisions {
         if let Decision::Renamed { from, to, .. } = decision {
             paths.extend([layout::node(from), layout::node(to)]);
+            moved.extend([from.clone(), to.clone()]);
         }
+    }
+    // What names these nodes, or stands beside them, goes with them.
+    let goes_along = |path: &String| match layout::place(path) {
+        Place::Attachment(node, _) => moved.contains(&node),
+        Place::Comment(_) => after.contains_key(path) && tree.contains_key(path),
+        _ => path == layout::WITHHELD,
+    };
+    if !moved.is_empty() {
+        paths.extend(after.keys().chain(tree.keys()).filter(|path| goes_along(path)).cloned());
     }
     let mut files = Vec::new();
     for path in paths {
@@ -137,12 +149,22 @@ fn again(
 }
 
 /// What a merge of both sides of the markers says.
-fn from_markers(tree: &Flat, marked: Vec<(String, Sides)>) -> Result<Changed, Vec<Conflict>> {
+fn from_markers(
+    tree: &Flat,
+    list: Option<Vec<u8>>,
+    marked: Vec<(String, Sides)>,
+) -> Result<Changed, Vec<Conflict>> {
     let mut trees = Trees::default();
     let is_marked = |path: &String| marked.iter().any(|(marked, _)| marked == path);
     for path in tree.keys().filter(|path| !is_marked(path)) {
         if let Place::Node(id) = layout::place(path) {
             trees.untouched.insert(id);
+        }
+    }
+    if let Some(list) = list.as_ref().filter(|_| !is_marked(&layout::WITHHELD.to_owned())) {
+        // From which side it came, and so which of two nodes it means, is not known: both.
+        for side in [&mut trees.ours, &mut trees.theirs] {
+            side.insert(layout::WITHHELD.to_owned(), list.clone());
         }
     }
     for (path, Sides { base, ours, theirs }) in &marked {

@@ -3,6 +3,9 @@
 //!
 //! Text of others can't pass for a trailer: each piece stands on one line behind its node's id, and the trailers
 //! are the last paragraph.
+//!
+//! A message quotes no text but of what its commit writes: who leaves a node out of what is published
+//! ([`crate::format::layout::WITHHELD`]) leaves out the messages of the commits that wrote it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -312,8 +315,7 @@ fn body(before: &Investigation, event: &Event) -> String {
             let has_notes = !(conclusion.answers.is_empty() && conclusion.not_covered.is_empty());
             body.push_str(if has_notes { "\n" } else { "" });
             for bound in &conclusion.answers {
-                let name = before.node(&bound.id).map_or("", |node| node.name());
-                body.push_str(&format!("{} {}: {}\n", bound.role.label(), bound.id, line(name, 300)));
+                body.push_str(&format!("{} {}\n", bound.role.label(), bound.id));
             }
             for missing in &conclusion.not_covered {
                 body.push_str(&format!("not covered: {}\n", line(missing, 300)));
@@ -321,9 +323,8 @@ fn body(before: &Investigation, event: &Event) -> String {
         }
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),
         Event::Attached { attachments } => {
-            if let Some(node) = attachments.first().and_then(|file| before.node(&file.node)) {
-                body.push_str(&entry(&node.id, node.name()));
-                body.push_str(&attached(attachments, &node.id));
+            if let Some(file) = attachments.first() {
+                body.push_str(&attached(attachments, &file.node));
             }
         }
     }
@@ -335,12 +336,16 @@ fn warned<'a>(warnings: impl Iterator<Item = &'a Warning>) -> String {
     warnings.map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300))).collect()
 }
 
-/// Warnings that are not about a node.
+/// Warnings that are not about a node of the commit.
 fn noted(warnings: &[Diagnostic]) -> String {
-    warnings
-        .iter()
-        .map(|warning| format!("    {}: {}\n", warning.code, line(&warning.message, 300)))
-        .collect()
+    let said = |warning: &Diagnostic| match &warning.code {
+        // It quotes the comment.
+        code @ Code::ObjectionOpen => {
+            format!("    {code}: {}, on {}\n", code.meaning(), warning.node.as_deref().unwrap_or("the whole"))
+        }
+        code => format!("    {code}: {}\n", line(&warning.message, 300)),
+    };
+    warnings.iter().map(said).collect()
 }
 
 fn changed(transition: &Transition) -> String {

@@ -30,6 +30,7 @@ pub mod message;
 pub mod meta_file;
 pub mod node_file;
 pub mod readme;
+pub mod withheld_file;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serializer};

@@ -6,7 +6,8 @@
 //! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
 //! 4. Comments and attachments of both sides are kept; where a node has moved, what is said of it and stands beside it moves
 //!    along. Of two attachments of one name, one gets another name.
-//! 5. All other files are taken from the side that has changed them; where both have, the merge is refused.
+//! 5. The list of withheld nodes follows them.
+//! 6. All other files are taken from the side that has changed them; where both have, the merge is refused.
 //!
 //! Guarantees: the outcome is the same from either side, and in any order of three. No text is lost but that of a proposal
 //! that was taken back. What can't be decided is refused as a whole, and named. No rule of a method is applied: what the
@@ -18,6 +19,7 @@ mod node;
 mod places;
 #[cfg(test)]
 mod tests;
+mod withheld;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -26,7 +28,8 @@ use serde::Serialize;
 
 use crate::domain::{AttachmentName, Comment, CommentId, Conclusion, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, conclusion_file, node_file, readme};
+use crate::format::withheld_file::WithheldList;
+use crate::format::{comment_file, conclusion_file, node_file, readme, withheld_file};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
@@ -115,12 +118,14 @@ pub enum Decision {
     EndedThenContinued,
 }
 
+/// In a commit's message it quotes no text, since the node may be withheld; with `#` it does, for people who merge.
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Decision::Renamed { from, to, title } => {
+            Decision::Renamed { from, to, title } if f.alternate() => {
                 write!(f, "{from} renamed to {to} ({})", shorten(&one_line(title), 60))
             }
+            Decision::Renamed { from, to, .. } => write!(f, "{from} renamed to {to}"),
             Decision::OtherResult { node, others: 1 } => write!(f, "{node} has a second result"),
             Decision::OtherResult { node, others } => write!(f, "{node} has {others} other results"),
             Decision::Contested { node, states } => {
@@ -186,8 +191,15 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone() };
     let mut ends = None;
     let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
+    let mut lists = None;
     for path in paths {
         let texts = sides.map(|side| side.get(path));
+        if path == layout::WITHHELD
+            && let Ok(read) = read(texts, withheld_file::read)
+        {
+            lists = Some(read);
+            continue;
+        }
         let read = match layout::place(path) {
             Place::Node(id) => match read(texts, |text| node_of(text, &id)) {
                 Ok(read) => {
@@ -245,6 +257,12 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         Ok(joined) => {
             decisions.extend(joined.decisions);
             files.extend(attachments(&sides, &joined.new_ids));
+            if let Some(lists) = lists {
+                match withheld_text(&sides, &lists, &joined.new_ids) {
+                    Ok(text) => files.extend(text.map(|text| (layout::WITHHELD.to_owned(), text))),
+                    Err(conflict) => conflicts.push(conflict),
+                }
+            }
             for (id, versions) in comments {
                 match comment(&sides, &layout::comment(id), versions, &joined.new_ids) {
                     Ok(text) => files.extend(text.map(|text| (layout::comment(id), text))),
@@ -277,6 +295,27 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     decisions.sort();
     decisions.dedup();
     if conflicts.is_empty() { Ok(Merged { files, decisions }) } else { Err(conflicts) }
+}
+
+/// What becomes of the list of withheld nodes: as it stands on a side that says just that, or else written anew.
+fn withheld_text(
+    sides: &[&Files; 3],
+    lists: &[Option<WithheldList>; 3],
+    new_ids: &[HashMap<NodeId, NodeId>; 3],
+) -> Result<Option<Vec<u8>>, Conflict> {
+    let merged = withheld::join(lists, new_ids);
+    let [base, ours, theirs] = sides.map(|side| side.get(layout::WITHHELD));
+    let says_that =
+        |list: &Option<WithheldList>| list.as_ref().map_or(merged.is_empty(), |list| *list == merged);
+    let same = [(ours, &lists[1]), (theirs, &lists[2])].into_iter().filter(|(_, list)| says_that(list));
+    // The one that somebody has changed, if one was.
+    match same.map(|(text, _)| text).min_by_key(|text| (*text == base, *text)) {
+        Some(text) => Ok(text.cloned()),
+        None => match withheld_file::write(&merged) {
+            Ok(text) => Ok(Some(text.into_bytes())),
+            Err(error) => Err(Conflict { path: layout::WITHHELD.to_owned(), reason: error.into() }),
+        },
+    }
 }
 
 /// What becomes of a comment's file.

@@ -223,7 +223,7 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
 }
 
 fn said(decisions: &[Decision]) -> Vec<String> {
-    decisions.iter().map(ToString::to_string).collect()
+    decisions.iter().map(|decision| format!("{decision:#}")).collect()
 }
 
 /// A question with two roots that are researched, and a pending proposal.

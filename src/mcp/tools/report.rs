@@ -28,7 +28,7 @@ use crate::service::{Refusal, Service};
 use crate::signoff;
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
-use crate::withhold::{Withheld, WithheldError};
+use crate::withhold::WithheldError;
 
 const ABOUT: About = About {
     name: "tot_report",
@@ -113,8 +113,11 @@ impl Reports {
         let queue = self.calls.of(&id.to_string());
         let mut before = queue.lock().await;
         if let Some(written) = before.take() {
-            let head = self.blocking(move |service| Ok(service.store().head(&path)?)).await?;
-            if asked <= written.began || head == Some(written.head) {
+            let is_same = self.blocking(move |service| {
+                let store = service.store();
+                Ok(store.head(&path)? == Some(written.head) && !store.has_uncommitted_list(&path)?)
+            });
+            if asked <= written.began || is_same.await? {
                 return Ok(before.insert(written).reply.clone());
             }
         }
@@ -168,8 +171,7 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let evidence = service.evidence(&snapshot.investigation);
     let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
     let attachments = service.store().attachments(&snapshot)?;
-    let withheld = service.store().withheld(&snapshot.path)?;
-    let withheld = Withheld::read(withheld.as_deref()).map_err(|error| unclear(&error))?;
+    let withheld = report::withheld(service.store(), &snapshot.path, false).map_err(unclear)?;
     let ends = report::ends(service.store(), &snapshot.path, &history)?;
     let nothing = Default::default();
     let mut input = ReportInput {
@@ -182,7 +184,7 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
         withheld: nothing,
         ends,
     };
-    input.withhold(&withheld).map_err(|error| unclear(&error))?;
+    input.withhold(&withheld);
     let site = report::site(&[input], &templates).map_err(|error| failed(&error))?;
     let out = service.site().join(id.to_string());
     report::write(&site, &out).map_err(|error| failed(&error))?;
@@ -215,9 +217,14 @@ fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
         .into()
 }
 
-fn unclear(error: &WithheldError) -> Refusal {
-    let message = sentence(&causes(error));
-    Diagnostic::new(Code::ReportError, message).suggest("Mend withheld.yaml, and commit it.").into()
+fn unclear(error: WithheldError) -> Refusal {
+    match error {
+        WithheldError::Store(error) => error.into(),
+        error => {
+            let message = sentence(&causes(&error));
+            Diagnostic::new(Code::ReportError, message).suggest("Mend withheld.yaml, and commit it.").into()
+        }
+    }
 }
 
 fn failed(error: &dyn std::error::Error) -> Refusal {

@@ -1,7 +1,7 @@
 //! The page of an answer and its reasons.
 
 use super::*;
-use crate::withhold::Withheld;
+use crate::withhold::List;
 
 const ANSWER: &str = "answers/R4.A1a1.html";
 
@@ -111,11 +111,11 @@ fn steps_lead_to_what_they_name_elsewhere() {
 #[test]
 fn a_withheld_node_says_only_that() {
     let mut input = discussed("No.");
-    let mut withheld = Withheld::default();
+    let mut withheld = List::default();
     for node in ["R3.A1a", "R5.A1a1v", "R4.A2b1"] {
         withheld.add(node.parse().unwrap(), "Anna", None);
     }
-    input.withhold(&withheld).unwrap();
+    input.withhold(&withheld.follow(&input.snapshot, &input.history, &[]).unwrap());
     let page = page(&render(&[input]), ANSWER);
     for text in ["sequential scan where", "Replaying", "Three runs", "idle transactions", "0.3 ms"] {
         assert!(!page.contains(text), "{text}");

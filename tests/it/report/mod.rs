@@ -4,6 +4,7 @@ mod compare;
 mod hostile;
 mod incremental;
 mod judge;
+mod leaks;
 mod publishing;
 mod serve;
 mod site;

@@ -53,6 +53,31 @@ fn report(sandbox: &Sandbox, what: &Path, more: &[&str]) -> Result<PathBuf, Stri
     }
 }
 
+/// Everything that is published of an investigation in a root, each with its name: sites with all that was before, files, and
+/// the difference from the first commit.
+#[cfg(unix)]
+fn published(sandbox: &Sandbox, root: &Path, id: &str) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for more in [&[][..], &["--rev", "HEAD~1"], &["--rev", "HEAD^2"], &["--compare", "HEAD~2..HEAD"]] {
+        let site = report(sandbox, &root.join(id), more).unwrap();
+        for path in with_word(&site, "") {
+            all.push((format!("{} {more:?}", path.display()), std::fs::read(&path).unwrap()));
+        }
+    }
+    let tot = |arguments: &[&str]| {
+        let mut command = sandbox.command(TOT);
+        let output = command.args(arguments).arg("--root").arg(root).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        (format!("{arguments:?}"), output.stdout)
+    };
+    for format in ["json", "markdown", "csv", "dot", "svg", "mermaid", "html"] {
+        all.push(tot(&["export", id, "--format", format]));
+    }
+    all.push(tot(&["diff", id, "HEAD~1..HEAD"]));
+    all.push(tot(&["diff", "--markdown", id, "HEAD^2..HEAD"]));
+    all
+}
+
 /// The files below a folder in which a word is.
 fn with_word(folder: &Path, word: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -161,4 +186,144 @@ fn where_the_list_is_not_understood_nothing_is_published() {
         let said = report(&sandbox, &repository, &[]).unwrap_err();
         assert!(said.contains("withheld.yaml is not a file"), "{said}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_merge_that_gives_a_withheld_node_another_id_publishes_nothing_of_it() {
+    use crate::remote::{hub, two};
+
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let propose = |machine: &crate::remote::Machine, word: &str| {
+        sandbox.sleep(60);
+        let node = json!({"id": "R2.A1", "parent": "R1.A", "title": format!("About {word}"), "plannedAction": format!("Ask {word}.")});
+        machine.server().ok("tot_propose", json!({"sessionId": id, "nodes": [node]}));
+        sandbox.sleep(60);
+        let result = json!({"nodeId": "R2.A1", "state": "EXPLORE", "findings": format!("It is {word}."), "agentId": word,
+            "attachments": [{"name": format!("{word}.txt"), "text": word}]});
+        machine.server().ok("tot_commit", json!({"sessionId": id, "results": [result]}));
+        let said = json!({"sessionId": id, "nodeId": "R2.A1", "kind": "objection", "text": format!("Not {word}."), "agentId": "x"});
+        machine.server().ok("tot_comment", said);
+    };
+    propose(&other, "Innocent");
+    // Later, so that it is this one that moves. Its agent has another name than what it found.
+    propose(&one, SECRET);
+    let repository = one.repository(&id);
+    let agent = repository.join("nodes/R2/R2.A1.yaml");
+    std::fs::write(
+        &agent,
+        std::fs::read_to_string(&agent).unwrap().replace(&format!("agentId: {SECRET}"), "agentId: y"),
+    )
+    .unwrap();
+    sandbox.git(&repository, &["commit", "-q", "-a", "--amend", "-m", "Commit"]);
+    sandbox.git(&repository, &["reset", "-q", "--soft", "HEAD~2"]);
+    sandbox.git(&repository, &["commit", "-q", "-m", "Research"]);
+    commit(&sandbox, &repository, LIST);
+    other.synced();
+    one.synced();
+    other.synced();
+    let list = std::fs::read_to_string(repository.join("withheld.yaml")).unwrap();
+    assert_eq!(list, LIST.replace("[R2.A1]", "\n  - R2.A2").replace("nodes: ", "nodes:"));
+    let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
+    assert!(message.contains("Merged: R2.A1 renamed to R2.A2\n") && !message.contains(SECRET), "{message}");
+    for machine in [&one, &other] {
+        let all = published(&sandbox, &machine.root, &id);
+        for (name, bytes) in &all {
+            assert!(!has(bytes, SECRET), "{name}: {}", String::from_utf8_lossy(bytes));
+        }
+        let shown = all.iter().filter(|(_, bytes)| has(bytes, "About Innocent")).count();
+        assert!(shown > 30, "{shown} of {} show the other node", all.len());
+    }
+}
+
+#[test]
+fn messages_do_not_say_what_is_withheld_in_others_words() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke", "allowEarlyTerminal": true}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let title = format!("A title with {SECRET} in it");
+    let answer = json!({"id": "R2.A1", "parent": "R1.A", "title": title, "plannedAction": "Look."});
+    session.ok("tot_propose", json!({"nodes": [answer]}));
+    sandbox.sleep(60);
+    let result = json!({"nodeId": "R2.A1", "state": "FOUND", "agentId": "one", "findings": format!("It is {SECRET}."),
+        "headline": format!("{SECRET} is it"), "evidence": format!("{SECRET} was seen three times."),
+        "verificationMethod": "Looked at it again.", "alternativesConsidered": ["One", "Another", "A third"]});
+    session.ok("tot_commit", json!({"results": [result]}));
+    let objection = json!({"nodeId": "R2.A1", "kind": "objection", "agentId": "two", "text": format!("Nobody but {SECRET} says so.")});
+    session.ok("tot_comment", objection);
+    let end = json!({"conclusion": "It is known.", "answers": ["R2.A1"], "stopped": {"reason": "enough"}});
+    let ended = session.ok("tot_end", end);
+    assert!(ended["warnings"].to_string().contains("OBJECTION_OPEN"), "{ended:#}");
+    let repository = session.repository();
+    let message = sandbox.git(&repository, &["log", "-1", "--format=%B"]);
+    assert!(message.contains("OBJECTION_OPEN") && !message.contains(SECRET), "{message}");
+    // As ends said it before, and as a person may.
+    for message in [
+        format!("End\n\nanswer R2.A1: {SECRET} is it\n"),
+        format!("End\n\n    OBJECTION_OPEN: two objects to R2.A1: “Nobody but {SECRET} says so.”.\n"),
+        format!("Note that {SECRET} was seen three times, or so it was told"),
+    ] {
+        sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", &message]);
+    }
+    sandbox.git(&repository, &["commit", "-q", "--allow-empty", "-m", "Say what all may know"]);
+    commit(&sandbox, &repository, LIST);
+    let site = report(&sandbox, &repository, &[]).unwrap();
+    assert_eq!(with_word(&site, SECRET), Vec::<PathBuf>::new());
+    let history = std::fs::read_to_string(site.join("history.html")).unwrap();
+    assert!(history.contains("Say what all may know") && history.contains("It is known."), "{history}");
+}
+
+#[test]
+fn a_list_that_is_not_committed_is_not_passed_over() {
+    let sandbox = Sandbox::new();
+    let mut session = secret(&sandbox);
+    let repository = session.repository();
+    let none = Vec::<PathBuf>::new();
+    // An earlier site is not taken over either.
+    report(&sandbox, &repository, &[]).unwrap();
+    std::fs::write(repository.join("withheld.yaml"), LIST).unwrap();
+    let (root, out) = (sandbox.root(), sandbox.path("out"));
+    let (site, text) = (sandbox.path("site"), |path: &Path| path.to_str().unwrap().to_owned());
+    let id = session.id.clone();
+    let commands: Vec<(&str, Vec<String>)> = [
+        (TOT_REPORT, vec![text(&repository), "--out".into(), text(&site)]),
+        (TOT_REPORT, vec![text(&repository), "--out".into(), text(&out)]),
+        (TOT_REPORT, vec![text(&repository), "--single-file".into(), text(&out)]),
+        (TOT_REPORT, vec![text(&repository), "--serve".into(), "127.0.0.1:0".into()]),
+        (TOT, vec!["report".into(), id.clone(), "--out".into(), text(&out)]),
+        (TOT, vec!["open".into(), id.clone()]),
+        (TOT, vec!["diff".into(), "--markdown".into(), id.clone(), "HEAD~1..HEAD".into()]),
+    ]
+    .into_iter()
+    .chain(
+        ["json", "markdown", "csv", "dot", "svg", "mermaid", "html"]
+            .map(|format| (TOT, vec!["export".into(), id.clone(), "--format".into(), format.to_owned()])),
+    )
+    .collect();
+    for (program, arguments) in &commands {
+        let mut command = sandbox.command(program);
+        if *program == TOT {
+            command.arg("--root").arg(&root);
+        }
+        let output = command.args(arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        for part in ["withheld.yaml is not committed", "git add withheld.yaml", "--ignore-uncommitted"] {
+            assert!(said.contains(part), "{arguments:?}: {said}");
+        }
+        assert!(output.stdout.is_empty() && !out.exists(), "{arguments:?}");
+    }
+    let refused = session.call("tot_report", json!({}));
+    assert_eq!(refused["errors"][0]["code"], "REPORT_ERROR", "{refused:#}");
+    // What is committed counts where that is said.
+    assert!(
+        !with_word(&report(&sandbox, &repository, &["--ignore-uncommitted"]).unwrap(), SECRET).is_empty()
+    );
+    commit(&sandbox, &repository, LIST);
+    assert_eq!(with_word(&report(&sandbox, &repository, &[]).unwrap(), SECRET), none);
+    std::fs::write(repository.join("withheld.yaml"), LIST.replace("R2.A1", "R1.A")).unwrap();
+    assert!(report(&sandbox, &repository, &[]).unwrap_err().contains("is not committed"));
+    assert_eq!(with_word(&report(&sandbox, &repository, &["--ignore-uncommitted"]).unwrap(), SECRET), none);
 }

@@ -141,7 +141,7 @@ fn both_sides_make_the_same_merge_commit() {
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains(": error "), "{checked}");
     let message = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%(trailers:key=Merged)"]);
-    assert!(message.starts_with("Merged: R2.A1 renamed to R2.A2 ("), "{message}");
+    assert!(message.starts_with("Merged: R2.A1 renamed to R2.A2\n"), "{message}");
     let parents = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%P"]);
     let parents: Vec<&str> = parents.split_whitespace().collect();
     assert!(parents.len() == 2 && parents[0] < parents[1], "{parents:?}");
