@@ -21,6 +21,9 @@ const FINDINGS: usize = 10;
 /// What the branch is called that keeps what a rewritten remote has.
 const KEPT: &str = "tot-kept";
 
+/// Tags by their names here.
+type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
+
 impl Syncing<'_> {
     /// Syncs one investigation, where the remote has said what it has. Gives what was done, and why not all of it.
     pub(super) fn one(&self, subject: &Subject, advertised: &Advertised) -> (Done, Option<SyncError>) {
@@ -244,7 +247,7 @@ impl Syncing<'_> {
         advertised: &Advertised,
         here: &'h Here,
         branch: CommitId,
-    ) -> Result<(Vec<(&'h str, &'h ObjectName)>, Option<SyncError>), SyncError> {
+    ) -> Result<(Tags<'h>, Option<SyncError>), SyncError> {
         let place = &subject.upstream.place;
         let is_there = |tag: &str| advertised.refs.contains_key(&place.tag_ref(tag));
         // Those of other investigations of a hub, which a plain `git clone` of it has brought along.

@@ -16,7 +16,7 @@ const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct what was said",
     description: "Corrects what a committed node says, or the `conclusion`; the old text is kept. \
-                  An answer is then to be confirmed anew.",
+                  Answers then need confirming anew.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,
     also: &[],

@@ -16,8 +16,8 @@ use crate::service::{Refusal, Service};
 pub(super) const ABOUT: About = About {
     name: "tot_commit",
     title: "Commit what was found",
-    description: "Stores what research of pending nodes found: a state of the method, findings in Markdown \
-                  (sources as a list under `## References`), the agent's id. A state that comes too early is \
+    description: "Stores results of pending nodes: a state of the method, findings in Markdown \
+                  (sources listed under `## References`), the agent's id. A state that comes too early is \
                   stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` of parents.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,

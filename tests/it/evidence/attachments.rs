@@ -142,7 +142,6 @@ fn a_person_attaches_files_also_after_the_end() {
         Tester
         Attach 2 files to R1.A
 
-        R1.A Title of R1.A
             attached plot.svg (96 bytes)
             attached notes.md (26 bytes)
 
