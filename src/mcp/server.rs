@@ -10,7 +10,7 @@
 //!
 //! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
 //! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
-//! goes on. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
+//! goes on; one that has not had its turn by [`TURN`] is refused. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -199,7 +199,10 @@ impl Server {
         let queue = written_to(&tool, &arguments).map(|id| self.writers.of(&id));
         let call = async move {
             let _turn = match &queue {
-                Some(queue) => Some(queue.lock().await),
+                Some(queue) => match tokio::time::timeout(TURN, queue.lock()).await {
+                    Ok(turn) => Some(turn),
+                    Err(_) => return not_begun(),
+                },
                 None => None,
             };
             tool.answer_asking(arguments, caller, asking).await
@@ -279,6 +282,10 @@ pub(super) enum Unanswered {
 /// on the official TypeScript SDK give up, who would then know nothing.
 pub const PATIENCE: Duration = Duration::from_secs(50);
 
+/// How long a call waits for those before it that write to the same investigation. It has not begun until then, so it is
+/// told so, rather than that it goes on.
+const TURN: Duration = Duration::from_secs(45);
+
 /// How long the instructions may be: clients cut what is beyond.
 pub const MAX_INSTRUCTIONS: usize = 2048;
 
@@ -291,6 +298,15 @@ fn timed_out() -> Reply {
         &message,
         vec![error(Code::TimedOut, &message, Some("Call tot_status to see what was written."))],
     )
+}
+
+fn not_begun() -> Reply {
+    let message = format!(
+        "Calls before this one have been writing to the investigation for {} seconds. This one has not begun, and nothing was written.",
+        TURN.as_secs()
+    );
+    let suggestion = "Call again. If it stays so, a process that writes there hangs or was stopped: tot_status works meanwhile.";
+    rejection(&message, vec![error(Code::Busy, &message, Some(suggestion))])
 }
 
 fn read_only(name: &str) -> Reply {

@@ -3,17 +3,21 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use super::error::{Result, Shown, io_error, shown};
 use super::refuse::refuse_link;
-use super::{GitError, LOCK_FILE};
+use super::{GitError, LOCK_FILE, TURN_FILE};
 use crate::platform::{file_identity, hide_from_readers, host_name};
 
-/// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs.
+/// How long to wait for our own lock, whose holder needs milliseconds. One that takes longer hangs, or was stopped.
 const WRITER_WAIT: Duration = Duration::from_secs(15);
+/// How often the holder of the turn tries the lock, and the others try the turn.
+const NEXT: Duration = Duration::from_millis(1);
+const OTHERS: Duration = Duration::from_millis(4);
+/// For how long a writer leaves the lock to the holder of the turn, which may have been stopped.
+const COURTESY: Duration = Duration::from_secs(1);
 /// How the note of the lock's holder begins.
 const HOLDER: &str = "process ";
 /// How long to wait for a lock file of another git process.
@@ -21,8 +25,12 @@ pub(super) const FOREIGN_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// How far an empty lock file may be from its journal in time to have been made by the same process.
 pub(super) const SAME_MOMENT: Duration = Duration::from_secs(2);
 
-/// The right to write to a repository, which one thread of one process has at a time. The kernel gives it to those who
-/// wait in the order they came, and takes it back from a dead process.
+/// The right to write to a repository, which one thread of one process has at a time. The kernel takes it back from a dead
+/// process.
+///
+/// No system has a wait for a lock with a limit, so a writer that waits tries again and again. A second lock, the turn, keeps
+/// it fair: only its holder tries the first, so a writer that comes back at once stands behind those who wait. Among these
+/// chance decides.
 ///
 /// Whoever can open the file can lock it, so only those may read it who may also write it. While it is held it says by whom.
 #[derive(Debug)]
@@ -38,41 +46,25 @@ impl WriterLock {
 
     fn wait_for(git_dir: &Path, limit: Duration) -> Result<WriterLock> {
         let since = Instant::now();
-        if let Some(lock) = WriterLock::if_free(git_dir)? {
-            return Ok(lock);
-        }
-        // A lock can't be waited for with a limit, and who asks again and again is served after all who wait. A thread
-        // that comes too late finds nobody to give it to, and drops it.
-        let (path, file) = open(git_dir)?;
-        let (sender, receiver) = mpsc::channel();
-        let wait = move || {
-            let locked = file.lock();
-            let _ = sender.send(locked.map(|()| WriterLock::of(file)));
-        };
-        if thread::Builder::new().spawn(wait).is_ok() {
-            if let Ok(locked) = receiver.recv_timeout(limit) {
-                return locked.map_err(io_error("lock", &path));
+        let (path, file) = open(git_dir, LOCK_FILE)?;
+        let (turn_path, turn) = open(git_dir, TURN_FILE)?;
+        let mut is_next = false;
+        loop {
+            is_next = is_next || try_lock(&turn, &turn_path)?;
+            if (is_next || since.elapsed() >= COURTESY) && try_lock(&file, &path)? {
+                return Ok(WriterLock::of(file));
             }
-        } else {
-            // The process has no thread left.
-            while since.elapsed() < limit {
-                thread::sleep(Duration::from_millis(5));
-                if let Some(lock) = WriterLock::if_free(git_dir)? {
-                    return Ok(lock);
-                }
+            if since.elapsed() >= limit {
+                return Err(GitError::Held { path: shown(git_dir), holder: holder(&path) });
             }
+            thread::sleep(if is_next { NEXT } else { OTHERS });
         }
-        Err(GitError::Held { path: shown(git_dir), holder: holder(&path) })
     }
 
     /// Takes the lock if nobody has it.
     pub(super) fn if_free(git_dir: &Path) -> Result<Option<WriterLock>> {
-        let (path, file) = open(git_dir)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(WriterLock::of(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(source)) => Err(io_error("lock", &path)(source)),
-        }
+        let (path, file) = open(git_dir, LOCK_FILE)?;
+        Ok(try_lock(&file, &path)?.then(|| WriterLock::of(file)))
     }
 
     /// The lock of a file that was just locked, with a note of who has it. Without room for the note it is held all the same.
@@ -89,8 +81,16 @@ impl Drop for WriterLock {
     }
 }
 
-fn open(git_dir: &Path) -> Result<(PathBuf, File)> {
-    let path = git_dir.join(LOCK_FILE);
+fn try_lock(file: &File, path: &Path) -> Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(source)) => Err(io_error("lock", path)(source)),
+    }
+}
+
+fn open(git_dir: &Path, name: &str) -> Result<(PathBuf, File)> {
+    let path = git_dir.join(name);
     refuse_link(&path)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(io_error("open", &path))?;
@@ -199,18 +199,81 @@ mod tests {
         assert!(hint.contains("Leave the lock file") && !hint.contains("delete"), "{hint}");
         drop(lock);
         let path = folder.path().join(LOCK_FILE);
-        // The thread that came too late has it for a moment, with a note.
-        let is_empty = |_| {
-            thread::sleep(Duration::from_millis(5));
-            fs::read(&path).is_ok_and(|note| note.is_empty())
-        };
-        assert!((0..1_000).any(is_empty));
+        assert!(fs::read(&path).unwrap().is_empty(), "nobody has it");
         // Somebody who holds it without a word, or with words that a terminal would obey.
         let file = File::options().write(true).open(&path).unwrap();
         file.lock().unwrap();
         for note in [&b""[..], b"process 1\x1b[31m\n", b"\0\0\0", b"\xff"] {
             fs::write(&path, note).unwrap();
             assert!(refused().0.ends_with("a process that does not say which it is"), "{note:?}");
+        }
+    }
+
+    /// A process that has the file locked, and was stopped.
+    #[cfg(unix)]
+    struct Stopped(process::Child);
+
+    #[cfg(unix)]
+    impl Stopped {
+        fn holding(path: &Path) -> Stopped {
+            let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
+            file.lock().unwrap();
+            // The lock goes with the open file, to which its input is another name.
+            let mut child = process::Command::new("sh");
+            let child = child.args(["-c", "kill -STOP $$"]).stdin(file).spawn().unwrap();
+            let state = || {
+                let ps =
+                    process::Command::new("ps").args(["-o", "stat=", "-p", &child.id().to_string()]).output();
+                String::from_utf8(ps.unwrap().stdout).unwrap()
+            };
+            while !state().starts_with('T') {
+                thread::sleep(Duration::from_millis(1));
+            }
+            Stopped(child)
+        }
+    }
+
+    #[cfg(unix)]
+    impl Drop for Stopped {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn those_who_wait_for_a_stopped_holder_keep_neither_a_thread_nor_a_file() {
+        let folder = crate::testing::folder();
+        let path = folder.path().join(LOCK_FILE);
+        let stopped = Stopped::holding(&path);
+        let since = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| {
+                    let error = WriterLock::wait_for(folder.path(), Duration::from_millis(300)).unwrap_err();
+                    assert!(matches!(error, GitError::Held { .. }), "{error}");
+                });
+            }
+        });
+        assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
+        // A thread that waits has the file open.
+        if let Ok(open) = fs::read_dir("/proc/self/fd") {
+            let open = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+            let left: Vec<PathBuf> = open.filter(|file| file.starts_with(folder.path())).collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        drop(stopped);
+        assert!(WriterLock::if_free(folder.path()).unwrap().is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_writer_that_was_stopped_while_it_waits_holds_up_nobody_for_long() {
+        let folder = crate::testing::folder();
+        let _stopped = Stopped::holding(&folder.path().join(TURN_FILE));
+        for _ in 0..2 {
+            assert!(WriterLock::wait_for(folder.path(), COURTESY * 10).is_ok());
         }
     }
 
@@ -229,7 +292,7 @@ mod tests {
         }
     }
 
-    /// Whoever has just written and soon comes back stands behind those who wait.
+    /// Whoever has just written and soon comes back does not take the turn of those who wait.
     #[test]
     fn eight_writers_who_keep_coming_back_are_served_alike() {
         const WRITERS: usize = 8;

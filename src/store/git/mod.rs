@@ -252,6 +252,7 @@ pub struct BlobId(ObjectId);
 
 /// What the git folder holds beside git's own files, under names that git does not use.
 const LOCK_FILE: &str = "tot-lock";
+const TURN_FILE: &str = "tot-turn";
 const JOURNAL_FILE: &str = "tot-journal";
 const STAGING_FILE: &str = "tot-file";
 

@@ -526,6 +526,7 @@ fn pipes_in_place_of_gits_own_files_do_not_hang() {
         "shallow",
         "tot-journal",
         "tot-lock",
+        "tot-turn",
     ] {
         let stranger = Stranger::new();
         let path = stranger.repository.join(".git").join(name);
