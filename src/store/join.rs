@@ -1,14 +1,14 @@
 //! Taking in what others have committed: a fast-forward, or a merge by node.
 //!
 //! 1. Each commit that comes in is looked at before anything moves: plain files alone, with names that every checkout
-//!    accepts, none larger than what is read.
+//!    accepts, none larger than what is read; and of the last, all files together no more than is taken in.
 //! 2. Both must be the same investigation, with a commit in common.
 //! 3. Where ours is one of those that theirs came from, HEAD goes forward to theirs.
 //! 4. Else their trees are merged by [`crate::merge`] against what they have in common. Where that is several commits, these
 //!    are merged first, in turn against what they have in common: against one of them alone, a change that was taken back
 //!    would come again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
@@ -74,6 +74,17 @@ pub enum JoinError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Its files have more bytes together than are taken in.
+    #[error(
+        "the commit {commit} has files of {bytes} bytes together, and at most {} are taken in",
+        limits::CHECKOUT_MAX
+    )]
+    TooLarge {
+        /// The commit.
+        commit: CommitId,
+        /// The bytes.
+        bytes: u64,
+    },
     /// Committed files with conflict markers that only a person can put right.
     #[error("{path} has conflict markers that can't be resolved: {}", list(.conflicts))]
     Unresolved {
@@ -107,6 +118,9 @@ impl JoinError {
             JoinError::Refused { commit, .. } => {
                 format!("Look at it with `git show {commit}`, and ask who made it to take it out")
             }
+            JoinError::TooLarge { commit, .. } => format!(
+                "`git ls-tree -r -l {commit}` shows the sizes; ask who made it to remove what is large in another commit"
+            ),
             JoinError::Unresolved { .. } => "Put the file right by hand, and commit it".to_owned(),
             JoinError::Conflicts { path, theirs, .. } => {
                 format!("Merge it by hand: `git -C {} merge {theirs}`", path.display())
@@ -195,14 +209,17 @@ impl Store {
     }
 }
 
-/// Refuses commits that hold what is not taken in, of those that come with theirs.
+/// Refuses commits that hold what is not taken in, of those that come with theirs, and theirs where it is too large.
 fn refuse_strange(git: &Git, ours: Option<CommitId>, theirs: CommitId) -> Result<(), StoreError> {
     for commit in git.new_commits(ours, theirs)? {
         if let Some((file, reason)) = git.strange_file(commit, read::FILE_MAX)? {
             return Err(JoinError::Refused { commit, file, reason }.into());
         }
     }
-    Ok(())
+    match limits::beyond_a_checkout(git, theirs)? {
+        Some(bytes) => Err(JoinError::TooLarge { commit: theirs, bytes }.into()),
+        None => Ok(()),
+    }
 }
 
 /// The ids of both parents, shortened, in their order.
@@ -250,7 +267,9 @@ pub(super) fn merge_flat(
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
-    let mut known: HashMap<Vec<u8>, BlobId> = HashMap::new();
+    // What both sides have removed may have been larger than either is.
+    let mut room = limits::CHECKOUT_MAX;
+    let mut known = HashSet::new();
     for path in paths {
         let [base, ours, theirs] = [base, ours, theirs].map(|side| side.get(path));
         // The list names nodes, which may move although it stays.
@@ -278,8 +297,9 @@ pub(super) fn merge_flat(
         let Trees { base: base_files, ours: our_files, theirs: their_files, .. } = &mut trees;
         for (side, entry) in [(base_files, base), (our_files, ours), (their_files, theirs)] {
             if let Some((blob, _)) = entry {
-                let content = git.read(*blob, read::FILE_MAX)?;
-                known.insert(content.clone(), *blob);
+                let content = git.read(*blob, room.min(read::FILE_MAX))?;
+                room -= content.len() as u64;
+                known.insert(*blob);
                 side.insert(path.clone(), content);
             }
         }
@@ -298,14 +318,10 @@ pub(super) fn merge_flat(
             _ => [ours, theirs].contains(&Some(FileKind::Executable)),
         };
         let kind = if is_executable { FileKind::Executable } else { FileKind::File };
-        let blob = match known.get(&content) {
-            Some(blob) => *blob,
-            None => {
-                let blob = git.blob_id(&content)?;
-                contents.insert(blob, content);
-                blob
-            }
-        };
+        let blob = git.blob_id(&content)?;
+        if !known.contains(&blob) {
+            contents.insert(blob, content);
+        }
         tree.insert(path, (blob, kind));
     }
     Ok(Ok((tree, contents, merged.decisions)))

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree};
+use super::git::{CommitId, Git, MAX_CHANGES, MAX_ENTRIES, MAX_TREE_BYTES, Tree, TreeFile};
 use super::{Snapshot, StoreError, read};
 use crate::format::FileChange;
 use crate::format::layout::{self, Place};
@@ -20,12 +20,23 @@ pub struct Size {
     pub tree_bytes: usize,
     /// Bytes of the files of nodes and comments.
     pub text: u64,
+    /// Bytes of attachments.
+    pub attached: u64,
 }
+
+/// The most bytes of attachments.
+const ATTACHED_MAX: u64 = 512 << 20;
+/// The most bytes of all files of a commit that is taken in, the user's own among them: what a checkout of it writes.
+pub(super) const CHECKOUT_MAX: u64 = read::TEXT_MAX + ATTACHED_MAX;
 
 impl Size {
     /// The most that is read.
-    pub(super) const MOST: Size =
-        Size { entries: MAX_ENTRIES, tree_bytes: MAX_TREE_BYTES, text: read::TEXT_MAX };
+    pub(super) const MOST: Size = Size {
+        entries: MAX_ENTRIES,
+        tree_bytes: MAX_TREE_BYTES,
+        text: read::TEXT_MAX,
+        attached: ATTACHED_MAX,
+    };
 
     /// The size with these files written, at most: as if each were new, with all folders above it.
     fn with(self, files: &[FileChange]) -> Size {
@@ -37,6 +48,7 @@ impl Size {
                 // An entry is its name, its path in the walk, an id and a mode.
                 tree_bytes: size.tree_bytes + parts * (2 * path.len() + 32),
                 text: size.text + if is_counted(path) { content.len() as u64 } else { 0 },
+                attached: size.attached + if is_attachment(path) { content.len() as u64 } else { 0 },
             }
         })
     }
@@ -47,6 +59,7 @@ impl Size {
             entries: self.entries - self.entries / 100,
             tree_bytes: self.tree_bytes - self.tree_bytes / 100,
             text: self.text - self.text / 100,
+            attached: self.attached,
         }
     }
 
@@ -56,6 +69,7 @@ impl Size {
             (self.entries > most.entries, format!("{} files and folders", most.entries)),
             (self.tree_bytes > most.tree_bytes, format!("{} bytes of folders and paths", most.tree_bytes)),
             (self.text > most.text, format!("{} bytes of nodes and comments", most.text)),
+            (self.attached > most.attached, format!("{} bytes of attachments", most.attached)),
         ]
         .into_iter()
         .find_map(|(exceeds, what)| exceeds.then_some(what))
@@ -76,8 +90,10 @@ pub(super) fn after(
     most: Size,
 ) -> Result<Size, StoreError> {
     refuse_files(&before.path, files)?;
-    let writes_more = files.iter().any(|file| file.content.is_some() && is_counted(&file.path));
-    let most = if writes_more { most.without_the_last_part() } else { most };
+    let writes = |is_it: fn(&str) -> bool| files.iter().any(|it| it.content.is_some() && is_it(&it.path));
+    let most = if writes(is_counted) { most.without_the_last_part() } else { most };
+    // Attachments that somebody has committed by hand are in nobody's way who adds none.
+    let most = if writes(is_attachment) { most } else { Size { attached: u64::MAX, ..most } };
     let after = before.size.with(files);
     if after.beyond(most).is_none() {
         return Ok(after);
@@ -107,15 +123,26 @@ fn is_counted(path: &str) -> bool {
     matches!(layout::place(path), Place::Node(_) | Place::Comment(_))
 }
 
+fn is_attachment(path: &str) -> bool {
+    matches!(layout::place(path), Place::Attachment(..))
+}
+
 /// The size at a commit.
 fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
     let Tree { files, entries, bytes } = git.tree(commit)?;
-    let mut text = 0;
-    for file in files.iter().filter(|file| is_counted(&file.path) && file.is_plain()) {
-        // One that is not there isn't read either.
-        text += git.size(file.blob).unwrap_or(0);
-    }
-    Ok(Size { entries, tree_bytes: bytes, text })
+    let sum = |is_it: fn(&str) -> bool| bytes_of(git, files.iter().filter(|file| is_it(&file.path)));
+    let (text, attached) = (sum(is_counted), sum(is_attachment));
+    Ok(Size { entries, tree_bytes: bytes, text, attached })
+}
+
+/// The bytes of all files of a commit, where they are more than are taken in.
+pub(super) fn beyond_a_checkout(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
+    Ok(Some(bytes_of(git, git.files(commit)?.iter())).filter(|bytes| *bytes > CHECKOUT_MAX))
+}
+
+fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {
+    // One that is not there isn't read either.
+    files.filter(|file| file.is_plain()).map(|file| git.size(file.blob).unwrap_or(0)).sum()
 }
 
 #[cfg(test)]
@@ -181,6 +208,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_held_in_memory_is_bounded_by_its_bytes() {
+        let folder = crate::testing::folder();
+        let store = Store { most_held: 10_000, ..Store::new(folder.path()).with_durability(Durability::Git) };
+        for number in 0..8 {
+            let meta = Meta { id: SessionId::new(1_767_603_600_000, [number; 10]), ..meta("Why?") };
+            let path = store.create(meta, &builtin::all()[0], "Start").unwrap().path;
+            let id: NodeId = "R1.A".parse().unwrap();
+            store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(2_300))], ()))).unwrap();
+            let held = store.held.lock().unwrap();
+            assert_eq!(
+                held.len(),
+                usize::from(number + 1).min(4),
+                "the last ones that have 10,000 bytes together"
+            );
+            assert_eq!(held[0].path, path);
+        }
+        // One that is larger than all that is held otherwise is held alone.
+        let path = store.held.lock().unwrap()[0].path.clone();
+        let id: NodeId = "R1.B".parse().unwrap();
+        store.transact(&path, |_| Ok::<_, StoreError>((vec![draft(&id, Some(20_000))], ()))).unwrap();
+        assert_eq!(store.held.lock().unwrap().len(), 1);
+    }
+
     proptest! {
         #![proptest_config(crate::testing::sampled(12))]
 
@@ -190,7 +241,7 @@ mod tests {
             calls in prop::collection::vec((1..40_u32, prop::option::weighted(0.8, 1..2_000_usize)), 1..40)
         ) {
             let folder = crate::testing::folder();
-            let most = Size { entries: 30, tree_bytes: 4_000, text: 12_000 };
+            let most = Size { entries: 30, tree_bytes: 4_000, text: 12_000, attached: 0 };
             let store = || Store { most, ..Store::new(folder.path()).with_durability(Durability::Git) };
             let mut known = store();
             let path = known.create(meta("Why?"), &builtin::all()[0], "Start").unwrap().path;

@@ -52,9 +52,10 @@ use crate::format::{self, FileChange, layout, message};
 use crate::ruleset::{EffectiveRules, RulesetFile};
 use crate::yaml::YamlError;
 
-/// How many investigations are held in memory. One more, and the one that was not used for longest is dropped: it is
-/// read again when it is needed.
+/// How many investigations are held in memory, and how many bytes of nodes and comments these have. With more, those that
+/// were not used for longest are dropped: they are read again when they are needed.
 const HELD: usize = 64;
+const HELD_BYTES: u64 = 256 << 20;
 
 /// How often a transaction is tried again when somebody commits by git in between.
 const TRIES: usize = 20;
@@ -70,6 +71,8 @@ pub struct Store {
     heads: moved::Heads,
     /// How large an investigation may become.
     most: Size,
+    /// How many bytes are held.
+    most_held: u64,
     seen: list::Seen,
     /// The repositories whose objects are looked over.
     checked: Mutex<HashSet<PathBuf>>,
@@ -210,6 +213,7 @@ impl Store {
             held: Mutex::default(),
             heads: moved::Heads::default(),
             most: Size::MOST,
+            most_held: HELD_BYTES,
             seen: list::Seen::default(),
             checked: Mutex::default(),
             swept: Mutex::default(),
@@ -679,12 +683,18 @@ impl Store {
         Ok(git)
     }
 
-    /// Holds the snapshot as the one that was used last.
+    /// Holds the snapshot as the one that was used last, however large it is.
     fn hold(&self, snapshot: &Snapshot) {
         let mut held = lock(&self.held);
         held.retain(|other| other.path != snapshot.path);
+        let mut bytes = snapshot.size.text;
+        let fits = |other: &&Snapshot| {
+            bytes += other.size.text;
+            bytes <= self.most_held
+        };
+        let kept = held.iter().take(HELD - 1).take_while(fits).count();
+        held.truncate(kept);
         held.insert(0, snapshot.clone());
-        held.truncate(HELD);
     }
 
     /// Keeps the repositories in the root out of `git status` of a project that the root is part of.

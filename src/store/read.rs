@@ -127,6 +127,7 @@ pub(super) fn snapshot(
         _ => None,
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
+    let attached = attachments.values().flat_map(Attachments::values).sum();
     let investigation =
         investigation.with_comments(comments).with_attachments(attachments).with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
@@ -137,7 +138,7 @@ pub(super) fn snapshot(
         path: path.to_owned(),
         head: commit,
         branch,
-        size: Size { entries: tree.entries, tree_bytes: tree.bytes, text },
+        size: Size { entries: tree.entries, tree_bytes: tree.bytes, text, attached },
         investigation: Arc::new(investigation.with_by_hand(by_hand)),
         ruleset: ruleset.map(Arc::new),
         faults,

@@ -179,8 +179,6 @@ pub(super) struct Step {
     /// States in which the path is not the user's: it is taken from any of them to `to`.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
-    /// The bytes of `to`, where it is a file.
-    pub(super) content: Option<Vec<u8>>,
     /// Whether a file that is absent in the work tree was deleted by the user, though it is a state of `from`.
     pub(super) is_absence_kept: bool,
     /// Whether a file in the work tree without a byte, or of zeros alone, is ours: what a power cut leaves of one whose
@@ -349,7 +347,7 @@ impl Git {
                     Some(Leaf { kind, id: write(&gix::objs::BlobRef { data: content })? })
                 }
             };
-            steps.push(Step::plain(change.path.clone(), old, to, change.content.clone()));
+            steps.push(Step::plain(change.path.clone(), old, to));
         }
         let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
         let tree = match changed.as_slice() {

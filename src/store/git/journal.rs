@@ -33,7 +33,7 @@ use super::error::{Result, io_error, shown};
 use super::lock::{FOREIGN_LOCK_WAIT, IndexLock, SAME_MOMENT};
 use super::paths::check_path;
 use super::refuse::refuse_link;
-use super::tree::{Leaf, MAX_TREE_BYTES, is_file};
+use super::tree::{Leaf, MAX_TREE_BYTES};
 use super::worktree::{optional_metadata, remove_if_there};
 use super::{Git, GitError, JOURNAL_FILE, STAGING_FILE};
 use crate::platform::{file_identity, machine_start};
@@ -268,14 +268,10 @@ impl Git {
                 Err(GitError::PathConflict { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            let content = match to {
-                Some(leaf) if is_file(leaf.kind) => Some(self.object(leaf.id, Kind::Blob)?),
-                _ => None,
-            };
             // Files are written before the head moves: with the head at the new commit, one that is absent was
             // deleted by the user.
             let from = vec![old, new];
-            steps.push(Step { path, from, to, content, is_absence_kept: to == new, are_zeros_ours: true });
+            steps.push(Step { path, from, to, is_absence_kept: to == new, are_zeros_ours: true });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;

@@ -95,19 +95,13 @@ impl Writer<'_> {
         let (parent_tree, tree) = (git.tree_of(expected.0)?, git.tree_of(to.0)?);
         let mut steps = Vec::new();
         for change in git.diff(Some(expected), to)? {
-            let after = git.leaf(tree, &change.path)?;
-            let content = change.after.map(|blob| git.object(blob.0, Kind::Blob)).transpose()?;
-            steps.push(Step::plain(
-                change.path.clone(),
-                git.leaf(parent_tree, &change.path)?,
-                after,
-                content,
-            ));
+            let (before, after) = (git.leaf(parent_tree, &change.path)?, git.leaf(tree, &change.path)?);
+            steps.push(Step::plain(change.path, before, after));
         }
-        let changes: Vec<FileChange> = steps
-            .iter()
-            .map(|step| FileChange { path: step.path.clone(), content: step.content.clone() })
-            .collect();
+        // The paths alone count.
+        let content = |step: &Step| step.to.map(|_| Vec::new());
+        let changes: Vec<FileChange> =
+            steps.iter().map(|step| FileChange { path: step.path.clone(), content: content(step) }).collect();
         check_changes(&changes)?;
         let draft = Draft {
             commit: to.0,
@@ -173,12 +167,7 @@ impl Writer<'_> {
 
 impl Step {
     /// A step between two states that nothing else stands between.
-    pub(super) fn plain(
-        path: String,
-        from: Option<Leaf>,
-        to: Option<Leaf>,
-        content: Option<Vec<u8>>,
-    ) -> Step {
-        Step { path, from: vec![from], to, content, is_absence_kept: false, are_zeros_ours: false }
+    pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> Step {
+        Step { path, from: vec![from], to, is_absence_kept: false, are_zeros_ours: false }
     }
 }

@@ -48,15 +48,17 @@ impl Git {
                     (Some(FileState::Of(id)), Some(from)) => is_file(from.kind) && id == from.id,
                     _ => false,
                 });
-            match (&step.content, step.to) {
+            match step.to {
                 _ if !ours => return Ok(Placed::Kept),
-                (Some(content), Some(to)) if is_file(to.kind) => {
+                Some(to) if is_file(to.kind) => {
+                    // Read only now: all files of a step together may be more than fits into memory.
+                    let content = self.object(to.id, Kind::Blob)?;
                     for folder in &missing_folders {
                         fs::create_dir(folder).map_err(io_error("create", folder))?;
                     }
-                    write_file(staging, &target, content, metadata.as_ref(), to.kind)?;
+                    write_file(staging, &target, &content, metadata.as_ref(), to.kind)?;
                 }
-                (None, None) => {
+                None => {
                     fs::remove_file(&target).map_err(io_error("remove", &target))?;
                     remove_empty_folders(work_dir, &target);
                 }
@@ -78,9 +80,8 @@ impl Git {
 
     /// What the file holds, as far as a state of `step` can be meant. A file of another length is not read.
     fn file_state(&self, target: &Path, metadata: &fs::Metadata, step: &Step) -> Result<FileState> {
-        let mut possible = step.are_zeros_ours
-            || step.content.as_ref().is_some_and(|content| content.len() as u64 == metadata.len());
-        for leaf in step.from.iter().flatten().filter(|leaf| is_file(leaf.kind)) {
+        let mut possible = step.are_zeros_ours;
+        for leaf in step.from.iter().flatten().chain(&step.to).filter(|leaf| is_file(leaf.kind)) {
             // An object that is not there is the new one of a commit that was killed before it was written.
             possible = possible || self.blob_size(leaf.id).map_or(true, |size| size == metadata.len());
         }

@@ -525,3 +525,48 @@ fn without_git_it_says_so() {
     let ran = machine.tot_with(&["sync"], &[("PATH", empty.to_str().unwrap())]);
     assert!(ran.status == 1 && ran.err.contains("2.17.1") && ran.err.contains("newer"), "{ran:?}");
 }
+
+#[test]
+fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let repository = one.repository(&id);
+    // One object of zeros under many names: some KB in the hub, and 16 MiB each in a work tree.
+    let zeros = sandbox.path("zeros");
+    fs::File::create(&zeros).unwrap().set_len(16 << 20).unwrap();
+    let blob = sandbox.git(&repository, &["hash-object", "-w", zeros.to_str().unwrap()]);
+    let (before, plain) = (one.head(&id), sandbox.git(&repository, &["ls-tree", "HEAD"]));
+    let tree = |entries: String| {
+        let list = sandbox.path("list");
+        fs::write(&list, entries).unwrap();
+        let mut git = sandbox.command("git");
+        let git = git.arg("-C").arg(&repository).arg("mktree").stdin(fs::File::open(&list).unwrap());
+        String::from_utf8(git.output().unwrap().stdout).unwrap().trim().to_owned()
+    };
+    // Past the work tree and our guard, by git alone.
+    let push = |tree: &str, parent: &str, message: &str| {
+        let made = sandbox.git(&repository, &["commit-tree", tree, "-p", parent, "-m", message]);
+        let branch = format!("{}:refs/heads/tot/{id}", made.trim());
+        sandbox.git(&repository, &["push", "-q", "origin", &branch]);
+        made.trim().to_owned()
+    };
+    let plots = tree((0..2_000).map(|at| format!("100644 blob {}\tzeros{at}\n", blob.trim())).collect());
+    let full = tree(format!("{plain}040000 tree {plots}\tplots\n"));
+    let filled = push(&full, &before, "Fill every disk");
+    let said = other.fails("NOT_JOINED", &[]);
+    assert!(said.contains("bytes together") && said.contains("git ls-tree"), "{said}");
+    assert_eq!(other.head(&id), before);
+    // The same where both sides went on, and for a new clone.
+    other.grow(&id, &["R2.A1"]);
+    assert!(other.fails("NOT_JOINED", &[]).contains("bytes together"));
+    let third = Machine::new(&sandbox, "third");
+    let ran = third.tot(&["clone", hub.to_str().unwrap()]);
+    assert!(ran.status == 1 && ran.err.contains("bytes together"), "{ran:?}");
+    assert!(!third.repository(&id).exists());
+    // It does not lock anybody out for good.
+    push(&tree(plain.clone()), &filled, "Remove it");
+    assert!(other.synced()["merge"].is_string());
+    third.ok(&["clone", hub.to_str().unwrap()]);
+    third.assert_sound(&id);
+}
