@@ -293,8 +293,12 @@ fn lines(reports: &[Report], errors: usize, warnings: usize) -> String {
         reports.iter().flat_map(|report| &report.references).flatten().collect();
     if reports.iter().any(|report| report.references.is_some()) {
         let count = |state: &str| references.iter().filter(|reference| reference.state == state).count();
-        let states =
-            ["unchanged", "moved", "changed", "gone"].map(|state| format!("{} {state}", count(state)));
+        let mut states = ["unchanged", "moved", "changed", "gone"]
+            .map(|state| format!("{} {state}", count(state)))
+            .to_vec();
+        states.extend(
+            Some(count("unchecked")).filter(|number| *number > 0).map(|it| format!("{it} unchecked")),
+        );
         text.push_str(&format!("{}: {}\n", counted(references.len(), "cited file"), states.join(", ")));
     }
     text.push_str(&format!(

@@ -22,15 +22,19 @@ pub enum Drift {
     Changed,
     /// The file is not there, and nothing that it could have become.
     Gone,
+    /// The file can't be read: it is too large now, or its content is not here, as in a partial clone.
+    Unchecked,
 }
 
 /// A file as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// git's ids of it: as it is, and with the line ends that git may store; none where it is too large.
+    /// git's ids of it, as far as they are known: as it is, and with the line ends that git may store.
     pub blobs: Vec<String>,
-    /// Its text; none where it is binary or too large.
+    /// Its text; none where it is binary or not read.
     pub text: Option<String>,
+    /// Whether it was read: one that is too large is not.
+    pub is_read: bool,
 }
 
 impl Drift {
@@ -41,6 +45,7 @@ impl Drift {
             Drift::Moved { .. } => "moved",
             Drift::Changed => "changed",
             Drift::Gone => "gone",
+            Drift::Unchecked => "unchecked",
         }
     }
 
@@ -73,6 +78,9 @@ pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)])
         if is_same(here) || quoted.is_some_and(stands) {
             return Drift::Unchanged;
         }
+        if !here.is_read {
+            return Drift::Unchecked;
+        }
         return match quoted.map(|(lines, quote)| (lines, places(here, quote))) {
             Some((lines, found)) if found.len() == 1 => moved(&pin.path, Some(lines.from(found[0]))),
             _ => Drift::Changed,
@@ -81,13 +89,15 @@ pub fn judge(pin: &Pin, here: Option<&Content>, elsewhere: &[(String, Content)])
     if let Some((path, _)) = elsewhere.iter().find(|(_, content)| is_same(content)) {
         return moved(path, pin.lines);
     }
-    let Some((lines, quote)) = quoted else { return Drift::Gone };
+    let gone =
+        if elsewhere.iter().all(|(_, content)| content.is_read) { Drift::Gone } else { Drift::Unchecked };
+    let Some((lines, quote)) = quoted else { return gone };
     let mut found = elsewhere
         .iter()
         .flat_map(|(path, content)| places(content, quote).into_iter().map(move |first| (path, first)));
     match (found.next(), found.next()) {
         (Some((path, first)), None) => moved(path, Some(lines.from(first))),
-        _ => Drift::Gone,
+        _ => gone,
     }
 }
 

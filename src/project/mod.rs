@@ -16,6 +16,8 @@
 //!
 //! - Git's filters are not applied: a file that is committed in another form than it is checked out, but for its line
 //!   ends, counts as uncommitted.
+//! - Of a file that is too large now, or that a sparse work tree leaves out and a partial clone does not have, nobody says
+//!   how it stands.
 //! - A process of the same machine that swaps a file for a link in the instant between two looks can have that read.
 //! - sha256 repositories and bare ones are no projects.
 
@@ -23,7 +25,7 @@ mod drift;
 mod forge;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -141,20 +143,27 @@ impl Project {
         found.collect()
     }
 
-    /// How each of these stands in the work tree now, and where people see it as it was.
+    /// How each of these stands in the work tree now, and where people see it as it was. A file is read once, however many
+    /// cite it, and dropped before the next.
     pub fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
         let Ok(repository) = self.open() else { return Evidence::default() };
         let all = OnceCell::new();
-        let judged = pins.into_iter().map(|pin| {
-            let place = self.inside(&pin.path, &self.root).and_then(|path| self.plain_file(&path));
-            let here = place.map(|path| read(&self.root.join(path)));
-            let elsewhere = match here {
-                Some(_) => Vec::new(),
-                None => self.elsewhere(pin, all.get_or_init(|| tracked(&repository))),
-            };
-            (pin.clone(), judge(pin, here.as_ref(), &elsewhere))
-        });
-        let drift = judged.collect();
+        let mut of_path: BTreeMap<&str, Vec<&Pin>> = BTreeMap::new();
+        for pin in pins {
+            of_path.entry(&pin.path).or_default().push(pin);
+        }
+        let mut drift = HashMap::new();
+        for (path, pins) in of_path {
+            let inside = self.inside(path, &self.root);
+            let here = inside.and_then(|path| self.content(&repository, &path));
+            for pin in pins {
+                let elsewhere = match here {
+                    Some(_) => Vec::new(),
+                    None => self.elsewhere(&repository, pin, all.get_or_init(|| tracked(&repository))),
+                };
+                drift.insert(pin.clone(), judge(pin, here.as_ref(), &elsewhere));
+            }
+        }
         let remote = repository.config_snapshot().string("remote.origin.url");
         Evidence { drift, forge: remote.and_then(|remote| Forge::of(&remote.to_string())) }
     }
@@ -263,17 +272,30 @@ impl Project {
         fs::symlink_metadata(&real).ok().filter(fs::Metadata::is_file).map(|_| path)
     }
 
+    /// What the file at a path from the root holds now; `None` where there is none. What a sparse work tree leaves out is as
+    /// git's index has it.
+    fn content(&self, repository: &gix::Repository, path: &str) -> Option<Content> {
+        match self.plain_file(path) {
+            Some(path) => Some(content_of(bytes(&self.root.join(path)).as_deref())),
+            None => left_out(repository, path).map(|blob| Content {
+                blobs: vec![blob.to_string()],
+                ..content_of(object(repository, blob).as_deref())
+            }),
+        }
+    }
+
     /// The files that one that is gone may have become: those with its content, and those of its name.
-    fn elsewhere(&self, pin: &Pin, tracked: &[(String, String)]) -> Vec<(String, Content)> {
+    fn elsewhere(
+        &self,
+        repository: &gix::Repository,
+        pin: &Pin,
+        tracked: &[(String, String)],
+    ) -> Vec<(String, Content)> {
         let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
         let same = tracked.iter().filter(|(_, blob)| *blob == pin.blob);
         let alike = tracked.iter().filter(|(path, blob)| *blob != pin.blob && name(path) == name(&pin.path));
-        let files = same.chain(alike).take(CANDIDATES).filter_map(|(path, _)| {
-            let path = self.plain_file(path)?;
-            let content = read(&self.root.join(&path));
-            Some((path, content))
-        });
-        files.collect()
+        let files = same.chain(alike).take(CANDIDATES);
+        files.filter_map(|(path, _)| Some((path.clone(), self.content(repository, path)?))).collect()
     }
 }
 
@@ -293,11 +315,26 @@ fn bytes(path: &Path) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= FILE_MAX).then_some(bytes)
 }
 
-/// What a plain file holds now. Of one that is too large nothing is known.
-fn read(path: &Path) -> Content {
-    let Some(bytes) = bytes(path) else { return Content { blobs: Vec::new(), text: None } };
-    let blobs = [hash(&bytes), hash(&without_cr(&bytes))].into_iter().flatten();
-    Content { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(&bytes) }
+/// What a file of these bytes holds; of one that was not read nothing is known.
+fn content_of(bytes: Option<&[u8]>) -> Content {
+    let Some(bytes) = bytes else { return Content { blobs: Vec::new(), text: None, is_read: false } };
+    let blobs = [hash(bytes), hash(&without_cr(bytes))].into_iter().flatten();
+    Content { blobs: blobs.map(|id| id.to_string()).collect(), text: text_of(bytes), is_read: true }
+}
+
+/// The content of a file that git tracks and that a sparse work tree leaves out, by itself or with its folder.
+fn left_out(repository: &gix::Repository, path: &str) -> Option<gix::ObjectId> {
+    let index = repository.index_or_empty().ok()?;
+    let is_left_out =
+        |entry: &&gix::index::Entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE);
+    if let Some(entry) = index.entry_by_path(path.into()) {
+        return Some(entry).filter(is_left_out).map(|entry| entry.id);
+    }
+    let folders = path.match_indices('/').map(|(end, _)| path.split_at(end + 1));
+    let mut found = folders.filter_map(|(folder, rest)| Some((index.entry_by_path(folder.into())?, rest)));
+    let (folder, rest) = found.find(|(entry, _)| is_left_out(entry))?;
+    let entry = repository.find_tree(folder.id).ok()?.lookup_entry(rest.split('/')).ok()??;
+    Some(entry.object_id())
 }
 
 /// The text of a file; `None` of a binary one.

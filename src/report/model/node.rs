@@ -155,7 +155,7 @@ pub(in crate::report) struct CitedFile {
     pub is_uncommitted: bool,
     /// Where people see it as it was.
     pub href: Option<String>,
-    /// What became of it until the report was made: `unchanged`, `moved`, `changed` or `gone`; absent where nobody looked.
+    /// What became of it until the report was made: `unchanged`, `moved`, `changed`, `gone`, or `unchecked` of a file that can't be read; absent where nobody looked.
     pub state: Option<&'static str>,
     /// Where it has moved to: `src/a.rs:18-24`.
     pub now: Option<String>,

@@ -240,6 +240,77 @@ fn what_stands_several_times_is_not_said_to_have_moved() {
     assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchanged);
 }
 
+/// Looks a file up, as when it is cited.
+fn cited(around: &Project, path: &str, lines: Option<Lines>) -> Pin {
+    let cited = CitedPath { path: path.into(), lines, commit: None };
+    let Some(LookedUp::Found(pin)) = around.look_up(std::slice::from_ref(&cited)).remove(&cited) else {
+        panic!("{path}")
+    };
+    pin
+}
+
+#[test]
+fn a_file_that_grew_beyond_what_is_read_is_not_called_changed() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&project, "run.log", "one\ntwo\n");
+    let around = Project::around(&project).unwrap();
+    let pin = cited(&around, "run.log", Some(Lines { first: 2, last: 2 }));
+    write(&project, "run.log", &format!("one\ntwo\n{}", "three\n".repeat(1_500_000)));
+    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchecked);
+    std::fs::rename(project.join("run.log"), project.join("src/run.log")).unwrap();
+    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Gone, "git does not track it");
+    sandbox.git(&project, &["add", "-A"]);
+    assert_eq!(around.evidence([&pin]).drift[&pin], Drift::Unchecked);
+}
+
+#[test]
+fn a_file_that_a_sparse_work_tree_leaves_out_is_not_called_gone() {
+    for sparse in [&["--cone"][..], &["--no-cone"], &["--cone", "--sparse-index"]] {
+        let sandbox = Sandbox::new();
+        let project = project(&sandbox);
+        write(&project, "docs/deep/guide.md", "one\ntwo\n");
+        commit_all(&sandbox, &project);
+        let around = Project::around(&project).unwrap();
+        let line = Some(Lines { first: 2, last: 2 });
+        let pins = [cited(&around, "docs/deep/guide.md", line), cited(&around, "src/db.py", line)];
+        write(&project, "docs/deep/guide.md", "zero\none\ntwo\n");
+        commit_all(&sandbox, &project);
+        sandbox.git(&project, &[&["sparse-checkout", "set"], sparse, &["src"]].concat());
+        assert!(!project.join("docs").exists() && project.join("src/db.py").exists());
+        let drift = around.evidence(&pins).drift;
+        let third = Some(Lines { first: 3, last: 3 });
+        let moved = Drift::Moved { path: "docs/deep/guide.md".into(), lines: third };
+        assert_eq!((&drift[&pins[0]], &drift[&pins[1]]), (&moved, &Drift::Unchanged), "{sparse:?}");
+        // What was removed is gone, also from a sparse work tree.
+        std::fs::remove_file(project.join("src/db.py")).unwrap();
+        assert_eq!(around.evidence([&pins[1]]).drift[&pins[1]], Drift::Gone, "{sparse:?}");
+    }
+}
+
+#[test]
+fn a_file_is_not_read_anew_for_each_citation_of_it() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox);
+    write(&project, "large.txt", &"a line of it\n".repeat(300_000));
+    commit_all(&sandbox, &project);
+    let around = Project::around(&project).unwrap();
+    let pin = cited(&around, "large.txt", None);
+    let of_line = |line| Pin { lines: Some(Lines { first: line, last: line }), ..pin.clone() };
+    let pins: Vec<Pin> = (1..=100).map(of_line).collect();
+    // The shortest of a few, since others work here too.
+    let time = |pins: &[Pin]| {
+        let times = (0..3).map(|_| {
+            let since = std::time::Instant::now();
+            assert!(around.evidence(pins).drift.values().all(|drift| *drift == Drift::Unchanged));
+            since.elapsed()
+        });
+        times.min().unwrap()
+    };
+    let (one, all) = (time(&pins[..1]), time(&pins));
+    assert!(all < one * 20, "{one:?} for one, {all:?} for a hundred");
+}
+
 #[test]
 fn the_command_tells_each_and_fails_where_it_is_strict() {
     let sandbox = Sandbox::new();
