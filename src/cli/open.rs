@@ -1,8 +1,11 @@
 //! `tot open`: the site of an investigation, made where it is not there or older, in the browser.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
@@ -13,7 +16,7 @@ use super::report::render_one;
 use super::{Outcome, Progress, finish};
 use crate::platform;
 use crate::project::Project;
-use crate::report::SiteOptions;
+use crate::report::{self, SiteOptions};
 use crate::service::Service;
 use crate::world::World;
 
@@ -62,7 +65,12 @@ fn open(arguments: &OpenArguments) -> Outcome {
     let service = Service::new(place.store.root().to_owned(), World::Machine, None);
     let site = service.site().join(investigation.meta().id.to_string());
     let progress = Progress::new();
+    // A server of this root, or another command, may be writing it.
+    let lock = report::lock_file(service.site(), investigation.meta().id)
+        .map_err(|error| format!("{} can't be used for the site: {error}", service.site().display()))?;
+    wait_for(&lock, &progress)?;
     render_one(&folder, Project::here(), &SiteOptions::default(), &site, &progress)?;
+    drop(lock);
     progress.clear();
     let page = std::path::absolute(site.join(page))?;
     if arguments.common.json {
@@ -77,6 +85,26 @@ fn open(arguments: &OpenArguments) -> Outcome {
         let opened =
             browser.map_or_else(|| open::that_detached(&page), |browser| open::with_detached(&page, browser));
         opened.map_err(|error| format!("no browser could be started: {error}. BROWSER names one"))?;
+    }
+    Ok(())
+}
+
+/// Takes the lock of the site, when nobody else writes it.
+fn wait_for(lock: &File, progress: &Progress) -> Outcome {
+    let since = Instant::now();
+    while let Err(error) = lock.try_lock() {
+        match error {
+            TryLockError::WouldBlock if since.elapsed() < report::LOCK_WAIT => {
+                progress.show("waiting for another process that writes this site");
+                thread::sleep(Duration::from_millis(20));
+            }
+            TryLockError::WouldBlock => {
+                return Err(
+                    "another process has been writing this site for too long: end it if it hangs".into()
+                );
+            }
+            TryLockError::Error(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site
 pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
 pub use withheld::withheld;
-pub use write::{Files, MANIFEST, MARKER, Writing, dump_template, write};
+pub use write::{Files, LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
 
 use crate::domain::{Attached, NodeId, SessionId};
 use crate::project::Evidence;

@@ -23,10 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::parts::{Manifest, Mark, Marks, Part};
 use super::{ReportError, Templates};
+use crate::domain::SessionId;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
 
 /// The file that marks a folder as written by this program: a line of its own, then the path of each file.
@@ -37,6 +38,28 @@ pub const MANIFEST: &str = ".tot-report.parts";
 const HEADLINE: &str = "Written by tot-report 1. This folder is replaced by its next run.";
 /// Files that desktops leave behind in folders they have shown.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+
+/// How long another process may take to write the report of an investigation: several times what a large one takes.
+pub const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+/// The file whose lock has who writes the report of an investigation into a folder that several processes write to. A process
+/// that dies lets go of it.
+///
+/// # Errors
+///
+/// A git repository, where no report belongs; something else in the place of the file; and whatever the file system says.
+pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
+    if folder.join(".git").exists() {
+        return Err(io::Error::other("it is a git repository"));
+    }
+    fs::create_dir_all(folder)?;
+    let path = folder.join(format!(".tot-report-{id}.lock"));
+    // Opening another kind of file, such as a named pipe, might never end; a link may lead anywhere.
+    if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
+        return Err(io::Error::other(format!("{} is no file", path.display())));
+    }
+    File::options().create(true).append(true).open(path)
+}
 
 /// Writes the site to `out`, in place of the one that an earlier run wrote there.
 ///

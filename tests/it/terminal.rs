@@ -233,6 +233,28 @@ fn open_makes_the_site_and_says_where_it_is() {
     assert_eq!(text(missing.stderr), "tot open: there is no node R2.A1\n");
 }
 
+#[test]
+fn open_does_not_write_a_site_that_a_server_is_writing() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let page = ok(&sandbox, &["open"]);
+    let site = Path::new(page.trim()).parent().unwrap();
+    let id = site.file_name().unwrap().to_str().unwrap();
+    // As a server that writes its report.
+    let lock =
+        std::fs::File::options().append(true).open(site.with_file_name(format!(".tot-report-{id}.lock")));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    ok(&sandbox, &["propose", "--next"]);
+    let mut command = sandbox.command(TOT);
+    let command = command.args(["open", "R1.A"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut open = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(open.try_wait().unwrap().is_none() && !site.join("nodes/R1.A.html").exists(), "it did not wait");
+    lock.unlock().unwrap();
+    assert!(open.wait().unwrap().success() && site.join("nodes/R1.A.html").exists());
+}
+
 /// Runs a line of a shell at a terminal, and gives its status and what it showed. `script` of util-linux gives the terminal.
 #[cfg(target_os = "linux")]
 fn at_terminal(sandbox: &Sandbox, line: &str, environment: &[(&str, &str)]) -> (i32, String) {

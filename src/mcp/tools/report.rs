@@ -9,7 +9,7 @@
 //! share it where nothing was committed since; no more than [`at_once`] are rendered at once; and whoever waits, also for
 //! another process, waits without a thread.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -121,7 +121,7 @@ impl Reports {
                 return Ok(before.insert(written).reply.clone());
             }
         }
-        let _lock = self.lock(id).await?;
+        let _lock = self.lock(id, asked).await?;
         let _place = self.places.acquire().await;
         let written = self.blocking(move |service| write(service, id)).await?;
         Ok(before.insert(written).reply.clone())
@@ -135,12 +135,15 @@ impl Reports {
         blocking(move || work(&service)).await
     }
 
-    /// Waits until no other process writes the report of that investigation.
-    async fn lock(&self, id: SessionId) -> Result<File, Refusal> {
-        let file = self.blocking(move |service| open_lock(service.site(), id)).await?;
+    /// Waits until no other process writes the report of that investigation, or the call has waited for long.
+    async fn lock(&self, id: SessionId, asked: Instant) -> Result<File, Refusal> {
+        let file = self.blocking(move |service| open_lock(service, id)).await?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if asked.elapsed() >= report::LOCK_WAIT => {
+                    return Err(held(id));
+                }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
                 Err(TryLockError::Error(error)) => return Err(unusable(self.service.site(), &error)),
             }
@@ -195,19 +198,16 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     Ok(Written { began, head, reply })
 }
 
-/// The file that one writer at a time locks.
-fn open_lock(folder: &Path, id: SessionId) -> Result<File, Refusal> {
-    if folder.join(".git").exists() {
-        return Err(unusable(folder, &std::io::Error::other("it is a git repository")));
-    }
-    fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
-    let path = folder.join(format!(".tot-report-{id}.lock"));
-    // Opening another kind of file, such as a named pipe, might never end; a link may lead anywhere.
-    if fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
-        let what = format!("{} is no file", path.display());
-        return Err(unusable(folder, &std::io::Error::other(what)));
-    }
-    File::options().create(true).append(true).open(path).map_err(|error| unusable(folder, &error))
+fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {
+    report::lock_file(service.site(), id).map_err(|error| unusable(service.site(), &error))
+}
+
+fn held(id: SessionId) -> Refusal {
+    let message =
+        format!("Another process has been writing the report of {id} for too long, and nothing was written.");
+    Diagnostic::new(Code::ReportError, message)
+        .suggest("If it hangs or was stopped, end it, which ends its lock; then call again.")
+        .into()
 }
 
 fn unusable(folder: &Path, error: &std::io::Error) -> Refusal {
@@ -235,6 +235,8 @@ fn failed(error: &dyn std::error::Error) -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -260,7 +262,7 @@ mod tests {
 
         /// Has the lock as another process would.
         fn occupy(&self) -> File {
-            let file = open_lock(self.reports.service.site(), self.id).unwrap_or_else(|_| panic!("no lock"));
+            let file = open_lock(&self.reports.service, self.id).unwrap_or_else(|_| panic!("no lock"));
             file.lock().unwrap();
             file
         }
@@ -317,8 +319,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         // From now on nobody can write another one.
-        let lock =
-            open_lock(fixture.reports.service.site(), fixture.id).unwrap_or_else(|_| panic!("no lock"));
+        let lock = open_lock(&fixture.reports.service, fixture.id).unwrap_or_else(|_| panic!("no lock"));
         let _held = blocking(move || lock.lock().map(|()| lock)).await.unwrap();
         for call in calls {
             assert_eq!(call.await.unwrap()["nodes"], 0);
