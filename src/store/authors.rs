@@ -16,14 +16,14 @@ use crate::format::layout::{self, Place};
 
 /// That a person wrote a part of a file, at the time that the part has.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Claim {
+struct Attribution {
     path: String,
     person: Person,
     at: Timestamp,
 }
 
 /// Each with how often it is made.
-type Claims = HashMap<Claim, usize>;
+type Claims = HashMap<Attribution, usize>;
 
 impl Past<'_> {
     /// Takes nobody for a person in these facts whom git does not bear out.
@@ -72,7 +72,7 @@ impl Past<'_> {
             return;
         }
         let is_false = |path: &str, person: &Person, at: Timestamp| {
-            unfounded.contains_key(&Claim { path: path.to_owned(), person: person.clone(), at })
+            unfounded.contains_key(&Attribution { path: path.to_owned(), person: person.clone(), at })
         };
         for node in nodes.iter_mut() {
             let path = layout::node(&node.id);
@@ -111,7 +111,7 @@ impl Past<'_> {
             for file in self.git.files(*end).into_iter().flatten() {
                 if claims.keys().any(|claim| claim.path == file.path) {
                     for (person, at) in named_in(self.git, &file.path, Some(file.blob)) {
-                        take(claims, moved, Claim { path: file.path.clone(), person, at });
+                        take(claims, moved, Attribution { path: file.path.clone(), person, at });
                     }
                 }
             }
@@ -133,7 +133,7 @@ impl Past<'_> {
                 for (person, at) in named_in(self.git, &file.path, file.after) {
                     let same = stood.iter().position(|it| *it == (person.clone(), at));
                     if same.map(|same| stood.swap_remove(same)).is_none() && is_of(commit, &person) {
-                        take(claims, moved, Claim { path: file.path.clone(), person, at });
+                        take(claims, moved, Attribution { path: file.path.clone(), person, at });
                     }
                 }
             }
@@ -190,23 +190,23 @@ pub(super) fn disown_conclusion(end: &mut Conclusion, is_false: impl Fn(&Person,
     });
 }
 
-fn of_node(node: &Node) -> impl Iterator<Item = Claim> {
+fn of_node(node: &Node) -> impl Iterator<Item = Attribution> {
     node.written_by().filter_map(|(at, caller)| {
-        Some(Claim { path: layout::node(&node.id), person: caller.person.clone()?, at })
+        Some(Attribution { path: layout::node(&node.id), person: caller.person.clone()?, at })
     })
 }
 
-fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Claim> {
+fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
     end.written_by().filter_map(|(at, caller)| {
-        Some(Claim { path: layout::CONCLUSION.to_owned(), person: caller.person.clone()?, at })
+        Some(Attribution { path: layout::CONCLUSION.to_owned(), person: caller.person.clone()?, at })
     })
 }
 
 /// A comment names the author that git has, also where an agent wrote it.
-fn of_comment(comment: &Comment) -> Option<Claim> {
+fn of_comment(comment: &Comment) -> Option<Attribution> {
     let author = &comment.author;
     let person = Person { name: author.name.clone(), email: author.email.clone() };
-    author.caller.disowned.is_none().then(|| Claim {
+    author.caller.disowned.is_none().then(|| Attribution {
         path: layout::comment(comment.id),
         person,
         at: comment.at,
@@ -216,7 +216,7 @@ fn of_comment(comment: &Comment) -> Option<Claim> {
 /// The persons that a file names, each with the time of the part; none where it can't be read.
 fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timestamp)> {
     let Some(blob) = blob else { return Vec::new() };
-    let claims: Vec<Claim> = match layout::place(path) {
+    let claims: Vec<Attribution> = match layout::place(path) {
         Place::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
         Place::Comment(id) => read::comment(git, path, blob, id).iter().filter_map(of_comment).collect(),
         Place::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
@@ -226,12 +226,13 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
 }
 
 /// Takes one claim away that this bears out: the same, or else one of a node that a merge has moved from there.
-fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Claim) {
+fn take(claims: &mut Claims, moved: &HashSet<String>, claim: Attribution) {
     let key = match claims.contains_key(&claim) {
         true => Some(claim),
         false => {
-            let is_it =
-                |it: &&Claim| it.person == claim.person && it.at == claim.at && moved.contains(&it.path);
+            let is_it = |it: &&Attribution| {
+                it.person == claim.person && it.at == claim.at && moved.contains(&it.path)
+            };
             claims.keys().find(is_it).cloned()
         }
     };

@@ -10,16 +10,19 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::git::{BlobId, CommitId, Git, PathChange, TreeFile};
+use super::git::{BlobId, CommitId, Git, TreeFile};
 use super::snapshot::is_of_call;
-use super::{Fault, Snapshot, StoreError, read};
+use super::{Fault, Snapshot, StoreError, join, merges, read, resolve};
 use crate::domain::{
-    ByHand, Caller, Code, Comment, CommentId, CommentKind, Investigation, Meta, Node, NodeId, Timestamp,
+    ByHand, Caller, Code, Comment, CommentKind, Investigation, Meta, Node, NodeId, Timestamp,
 };
 use crate::format::layout::{self, Place};
+use crate::format::{comment_file, node_file};
+use crate::merge::markers;
 use crate::ruleset::RulesetFile;
+use crate::yaml::YamlError;
 
-/// The most commits by hand of which it is asked what stood there then.
+/// The most commits by hand of which it is asked what stood there then, and the most merges that are made anew.
 const HANDS: usize = 200;
 
 /// The commits that lead to one, as far as no earlier snapshot knows them.
@@ -108,7 +111,8 @@ impl<'a> Past<'a> {
         Ok(past)
     }
 
-    /// What the commits have changed that no call made. A merge is no such change: what it brings together has its own commits.
+    /// What the commits have changed that no call made. A merge is no such change where it holds what merging its parents gives:
+    /// what it brings together has its own commits.
     pub(super) fn by_hand(&self, investigation: &Investigation, are_terms_changed: bool) -> ByHand {
         let known = self.before.map(|before| before.investigation.by_hand().clone());
         let mut by_hand = known.unwrap_or_default();
@@ -118,19 +122,27 @@ impl<'a> Past<'a> {
         by_hand.nodes.extend(disowned.map(|node| node.id.clone()));
         by_hand.end |= are_terms_changed
             || investigation.conclusion().is_some_and(|end| end.written_by().any(is_disowned));
-        let mut asked = 0;
-        for commit in self.commits.iter().filter(|commit| commit.parents.len() < 2 && !commit.is_of_call) {
-            let Ok(files) = self.git.diff(commit.parents.first().copied(), commit.id) else { continue };
+        let (mut asked, mut remakes) = (0, HANDS);
+        for commit in self.commits.iter().filter(|commit| commit.parents.len() > 1 || !commit.is_of_call) {
+            let edits = match commit.parents.as_slice() {
+                [] | [_] => self.edits(commit),
+                _ => merges::edits(self, commit, &mut remakes),
+            };
             let mut touched = BTreeSet::new();
-            for file in &files {
-                match layout::place(&file.path) {
+            // What can't be read is told elsewhere.
+            for edit in edits.unwrap_or_default() {
+                match layout::place(&edit.path) {
                     Place::Node(id) => {
-                        touch(self.git, investigation, file, &id, &mut touched);
-                        by_hand.nodes.insert(id);
+                        touch(investigation, edit.read(self, node_file::read), &id, &mut touched);
+                        if edit.is_new {
+                            by_hand.nodes.insert(id);
+                        }
                     }
-                    Place::Comment(id) => touch_said(self.git, investigation, file, id, &mut touched),
+                    Place::Comment(_) => {
+                        touch_said(investigation, edit.read(self, comment_file::read), &mut touched);
+                    }
                     Place::Conclusion => by_hand.end = true,
-                    Place::Meta => by_hand.end |= file.before.is_some(),
+                    Place::Meta => by_hand.end |= edit.before != FileText::Blob(None),
                     _ => {}
                 }
             }
@@ -154,6 +166,42 @@ impl<'a> Past<'a> {
             }
         }
         by_hand
+    }
+
+    /// What a commit of one parent, which no call made, has changed. What `tot merge --resolve` writes follows from a merge.
+    fn edits(&self, commit: &Ancestor) -> Result<Vec<Edit>, StoreError> {
+        let parent = commit.parents.first().copied();
+        let files = self.git.diff(parent, commit.id)?.into_iter().filter(|file| is_judged(&file.path));
+        let mut edits: Vec<Edit> = files
+            .map(|file| Edit {
+                path: file.path,
+                before: FileText::Blob(file.before),
+                after: FileText::Blob(file.after),
+                is_new: true,
+            })
+            .collect();
+        let was_marked = |edit: &&Edit| self.text(&edit.before).as_deref().is_some_and(is_marked);
+        let marked: Vec<String> = edits.iter().filter(was_marked).map(|edit| edit.path.clone()).collect();
+        if let Some(parent) = parent.filter(|_| !marked.is_empty())
+            && let Some((remade, _)) =
+                resolve::remade(self.git, &join::flat(self.git, parent)?, parent, &marked)?
+        {
+            let is_remade = |edit: &Edit| {
+                let after = self.text(&edit.after).map(String::into_bytes);
+                remade.iter().any(|file| file.path == edit.path && file.content == after)
+            };
+            edits.retain(|edit| !is_remade(edit));
+        }
+        Ok(edits)
+    }
+
+    /// A text, where it can be read.
+    pub(super) fn text(&self, text: &FileText) -> Option<String> {
+        let content = match text {
+            FileText::Blob(blob) => self.git.read((*blob)?, read::FILE_MAX).ok()?,
+            FileText::Content(content) => content.clone(),
+        };
+        String::from_utf8(content).ok()
     }
 
     /// Has the terms and rules of the first commit decide: nobody lowers what an investigation is held to while it runs. Names
@@ -231,17 +279,50 @@ fn differing_terms(now: &Meta, then: &Meta) -> Vec<&'static str> {
     terms.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
+/// A change of a file that no call made.
+pub(super) struct Edit {
+    pub(super) path: String,
+    pub(super) before: FileText,
+    pub(super) after: FileText,
+    /// Whether no call wrote what stands there now.
+    pub(super) is_new: bool,
+}
+
+/// What a file holds.
+#[derive(PartialEq, Eq)]
+pub(super) enum FileText {
+    /// As an object; nothing where there is no file.
+    Blob(Option<BlobId>),
+    /// As no object has it.
+    Content(Vec<u8>),
+}
+
+impl Edit {
+    /// What the file said before and after.
+    fn read<T>(&self, past: &Past<'_>, read: impl Fn(&str) -> Result<T, YamlError>) -> [Option<T>; 2] {
+        [&self.before, &self.after].map(|text| read(&past.text(text)?).ok())
+    }
+}
+
+/// Whether readers grade by what is at that path.
+pub(super) fn is_judged(path: &str) -> bool {
+    let place = layout::place(path);
+    matches!(place, Place::Node(_) | Place::Comment(_) | Place::Conclusion | Place::Meta | Place::Ruleset)
+}
+
+/// Whether git has left conflict markers in the text, so that nobody reads it.
+pub(super) fn is_marked(text: &str) -> bool {
+    markers::sides(text).is_some()
+}
+
 /// The nodes that stand otherwise by a change of a node's file: itself, what it may have refuted, and, where its results
 /// no longer differ, all below it.
 fn touch(
-    git: &Git,
     investigation: &Investigation,
-    file: &PathChange,
+    [before, after]: [Option<Node>; 2],
     id: &NodeId,
     touched: &mut BTreeSet<NodeId>,
 ) {
-    let read = |blob: Option<BlobId>| read::node(git, &file.path, blob?, id).ok();
-    let (before, after) = (read(file.before), read(file.after));
     touched.insert(id.clone());
     touched.extend(before.iter().chain(&after).filter_map(|node| node.parent.clone()));
     let differs = |node: &Option<Node>| {
@@ -255,16 +336,12 @@ fn touch(
 /// The same of a comment's file: a comment that is gone or another now, and a resolution, are about the node, what it
 /// confirms and all that rests on it.
 fn touch_said(
-    git: &Git,
     investigation: &Investigation,
-    file: &PathChange,
-    id: CommentId,
+    [before, after]: [Option<Comment>; 2],
     touched: &mut BTreeSet<NodeId>,
 ) {
-    let read = |blob: Option<BlobId>| read::comment(git, &file.path, blob?, id).ok();
     let settles = |said: &Comment| said.kind == CommentKind::Resolution;
-    let about = read(file.before).or_else(|| read(file.after).filter(settles)).and_then(|said| said.node);
-    if let Some(node) = about {
+    if let Some(node) = before.or_else(|| after.filter(settles)).and_then(|said| said.node) {
         touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
         touched.extend(below(investigation, &node));
         touched.insert(node);

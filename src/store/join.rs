@@ -136,6 +136,9 @@ fn list(conflicts: &[Conflict]) -> String {
 /// The files of a tree by path: what they hold, and what they are.
 pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 
+/// What files hold that no object does.
+pub(super) type Contents = HashMap<BlobId, Vec<u8>>;
+
 impl Store {
     /// The state at a commit of a new clone, which has none of its own yet, if all that it came from can be taken in.
     ///
@@ -178,9 +181,10 @@ impl Store {
             let joined = if bases == [ours] {
                 writer.fast_forward(ours, theirs).map(|()| Joined::FastForwarded { from: ours, to: theirs })
             } else {
-                let base = common(&git, &bases, 0)?;
+                let mut kept = Contents::new();
+                let base = common(&git, &bases, 0, &mut kept)?;
                 let ours_flat = flat(&git, ours)?;
-                let merged = merge_flat(&git, &base, &ours_flat, &flat(&git, theirs)?)?;
+                let merged = merge_flat(&git, &kept, &base, &ours_flat, &flat(&git, theirs)?)?;
                 let (after, contents, decisions) = merged.map_err(|conflicts| {
                     StoreError::from(JoinError::Conflicts { path: path.to_owned(), theirs, conflicts })
                 })?;
@@ -233,8 +237,14 @@ pub(super) fn flat(git: &Git, commit: CommitId) -> Result<Flat, StoreError> {
     Ok(git.files(commit)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect())
 }
 
-/// The tree that these commits have in common, as their merge; of files that can't be merged, the older common ones.
-pub(super) fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Flat, StoreError> {
+/// The tree that these commits have in common, as their merge; of files that can't be merged, the older common ones. What it
+/// holds that no object does is put to `kept`.
+pub(super) fn common(
+    git: &Git,
+    commits: &[CommitId],
+    depth: usize,
+    kept: &mut Contents,
+) -> Result<Flat, StoreError> {
     let [first, rest @ ..] = commits else { return Ok(Flat::new()) };
     let mut tree = flat(git, *first)?;
     if depth == MAX_DEPTH {
@@ -242,11 +252,10 @@ pub(super) fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Fl
     }
     let mut merged = vec![*first];
     for commit in rest {
-        let base = common(git, &git.merge_bases(*commit, &merged)?, depth + 1)?;
-        tree = match merge_flat(git, &base, &tree, &flat(git, *commit)?)? {
+        let base = common(git, &git.merge_bases(*commit, &merged)?, depth + 1, kept)?;
+        tree = match merge_flat(git, kept, &base, &tree, &flat(git, *commit)?)? {
             Ok((tree, contents, _)) => {
-                // What was written anew is read again from the objects.
-                contents.values().try_for_each(|content| git.keep_blob(content).map(drop))?;
+                kept.extend(contents);
                 tree
             }
             Err(_) => base,
@@ -256,11 +265,12 @@ pub(super) fn common(git: &Git, commits: &[CommitId], depth: usize) -> Result<Fl
     Ok(tree)
 }
 
-/// A merged tree, the contents that are in none of the three, and what was decided.
-pub(super) type MergedFlat = (Flat, HashMap<BlobId, Vec<u8>>, Vec<Decision>);
+/// A merged tree, the contents that no object holds, and what was decided.
+pub(super) type MergedFlat = (Flat, Contents, Vec<Decision>);
 
 pub(super) fn merge_flat(
     git: &Git,
+    kept: &Contents,
     base: &Flat,
     ours: &Flat,
     theirs: &Flat,
@@ -297,9 +307,14 @@ pub(super) fn merge_flat(
         let Trees { base: base_files, ours: our_files, theirs: their_files, .. } = &mut trees;
         for (side, entry) in [(base_files, base), (our_files, ours), (their_files, theirs)] {
             if let Some((blob, _)) = entry {
-                let content = git.read(*blob, room.min(read::FILE_MAX))?;
-                room -= content.len() as u64;
-                known.insert(*blob);
+                let content = match kept.get(blob) {
+                    Some(content) => content.clone(),
+                    None => {
+                        known.insert(*blob);
+                        git.read(*blob, room.min(read::FILE_MAX))?
+                    }
+                };
+                room = room.saturating_sub(content.len() as u64);
                 side.insert(path.clone(), content);
             }
         }
@@ -332,7 +347,7 @@ fn changes(
     before: &Flat,
     after: &Flat,
     git: &Git,
-    contents: &HashMap<BlobId, Vec<u8>>,
+    contents: &Contents,
 ) -> Result<Vec<FileChange>, StoreError> {
     let mut changes = Vec::new();
     for (path, entry) in after {

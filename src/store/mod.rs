@@ -23,6 +23,7 @@ mod history;
 mod join;
 mod limits;
 pub mod list;
+mod merges;
 mod moved;
 mod read;
 mod resolve;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::git::{CommitId, Git};
-use super::join::{Flat, JoinError, common, flat, merge_flat};
+use super::join::{Contents, Flat, JoinError, common, flat, merge_flat};
 use super::{Draft, Snapshot, Store, StoreError, history, read};
 use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
@@ -68,14 +68,25 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     let paths: Vec<String> = marked.iter().map(|(path, _)| path.clone()).collect();
     let unresolved =
         |conflicts| StoreError::from(JoinError::Unresolved { path: snapshot.path.clone(), conflicts });
-    if let Some(merge) = merge_of(git, snapshot.head, &paths)?
-        && let Some(changed) = again(git, &tree, snapshot.head, &merge, &paths)?
-    {
+    if let Some(changed) = remade(git, &tree, snapshot.head, &paths)? {
         return Ok(Some((paths, changed)));
     }
     let list = tree.get(layout::WITHHELD).map(|(blob, _)| git.read(*blob, read::FILE_MAX)).transpose()?;
     let changed = from_markers(&tree, list, marked).map_err(unresolved)?;
     Ok(Some((paths, changed)))
+}
+
+/// What puts these files with markers right, where they came with a merge: that is made anew.
+pub(super) fn remade(
+    git: &Git,
+    tree: &Flat,
+    head: CommitId,
+    paths: &[String],
+) -> Result<Option<Changed>, StoreError> {
+    match merge_of(git, head, paths)? {
+        Some(merge) => again(git, tree, head, &merge, paths),
+        None => Ok(None),
+    }
 }
 
 /// A merge, and its parents.
@@ -101,9 +112,10 @@ fn again(
     (merge, [one, other]): &Merge,
     marked: &[String],
 ) -> Result<Option<Changed>, StoreError> {
-    let base = common(git, &git.merge_bases(*one, &[*other])?, 0)?;
-    let Ok((after, contents, decisions)) = merge_flat(git, &base, &flat(git, *one)?, &flat(git, *other)?)?
-    else {
+    let mut kept = Contents::new();
+    let base = common(git, &git.merge_bases(*one, &[*other])?, 0, &mut kept)?;
+    let merged = merge_flat(git, &kept, &base, &flat(git, *one)?, &flat(git, *other)?)?;
+    let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
     let mut paths: BTreeSet<String> = marked.iter().cloned().collect();

@@ -145,6 +145,61 @@ fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], inpu
     sandbox.sleep(60);
 }
 
+/// Puts HEAD to a merge of two commits that has the tree of a third.
+fn merge_as(sandbox: &Sandbox, folder: &Path, one: &str, other: &str, tree: &str) {
+    let tree = format!("{tree}^{{tree}}");
+    let merge = ["commit-tree", &tree, "-p", one, "-p", other, "-m", "Merge"];
+    let merge = sandbox.git(folder, &merge).trim().to_owned();
+    sandbox.git(folder, &["reset", "-q", "--hard", &merge]);
+}
+
+/// A commit on top of another that changes nothing.
+fn beside(sandbox: &Sandbox, folder: &Path, commit: &str) -> String {
+    let tree = format!("{commit}^{{tree}}");
+    sandbox.git(folder, &["commit-tree", &tree, "-p", commit, "-m", "Beside"]).trim().to_owned()
+}
+
+#[test]
+fn an_edit_by_hand_does_not_hide_in_a_merge() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    let folder = session.repository();
+    let head = sandbox.head(&folder);
+    let other = beside(&sandbox, &folder, &head);
+    merge_as(&sandbox, &folder, &head, &other, &head);
+    let confirmed = "confirmed by another agent, same session";
+    each_says(&mut session, &sandbox, confirmed, "not checked");
+    for (path, from) in
+        [("nodes/R2/R2.A1.yaml", "Findings of R2.A1."), ("nodes/R3/R3.A1a.yaml", "Findings of R3.A1a.")]
+    {
+        sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+        let file = folder.join(path);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, text.replace(from, "Seen by three people.")).unwrap();
+        sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+        merge_as(&sandbox, &folder, &head, &other, "HEAD");
+        each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    }
+    // An objection that a merge leaves out is not settled by that.
+    sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+    let objection =
+        json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
+    session.ok("tot_comment", objection);
+    each_says(&mut session, &sandbox, "contested", "not checked");
+    let contested = sandbox.head(&folder);
+    merge_as(&sandbox, &folder, &other, &contested, &contested);
+    each_says(&mut session, &sandbox, "contested", "not checked");
+    merge_as(&sandbox, &folder, &other, &contested, &head);
+    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    // Neither are the terms of another beginning agreed on.
+    sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+    let beginning = sandbox.git(&folder, &["commit-tree", "HEAD^{tree}", "-m", "Begin"]).trim().to_owned();
+    merge_as(&sandbox, &folder, &beginning, &head, &head);
+    let snapshot = Store::new(folder.parent().unwrap()).load(&folder).unwrap();
+    assert!(snapshot.investigation.by_hand().end);
+}
+
 /// What a person hands in.
 fn confirming(node: &str) -> String {
     format!("---\nnodeId: {node}\nstate: VERIFY\n---\n\nIt was measured again, elsewhere.\n")
@@ -284,11 +339,18 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
         person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming(id));
         person(&sandbox, &other, "Bob", &["commit", "-"], &confirming(id));
     }
-    assert!(
-        !sandbox.try_git(&folder, &["pull", "-q", "--no-rebase", other.to_str().unwrap()]).status.success()
-    );
+    let third = sandbox.path("clones/third");
+    sandbox.git(&sandbox.path(""), &["clone", "-q", folder.to_str().unwrap(), third.to_str().unwrap()]);
+    for folder in [&folder, &third] {
+        let pull = ["pull", "-q", "--no-rebase", other.to_str().unwrap()];
+        assert!(!sandbox.try_git(folder, &pull).status.success());
+    }
     person(&sandbox, &folder, "Carol", &["merge", "--resolve"], "");
     both(&folder);
+    // Also where somebody has committed what git could not merge.
+    sandbox.git(&third, &["commit", "-qam", "Merge"]);
+    person(&sandbox, &third, "Carol", &["merge", "--resolve"], "");
+    both(&third);
     let text = |path: &str| std::fs::read_to_string(folder.join("nodes/R3").join(path)).unwrap();
     assert!(text("R3.A1b.yaml").contains("name: Ann") && text("R3.A1b.yaml").contains("name: Bob"));
     assert!(sandbox.git(&folder, &["grep", "-c", "renamedFrom: R3.A2b"]).contains("nodes/R3/"));
@@ -302,7 +364,7 @@ fn merges_clones_and_imports_take_nothing_from_anybody() {
 }
 
 /// Every line of every file that is stored, left out or with other words, and every file removed, each by a commit that no
-/// call made: none of it makes an answer or the whole look better checked than before. Some of it, as `TOT_CASES` says.
+/// call made or in a merge: none of it makes an answer or the whole look better checked than before. Some of it, as `TOT_CASES` says.
 #[test]
 fn no_edit_by_hand_has_anything_look_better_checked() {
     let sandbox = Sandbox::new();
@@ -361,6 +423,10 @@ fn no_edit_by_hand_has_anything_look_better_checked() {
             }
             sandbox.git(&folder, &["commit", "-qam", "By hand", "--allow-empty"]);
             tried += 1;
+            if tried % 2 == 0 {
+                let before = sandbox.git(&folder, &["rev-parse", "HEAD~1"]).trim().to_owned();
+                merge_as(&sandbox, &folder, &before, &beside(&sandbox, &folder, &before), "HEAD");
+            }
             if let Some((now, whole_now)) = look() {
                 for (id, verdict) in &now {
                     let was = answers.get(id).copied().unwrap_or(Verdict::NotChecked);
