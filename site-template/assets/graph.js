@@ -78,11 +78,6 @@
     const fit = box.querySelector(".graph-fit");
     const svg = (fit ?? box).querySelector("svg.graph");
     if (!fit && svg) return icicle(box, svg);
-    if (!svg) {
-      window.addEventListener("hashchange", () => namedCard(box, box));
-      namedCard(box, box);
-      return;
-    }
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     let scale = 1;
 

@@ -1,7 +1,7 @@
 //! The pictures of one investigation: which there are, where they lie and how they lead to each other.
 //!
-//! `graph.html` has the map of the whole: cards, an icicle or bars, by how many nodes there are. Each part of one that does not
-//! show all as cards has a page of its own in `graph/`, named after its root. `graph.svg` is always the whole, in cards.
+//! `graph.html` has the map of the whole: cards or an icicle, by how many nodes there are. Each part of an icicle has a page of
+//! its own in `graph/`, named after its root. `graph.svg` is always the whole, in cards.
 
 mod argument;
 
@@ -42,10 +42,9 @@ pub(super) struct Drawing {
 /// A page with a map: of the whole investigation, or of a part of one.
 #[derive(Serialize)]
 pub(super) struct PicturePage {
-    /// How it is drawn: `cards`, `icicle` or `bars`.
+    /// How it is drawn: `cards` or `icicle`.
     kind: &'static str,
-    /// Absent where bars are in its place.
-    drawing: Option<Drawing>,
+    drawing: Drawing,
     /// How many nodes it is about.
     nodes: usize,
     /// The root of its part; absent for the whole.
@@ -142,20 +141,14 @@ impl Pictures {
         let split = drawn.all().len() > 1;
         if split {
             let inner = |id: &NodeId| format!("../{}", report.href(id));
-            let beside = |page: usize, id: &NodeId| match drawn.all()[page].drawn {
-                Drawn::Bars => format!("../{}#{id}", page_path(&names, page)),
-                _ => format!("{}.svg#{id}", names[page]),
-            };
+            let beside = |page: usize, id: &NodeId| format!("{}.svg#{id}", names[page]);
             let options = SvgOptions {
                 href: Some(&inner),
                 page_href: Some(&beside),
                 id_prefix: Some(""),
                 standalone: Some(ruleset),
             };
-            let pictures = drawn.all().iter().map(|page| page.drawn != Drawn::Bars);
-            for (number, (name, _)) in
-                names.iter().zip(pictures).enumerate().filter(|(_, (_, is_drawn))| *is_drawn)
-            {
+            for (number, name) in names.iter().enumerate() {
                 let markup = graph::svg(&drawn, number, &options).markup;
                 files.push((format!("graph/{name}.svg"), markup.into_bytes()));
             }
@@ -209,8 +202,7 @@ impl PageModels<'_, '_> {
             id_prefix: Some(""),
             standalone: None,
         };
-        let drawing = (page.drawn != Drawn::Bars)
-            .then(|| Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden));
+        let drawing = Drawing::of(&graph::svg(self.drawn, number, &options), page.shown, page.hidden);
         let (before, after) = self.drawn.neighbours(number);
         let split = self.names.len() > 1;
         let is_cards = page.drawn == Drawn::Cards;
@@ -219,7 +211,6 @@ impl PageModels<'_, '_> {
             kind: match page.drawn {
                 Drawn::Cards => "cards",
                 Drawn::Icicle => "icicle",
-                Drawn::Bars => "bars",
             },
             drawing,
             nodes: page.shown + page.hidden,
@@ -243,7 +234,7 @@ impl PageModels<'_, '_> {
             branches: self.branches(page),
             more_alone: alone.len().saturating_sub(MOST_LISTED),
             alone: alone.into_iter().take(MOST_LISTED).filter_map(|id| self.card(id)).collect(),
-            file: match split && page.drawn != Drawn::Bars {
+            file: match split {
                 true => format!("graph/{}.svg", self.names[number]),
                 false => "graph.svg".to_owned(),
             },

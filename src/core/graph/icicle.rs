@@ -1,13 +1,14 @@
-//! An icicle: every node in little. A row for each round, each node as wide as the leaves below it and in the pattern of its
-//! role; a label where there is room for it. Above it the parts that have a page of their own, below it a flag at the best
-//! answer.
+//! An icicle: a row for each round, each node as wide as the leaves below it and in the pattern of its role; a label where
+//! there is room for it. Branches that would be too narrow are drawn together, as a bar of what is in them. Above the cells are
+//! the parts that have a page of their own, below them a flag at the best answer.
 //!
 //! It is as wide as the page that it stands on: what lies across is in percent, so letters keep their size. A picture that
 //! stands alone has a width of its own.
 
 use std::fmt::Write as _;
 
-use super::pages::{Item, Page, Pages};
+use super::bar::BAR;
+use super::pages::{Item, Page, Pages, Part, Way};
 use super::palette;
 use super::svg::{FONTS, Svg, SvgOptions, legend, open_file, sign};
 use super::text::{clamp_lines, measure, number, one_line};
@@ -17,7 +18,7 @@ use crate::text::{counted, escape};
 
 /// The width on a page that is as wide as most windows, and the least one, in CSS pixels: what fits is judged by them.
 const WIDE: f64 = 1_280.0;
-const NARROW: f64 = 900.0;
+pub(super) const NARROW: f64 = 900.0;
 const ROW: f64 = 26.0;
 const CELL: f64 = 24.0;
 /// The parts above the cells, and the flag below them.
@@ -29,55 +30,65 @@ const LEFT: f64 = 20.0;
 const RIGHT: f64 = 5.0;
 /// The least width of a cell that has lines around it, of one that is hollow, of one with a sign, and of one that a finger or a
 /// key can go to (WCAG 2.2).
-const LINED: f64 = 3.5;
+pub(super) const LINED: f64 = 3.5;
 const HOLLOW: f64 = 10.0;
 const SIGNED: f64 = 18.0;
-const REACHED: f64 = 26.0;
+pub(super) const REACHED: f64 = 26.0;
+/// Rows that branches drawn together take, below the one with their number.
+const LEAST_BARS: u32 = 1;
+const MOST_BARS: u32 = 4;
 /// How much of a name stands in a tooltip, in em.
 const TOOLTIP: f64 = 60.0;
 
 /// Where the cells are.
-struct Layout {
-    /// For each cell where it begins and how many leaves it is wide.
-    places: Vec<(usize, usize)>,
+struct Layout<'a> {
+    pages: &'a Pages<'a>,
+    root: Option<usize>,
+    /// The depth of the first row.
+    first: u32,
+    /// How many leaves are before the first one, and how many there are.
+    before: usize,
     leaves: usize,
-    rows: usize,
 }
 
-impl Layout {
-    fn new(pages: &Pages<'_>, page: &Page) -> Layout {
-        let parents: Vec<Option<usize>> = page
-            .cards
-            .iter()
-            .map(|card| page.cards.binary_search(&pages.items[*card].parent?).ok())
-            .collect();
-        let mut widths = vec![0; parents.len()];
-        for cell in (0..parents.len()).rev() {
-            widths[cell] = widths[cell].max(1);
-            if let Some(parent) = parents[cell] {
-                widths[parent] += widths[cell];
-            }
+impl<'a> Layout<'a> {
+    fn new(pages: &'a Pages<'a>, page: &Page) -> Layout<'a> {
+        let leaves = page.tops.iter().map(|top| pages.leaves[*top].1).sum::<usize>();
+        Layout {
+            pages,
+            root: root_of(page),
+            first: root_of(page).or(page.tops.first().copied()).map_or(0, |first| pages.items[first].depth),
+            before: page.tops.first().map_or(0, |top| pages.leaves[*top].0),
+            leaves: leaves.max(1),
         }
-        let mut places: Vec<(usize, usize)> = Vec::with_capacity(parents.len());
-        // Where the next child of each cell begins, and the next root.
-        let mut next = vec![0; parents.len()];
-        let mut leaves = 0;
-        for (cell, parent) in parents.iter().enumerate() {
-            let at = parent.map_or(&mut leaves, |parent| &mut next[parent]);
-            let start = *at;
-            *at += widths[cell];
-            next[cell] = start;
-            places.push((start, widths[cell]));
-        }
-        let first = page.cards.first().map_or(0, |card| pages.items[*card].depth);
-        let deepest = page.cards.iter().map(|card| pages.items[*card].depth).max().unwrap_or(first);
-        Layout { places, leaves: leaves.max(1), rows: (deepest - first) as usize + 1 }
     }
 
-    /// So many leaves as a part of the whole width.
-    fn share(&self, leaves: usize) -> f64 {
-        leaves as f64 / self.leaves as f64
+    /// Where branches beside each other begin, and how wide they are, as parts of the whole width.
+    fn place(&self, tops: &[usize]) -> (f64, f64) {
+        let (start, leaves) = match tops {
+            [only] if Some(*only) == self.root => (0, self.leaves),
+            _ => {
+                let start = tops.first().map_or(0, |top| self.pages.leaves[*top].0 - self.before);
+                (start, tops.iter().map(|top| self.pages.leaves[*top].1).sum())
+            }
+        };
+        (start as f64 / self.leaves as f64, leaves as f64 / self.leaves as f64)
     }
+
+    fn row(&self, item: usize) -> u32 {
+        self.pages.items[item].depth - self.first
+    }
+
+    /// How many rows branches take that are drawn together: one for their number, and as many as they are deep.
+    fn rows(&self, together: &Part) -> u32 {
+        let last = self.pages.range(&together.tops).map(|item| self.row(item)).max().unwrap_or(0);
+        let row = together.tops.first().map_or(0, |top| self.row(*top));
+        1 + (last - row).clamp(LEAST_BARS, MOST_BARS)
+    }
+}
+
+fn root_of(page: &Page) -> Option<usize> {
+    page.root.as_ref().and(page.cards.first().copied())
 }
 
 /// The picture of such a page.
@@ -86,7 +97,6 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
     let mut writer = Writer {
         out: String::with_capacity(page.cards.len() * 250),
         pages,
-        page,
         options,
         layout: &layout,
         top: 0.0,
@@ -97,11 +107,26 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
     };
     let head = options.standalone.map_or(0.0, |ruleset| legend::height(ruleset, WIDE));
     writer.top = head + if parts.is_empty() { 2.0 } else { PARTS };
-    let best = pages.best_of(page.cards.iter().copied());
-    let flag = best
-        .and_then(|best| page.cards.binary_search(&best).ok())
-        .filter(|best| layout.share(layout.places[*best].1) * NARROW < 120.0);
-    let height = writer.top + layout.rows as f64 * ROW + if flag.is_some() { FLAG } else { 2.0 };
+    let all = root_of(page).into_iter().chain(pages.range(&page.tops));
+    let best = pages.best_of(all);
+    let rows: Vec<u32> = page.together.iter().map(|together| layout.rows(together)).collect();
+    let ends = page
+        .together
+        .iter()
+        .zip(&rows)
+        .map(|(it, rows)| it.tops.first().map_or(0, |top| layout.row(*top)) + rows);
+    let last = page.cards.iter().map(|card| layout.row(*card) + 1).chain(ends).max().unwrap_or(1);
+    // Where it says nothing of the best answer itself: from where to where it is, and how far down that goes.
+    let hides = |together: &&Part| best.is_some_and(|best| pages.range(&together.tops).contains(&best));
+    let flag = match page.together.iter().position(|it| hides(&it)) {
+        Some(at) => {
+            Some((layout.place(&page.together[at].tops), layout.row(page.together[at].tops[0]) + rows[at]))
+        }
+        None => best
+            .map(|best| (layout.place(&[best]), layout.row(best) + 1))
+            .filter(|((_, width), _)| width * NARROW < 120.0),
+    };
+    let height = writer.top + f64::from(last) * ROW + if flag.is_some() { FLAG } else { 2.0 };
     writer.open(label, height);
     if let Some(ruleset) = options.standalone {
         legend::write(&mut writer.out, &one_line(&pages.investigation.meta().title), ruleset, WIDE);
@@ -113,12 +138,21 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
         writer.out.push_str("</g>\n");
     }
     writer.out.push_str("<g class=\"cells\">\n");
-    for (cell, card) in page.cards.iter().enumerate() {
-        writer.cell(cell, &pages.items[*card], best == Some(*card));
+    // In the order of the tree, so that who goes from link to link goes through it.
+    let mut together = page.together.iter().zip(&rows).peekable();
+    for card in page.cards.iter().map(Some).chain([None]) {
+        while let Some((part, rows)) =
+            together.next_if(|(part, _)| card.is_none_or(|card| part.tops[0] < *card))
+        {
+            writer.together(part, *rows, hides(&part));
+        }
+        if let Some(card) = card {
+            writer.cell(*card, best == Some(*card));
+        }
     }
     writer.out.push_str("</g>\n");
-    if let Some(best) = flag {
-        writer.flag(best, height);
+    if let (Some(best), Some((place, row))) = (best, flag) {
+        writer.flag(&pages.items[best], place, row, height);
     }
     writer.out.push_str("</svg>\n");
     Svg { markup: writer.out, width: WIDE, height: height.ceil() }
@@ -127,9 +161,8 @@ pub(super) fn draw(pages: &Pages<'_>, page: &Page, options: &SvgOptions<'_>, lab
 struct Writer<'a> {
     out: String,
     pages: &'a Pages<'a>,
-    page: &'a Page,
     options: &'a SvgOptions<'a>,
-    layout: &'a Layout,
+    layout: &'a Layout<'a>,
     /// Where the first row begins.
     top: f64,
 }
@@ -165,52 +198,111 @@ impl Writer<'_> {
 
     /// The way to the page of a part, above its cells.
     fn part(&mut self, own: usize, tops: &[usize], head: f64) {
-        let [first, last] = match tops {
-            [only] => [*only, *only],
-            [first, .., last] => [*first, *last],
-            [] => return,
-        };
-        let (Some(href), Ok(from), Ok(to)) = (
-            self.options.page_href,
-            self.page.cards.binary_search(&first),
-            self.page.cards.binary_search(&last),
-        ) else {
+        let (Some(first), Some(last), Some(href)) = (tops.first(), tops.last(), self.options.page_href)
+        else {
             return;
         };
-        let (start, end) = (self.layout.places[from].0, self.layout.places[to].0 + self.layout.places[to].1);
-        let node = &self.pages.items[first].node;
-        let nodes = tops.iter().map(|top| 1 + self.pages.items[*top].below).sum();
-        let width = self.layout.share(end - start);
-        // A group of branches is a page of their parent.
-        let (name, anchor) = match first == last {
-            true => (node.id.to_string(), &node.id),
-            false => (format!("{} to {}", node.id, self.pages.items[last].node.id), &node.id),
+        let node = &self.pages.items[*first].node;
+        let nodes = self.pages.range(tops).len();
+        let (x, width) = self.layout.place(tops);
+        let name = match first == last {
+            true => node.id.to_string(),
+            false => format!("{} to {}", node.id, self.pages.items[*last].node.id),
         };
         let reached = if width * NARROW < REACHED { " tabindex=\"-1\"" } else { "" };
         let _ = write!(
             self.out,
             "<a class=\"more\" href=\"{}\"{reached}><title>A picture of {}: {}</title><rect class=\"more-box\" x=\"{}\" y=\"{}\" \
              width=\"{}\" height=\"{}\" rx=\"3\" fill=\"none\" stroke=\"currentColor\"/>",
-            escape(&one_line(&href(own, anchor))),
+            escape(&one_line(&href(own, &node.id))),
             escape(&name),
             counted(nodes, "node"),
-            percent(self.layout.share(start)),
+            percent(x),
             number(head + 2.0),
             percent(width),
             number(PARTS - 6.0)
         );
         let words = [format!("{name}: {nodes}"), node.id.to_string(), nodes.to_string()];
         let fits = |room: f64| words.iter().find(|words| measure(words) * SIZE + 26.0 <= room).cloned();
-        self.text(self.layout.share(start), width, head + 2.0, 7.0, fits, "");
+        self.text(x, width, head + 2.0, 7.0, fits, "");
         self.out.push_str("</a>\n");
     }
 
-    fn cell(&mut self, cell: usize, item: &Item<'_>, is_best: bool) {
-        let (start, leaves) = self.layout.places[cell];
-        let (x, width) = (self.layout.share(start), self.layout.share(leaves));
+    /// Branches that are drawn together: how many, and a bar of what they are.
+    fn together(&mut self, part: &Part, rows: u32, is_best: bool) {
+        let first = &self.pages.items[part.tops[0]];
+        let (x, width) = self.layout.place(&part.tops);
+        let y = self.top + f64::from(self.layout.row(part.tops[0])) * ROW;
+        let way = part.tops.iter().filter_map(|top| self.pages.items[*top].way).max();
+        let name = match part.tops.len() {
+            1 => format!("1 branch, {}", counted(part.nodes, "node")),
+            branches if branches == part.nodes => counted(part.nodes, "node"),
+            branches => format!("{branches} small branches, {}", counted(part.nodes, "node")),
+        };
+        let bar = self.pages.bar(&part.tops, BAR);
+        let kinds: Vec<String> = bar.iter().map(|kind| format!("{} {}", kind.count, kind.label)).collect();
+        let href = part.page.zip(self.options.page_href).map(|(page, href)| href(page, &first.node.id));
+        let tag = if href.is_some() { "a" } else { "g" };
+        let on_path = match way {
+            None => "",
+            Some(Way::Doubted) => " on-path doubted",
+            Some(Way::Confirmed) => " on-path",
+        };
+        let best = if is_best { " best-answer" } else { "" };
+        let _ = write!(self.out, "<{tag} class=\"cell together{on_path}{best}\"");
+        if let Some(prefix) = self.options.id_prefix {
+            let _ = write!(self.out, " id=\"{}{}\"", escape(&one_line(prefix)), first.node.id);
+        }
+        if let Some(href) = href {
+            let _ = write!(self.out, " href=\"{}\"", escape(&one_line(&href)));
+            if width * NARROW < REACHED {
+                self.out.push_str(" tabindex=\"-1\"");
+            }
+        }
+        let (x_percent, wide) = (percent(x), percent(width));
+        let _ = write!(
+            self.out,
+            "><title>{name}: {}</title><rect class=\"more-box\" x=\"{x_percent}\" y=\"{}\" width=\"{wide}\" height=\"{CELL}\"/>\
+             <g class=\"tally\">",
+            escape(&kinds.join(", ")),
+            number(y),
+        );
+        let (from, scale) = (y + CELL, (f64::from(rows - 1) * ROW) / BAR as f64);
+        for kind in &bar {
+            let _ = write!(
+                self.out,
+                "<rect class=\"{}\" x=\"{x_percent}\" y=\"{}\" width=\"{wide}\" height=\"{}\"/>",
+                kind.class,
+                number(from + kind.x as f64 * scale),
+                number(kind.width as f64 * scale)
+            );
+        }
+        self.out.push_str("</g>");
+        self.way(way, x, width, y);
+        let words = [name, part.nodes.to_string()];
+        let fits = |room: f64| words.iter().find(|words| measure(words) * SIZE + 6.0 <= room).cloned();
+        self.text(x, width, y, 3.0, fits, "");
+        let _ = writeln!(self.out, "</{tag}>");
+    }
+
+    /// The line of a way, at the foot of a cell.
+    fn way(&mut self, way: Option<Way>, x: f64, width: f64, y: f64) {
+        let Some(way) = way else { return };
+        let dashes = if way == Way::Doubted { " stroke-dasharray=\"9 4\"" } else { "" };
+        let y = number(y + CELL - 1.5);
+        let _ = write!(
+            self.out,
+            "<line class=\"way\" x1=\"{}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"currentColor\" stroke-width=\"3\"{dashes}/>",
+            percent(x),
+            percent(x + width)
+        );
+    }
+
+    fn cell(&mut self, cell: usize, is_best: bool) {
+        let item = &self.pages.items[cell];
+        let (x, width) = self.layout.place(&[cell]);
         let narrow = width * NARROW;
-        let first = self.page.cards.first().map_or(0, |card| self.pages.items[*card].depth);
-        let y = self.top + f64::from(item.depth - first) * ROW;
+        let y = self.top + f64::from(self.layout.row(cell)) * ROW;
         let mut classes = item.classes();
         if narrow < LINED {
             classes.push_str(" thin");
@@ -240,16 +332,7 @@ impl Writer<'_> {
             number(y),
             percent(width)
         );
-        if item.way.is_some() {
-            let dashes = if classes.contains("doubted") { " stroke-dasharray=\"9 4\"" } else { "" };
-            let y = number(y + CELL - 1.5);
-            let _ = write!(
-                self.out,
-                "<line class=\"way\" x1=\"{}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\" stroke=\"currentColor\" stroke-width=\"3\"{dashes}/>",
-                percent(x),
-                percent(x + width)
-            );
-        }
+        self.way(item.way, x, width, y);
         if narrow >= SIGNED {
             let mut sign = String::new();
             match item.verdict {
@@ -317,12 +400,9 @@ impl Writer<'_> {
     }
 
     /// Says where the best answer is, whose cell has no room for that.
-    fn flag(&mut self, cell: usize, height: f64) {
-        let item = &self.pages.items[self.page.cards[cell]];
-        let (start, leaves) = self.layout.places[cell];
-        let x = self.layout.share(start) + self.layout.share(leaves) / 2.0;
-        let first = self.page.cards.first().map_or(0, |card| self.pages.items[*card].depth);
-        let from = self.top + f64::from(item.depth - first) * ROW + CELL;
+    fn flag(&mut self, item: &Item<'_>, (x, width): (f64, f64), row: u32, height: f64) {
+        let x = x + width / 2.0;
+        let from = self.top + f64::from(row) * ROW - (ROW - CELL);
         let anchor = match x {
             ..0.25 => "start",
             ..0.75 => "middle",
@@ -494,17 +574,38 @@ mod tests {
         let page = &pages.all()[0];
         let layout = Layout::new(&pages, page);
         for (cell, item) in pages.items.iter().enumerate() {
-            let (start, width) = layout.places[cell];
-            let children: Vec<(usize, usize)> =
-                pages.children(Some(cell)).map(|child| layout.places[child]).collect();
+            let (start, width) = pages.leaves[cell];
             let mut next = start;
-            for (child, wide) in &children {
-                assert_eq!(*child, next);
-                next += wide;
+            for child in pages.children(Some(cell)) {
+                assert_eq!(pages.leaves[child].0, next);
+                next += pages.leaves[child].1;
             }
-            assert_eq!(if children.is_empty() { start + 1 } else { next }, start + width, "{}", item.node.id);
+            assert_eq!(if item.below == 0 { start + 1 } else { next }, start + width, "{}", item.node.id);
         }
-        assert_eq!(layout.leaves, 525);
+        assert_eq!((layout.leaves, layout.place(&[0])), (525, (0.0, 1.0)));
+    }
+
+    #[test]
+    fn small_branches_are_drawn_together_as_what_they_are() {
+        // A root with 600 children, one of which is a confirmed answer.
+        let mut parents = vec![None];
+        parents.extend(vec![Some(0); 600]);
+        parents.push(Some(300));
+        let tree = samples::tree(&parents, |node| match node {
+            300 => Some("FOUND"),
+            601 => Some("VERIFY"),
+            node if node % 2 == 0 => Some("DEAD"),
+            _ => Some("EXPLORE"),
+        });
+        let markup = drawn(&tree, false);
+        let cells: Vec<&str> = markup.lines().filter(|line| line.contains(" class=\"cell")).collect();
+        assert!(cells.len() < 60, "{} cells", cells.len());
+        let best = markup.lines().find(|line| line.contains("best-answer")).unwrap();
+        insta::assert_snapshot!(best, @r#"
+        <a class="cell together on-path best-answer" id="R2.N000294" href="6.html#R2.N000294"><title>18 small branches, 19 nodes: 1 Answer, confirmed, 1 Confirmation, 8 Ruled out, 9 Explored</title><rect class="more-box" x="48.833%" y="56" width="3%" height="24"/><g class="tally"><rect class="role-solution confirmed" x="48.833%" y="80" width="3%" height="1.6"/><rect class="role-confirmation" x="48.833%" y="81.6" width="3%" height="1.6"/><rect class="role-deadEnd" x="48.833%" y="83.1" width="3%" height="10.8"/><rect class="role-open" x="48.833%" y="93.9" width="3%" height="12.1"/></g><line class="way" x1="48.833%" x2="51.833%" y1="78.5" y2="78.5" stroke="currentColor" stroke-width="3"/><svg x="48.833%" y="56" width="3%" height="24"><text x="3" y="16.5">19</text></svg></a>
+        "#);
+        let flag = markup.lines().find(|line| line.contains("class=\"flag")).unwrap();
+        assert!(flag.contains("R2.N000300"), "{flag}");
     }
 
     #[test]

@@ -1,36 +1,34 @@
-//! Maps of an investigation of any size: each page is drawn in the way that can still be read with as many nodes as it has.
-//!
-//! Up to [`MOST_CARDS`] nodes have a card each. Up to [`MOST_CELLS`] are an icicle, which shows all of them in little. More
-//! are a bar for each branch. What is a part of one of the latter two has a page of its own, to which the same applies, so that
-//! each node stands on a page of cards or in an icicle, or in a row of its own.
+//! Maps of an investigation of any size. Up to [`MOST_CARDS`] nodes have a card each. More are an icicle, in which what would be
+//! too narrow to be read is drawn together. What is a part of a map has a page of its own,
+//! to which the same applies, so that each node has a card or a cell on one of them.
 //!
 //! # Guarantees
 //!
 //! - From the first page, each is reached by the parts of those above it.
-//! - A page that has a cell for each node divides into branches that have at most half of its nodes: all pages together have
-//!   no more cells than nodes times the logarithm of their number.
-//! - A page of bars has at most [`MOST_ROWS`] parts or so, whatever the shape of the tree.
-//! - The time is linear in the cells, and nothing recurses.
+//! - A page divides into branches that have at most half of its nodes, but for a trunk that is longer than a page has rows.
+//! - An icicle has [`MOST_CELLS`] cells or so, and [`MOST_PARTS`] parts or so, whatever the shape of the tree.
+//! - Nothing recurses.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
 use super::bar::{BAR, BarPart};
+use super::icicle::{LINED, NARROW, REACHED};
 use super::pages::{Drawn, Page, Pages, Part};
 use crate::assess::Assessment;
 use crate::domain::NodeId;
 
 /// Nodes that are drawn as cards.
 pub(super) const MOST_CARDS: usize = 80;
-/// Nodes that are drawn as an icicle.
-const MOST_CELLS: usize = 2_000;
-/// Nodes that a branch must have for a page of its own where all of them are shown already.
+/// Cells of an icicle: more would be looked at no more closely, and all of them are in the page. So many are as long as
+/// branches that are drawn together.
+const MOST_CELLS: usize = 160;
+const TOGETHER: usize = 3;
+/// Rows of an icicle; what is below the last is drawn together.
+const MOST_ROWS: u32 = 40;
+/// Nodes that a branch must have for a page of its own, and parts that a page has about.
 const LEAST_BRANCH: usize = 24;
-/// Rows of a page of bars: below the first the largest branches are divided further, above the other they are joined.
-const FEW_ROWS: usize = 12;
-const MOST_ROWS: usize = 120;
-/// Nodes of a page of bars that are followed down while most of the rest is below them.
-const LONGEST_TRUNK: usize = 60;
+const MOST_PARTS: usize = 16;
 
 /// A part of a page, as a row of a list.
 #[derive(Clone, Debug)]
@@ -69,11 +67,6 @@ impl<'i> Pages<'i> {
             let mut page = pages.map(root, tops, up, group);
             let mut next = number + 1 + todo.len();
             for part in &mut page.parts {
-                // What has nothing below it has no page.
-                if part.nodes == 1 {
-                    part.page = None;
-                    continue;
-                }
                 part.page = Some(next);
                 next += 1;
                 let (root, tops, group) = match part.tops[..] {
@@ -91,6 +84,10 @@ impl<'i> Pages<'i> {
             let is_context = |card: usize| group.is_some() && Some(card) == root;
             for card in page.cards.iter().filter(|card| !is_context(**card)) {
                 pages.homes[*card] = number;
+            }
+            for together in &mut page.together {
+                together.page =
+                    pages.part_of(&page.parts, &together.tops).and_then(|part| page.parts[part].page);
             }
             pages.pages.push(page);
         }
@@ -149,89 +146,85 @@ impl<'i> Pages<'i> {
 
     fn map(&self, root: Option<usize>, tops: Vec<usize>, up: Option<usize>, group: Option<usize>) -> Page {
         let nodes = usize::from(root.is_some()) + self.nodes(&tops);
-        let drawn = if nodes <= MOST_CARDS {
-            Drawn::Cards
-        } else if nodes <= MOST_CELLS {
-            Drawn::Icicle
-        } else {
-            Drawn::Bars
-        };
-        let (trunk, parts) = match drawn {
-            Drawn::Cards => (Vec::new(), Vec::new()),
-            _ => self.divide(&tops, nodes, drawn),
-        };
-        let mut cards = match drawn {
-            Drawn::Bars => {
-                let alone = parts.iter().filter(|part| part.nodes == 1).flat_map(|part| &part.tops);
-                trunk.iter().chain(alone).copied().collect()
-            }
-            _ => tops.iter().flat_map(|top| *top..=top + self.items[*top].below).collect::<Vec<usize>>(),
-        };
-        cards.extend(root);
-        cards.sort_unstable();
+        let id = root.map(|root| self.items[root].node.id.clone());
+        if nodes <= MOST_CARDS {
+            let cards = root.into_iter().chain(self.range(&tops)).collect();
+            return Page { group, tops, ..Page::of_cards(id, up, cards) };
+        }
+        let first = root.or(tops.first().copied()).map_or(0, |first| self.items[first].depth);
+        let mut parts = self.divide(&tops, nodes, first + MOST_ROWS);
+        let (cards, together) = self.cells(root, &tops, &parts, first + MOST_ROWS);
+        // What is small and shown whole needs no page.
+        parts.retain(|part| {
+            let within = self.range(&part.tops);
+            part.nodes >= LEAST_BRANCH
+                || together.iter().any(|it| within.contains(&self.range(&it.tops).start))
+        });
         Page {
-            drawn,
+            drawn: Drawn::Icicle,
             hidden: nodes - cards.len(),
             group,
             tops,
             parts,
-            ..Page::of_cards(root.map(|root| self.items[root].node.id.clone()), up, cards)
+            together,
+            ..Page::of_cards(id, up, cards)
         }
+    }
+
+    /// The part that has these branches.
+    fn part_of(&self, parts: &[Part], tops: &[usize]) -> Option<usize> {
+        let start = self.range(tops).start;
+        let at = parts.partition_point(|part| self.range(&part.tops).start <= start).checked_sub(1)?;
+        self.range(&parts[at].tops).contains(&start).then_some(at)
     }
 
     /// How many nodes are in these branches.
     fn nodes(&self, tops: &[usize]) -> usize {
-        tops.iter().map(|top| 1 + self.items[*top].below).sum()
+        self.range(tops).len()
     }
 
-    /// The parts of branches with so many nodes, and the nodes that are in none of them.
-    fn divide(&self, tops: &[usize], nodes: usize, drawn: Drawn) -> (Vec<usize>, Vec<Part>) {
-        let is_bars = drawn == Drawn::Bars;
-        let longest = if is_bars { LONGEST_TRUNK } else { usize::MAX };
-        let (mut trunk, mut parts) = (Vec::new(), Vec::new());
+    /// The parts of branches with so many nodes: the branches that leave the trunk, small ones beside each other in one.
+    /// The trunk ends before a depth.
+    fn divide(&self, tops: &[usize], nodes: usize, end: u32) -> Vec<Part> {
+        let least = LEAST_BRANCH.max(nodes.div_ceil(MOST_PARTS));
+        let mut parts = Vec::new();
         let mut families = vec![tops.to_vec()];
         while let Some(family) = families.pop() {
             let mut run = Vec::new();
             for top in family {
                 let branch = 1 + self.items[top].below;
-                if branch * 2 > nodes && branch > 1 && trunk.len() < longest {
-                    self.group(&mut run, &mut parts);
-                    trunk.push(top);
+                if branch * 2 > nodes && branch > 1 && self.items[top].depth + 1 < end {
+                    self.group(&mut run, least, &mut parts);
                     families.push(self.children(Some(top)).collect());
-                } else if branch >= LEAST_BRANCH {
-                    self.group(&mut run, &mut parts);
+                } else if branch >= least {
+                    self.group(&mut run, least, &mut parts);
                     parts.push(self.part(vec![top]));
                 } else {
                     run.push(top);
                 }
             }
-            self.group(&mut run, &mut parts);
+            self.group(&mut run, least, &mut parts);
         }
-        if is_bars {
-            self.open_largest(&mut trunk, &mut parts);
-            parts.sort_by_key(|part| part.tops.first().copied());
-            parts = self.join(parts);
-        } else {
-            // All of them are on the page already.
-            parts.retain(|part| part.nodes >= LEAST_BRANCH);
-            parts.sort_by_key(|part| part.tops.first().copied());
-        }
-        (trunk, parts)
+        parts.sort_by_key(|part| part.tops.first().copied());
+        parts
     }
 
     fn part(&self, tops: Vec<usize>) -> Part {
         Part { nodes: self.nodes(&tops), tops, page: None }
     }
 
-    /// Small branches beside each other, in parts that fit a page of cards, evenly.
-    fn group(&self, run: &mut Vec<usize>, parts: &mut Vec<Part>) {
+    /// Small branches beside each other, in parts of about so many nodes, evenly.
+    fn group(&self, run: &mut Vec<usize>, least: usize, parts: &mut Vec<Part>) {
         let nodes = self.nodes(run);
-        let most = nodes.div_ceil(nodes.div_ceil(MOST_CARDS - LEAST_BRANCH).max(1));
+        let most = nodes.div_ceil(nodes.div_ceil(least.max(MOST_CARDS - LEAST_BRANCH)).max(1));
         let mut tops: Vec<usize> = Vec::new();
+        let mut size = 0;
         for top in run.drain(..) {
+            size += 1 + self.items[top].below;
             tops.push(top);
-            if self.nodes(&tops) >= most {
+            if size >= most {
                 parts.push(self.part(std::mem::take(&mut tops)));
+                size = 0;
             }
         }
         if !tops.is_empty() {
@@ -239,46 +232,83 @@ impl<'i> Pages<'i> {
         }
     }
 
-    /// Divides the largest branches until there are a few rows.
-    fn open_largest(&self, trunk: &mut Vec<usize>, parts: &mut Vec<Part>) {
-        while parts.len() < FEW_ROWS && trunk.len() < 2 * LONGEST_TRUNK {
-            let branches = parts.iter().enumerate().filter(|(_, part)| part.tops.len() == 1);
-            let largest =
-                branches.filter(|(_, part)| part.nodes > 2 * MOST_CARDS).max_by_key(|(_, part)| part.nodes);
-            let Some((at, _)) = largest else { break };
-            let Part { tops, .. } = parts.swap_remove(at);
-            let mut run = Vec::new();
-            for child in self.children(tops.first().copied()) {
-                if self.items[child].below + 1 >= LEAST_BRANCH {
-                    self.group(&mut run, parts);
-                    parts.push(self.part(vec![child]));
-                } else {
-                    run.push(child);
+    /// The cells of an icicle, and what is drawn together in it: row by row, each as finely as there is room for. Below a
+    /// depth all is.
+    fn cells(
+        &self,
+        root: Option<usize>,
+        tops: &[usize],
+        parts: &[Part],
+        end: u32,
+    ) -> (Vec<usize>, Vec<Part>) {
+        let leaves = tops.iter().map(|top| self.leaves[*top].1).sum::<usize>();
+        let scale = NARROW / leaves.max(1) as f64;
+        let mut cards: Vec<usize> = root.into_iter().collect();
+        let mut together = Vec::new();
+        let mut families = vec![tops.to_vec()];
+        while let Some(first) = families.first().and_then(|family| family.first()) {
+            let is_last = self.items[*first].depth + 1 >= end;
+            let leasts = [LINED, 2.0 * LINED, 4.0 * LINED, f64::INFINITY];
+            let row = leasts.into_iter().filter(|least| !is_last || least.is_infinite()).find_map(|least| {
+                let row: Vec<_> =
+                    families.iter().flat_map(|family| self.pieces(family, parts, scale, least)).collect();
+                // What is below a cell takes room, too.
+                let cost = |(is_cell, tops): &(bool, Vec<usize>)| match self.items[tops[0]].below {
+                    0 if *is_cell => 1,
+                    _ => usize::from(*is_cell) + TOGETHER,
+                };
+                let used = cards.len() + TOGETHER * together.len() + row.iter().map(cost).sum::<usize>();
+                (used <= MOST_CELLS || least.is_infinite()).then_some(row)
+            });
+            families.clear();
+            for (is_cell, tops) in row.unwrap_or_default() {
+                if !is_cell {
+                    together.push(self.part(tops));
+                    continue;
+                }
+                cards.push(tops[0]);
+                if self.items[tops[0]].below > 0 {
+                    families.push(self.children(Some(tops[0])).collect());
                 }
             }
-            self.group(&mut run, parts);
-            trunk.extend(tops);
         }
+        cards.sort_unstable();
+        together.sort_by_key(|part: &Part| part.tops.first().copied());
+        (cards, together)
     }
 
-    /// Where there are too many, neighbours below one node are joined.
-    fn join(&self, parts: Vec<Part>) -> Vec<Part> {
-        if parts.len() <= MOST_ROWS {
-            return parts;
-        }
-        let enough = parts.iter().map(|part| part.nodes).sum::<usize>().div_ceil(MOST_ROWS / 2);
-        let parent = |part: &Part| part.tops.first().and_then(|top| self.items[*top].parent);
-        let mut joined: Vec<Part> = Vec::new();
-        for part in parts {
-            match joined.last_mut() {
-                Some(last) if last.nodes < enough && parent(last) == parent(&part) => {
-                    last.nodes += part.nodes;
-                    last.tops.extend(part.tops);
+    /// A family as cells, and as runs of neighbours that are drawn together: those with cells narrower than `least`. A run
+    /// is as wide as a finger if it can be, and in one part.
+    fn pieces(&self, family: &[usize], parts: &[Part], scale: f64, least: f64) -> Vec<(bool, Vec<usize>)> {
+        let width = |item: usize| self.leaves[item].1 as f64 * scale;
+        // What is in no part is on the trunk.
+        let part = |item: usize| self.part_of(parts, &[item]);
+        let is_small = |item: usize| width(item) < least && part(item).is_some();
+        let mut pieces = Vec::new();
+        for run in
+            family.chunk_by(|one, other| is_small(*one) && is_small(*other) && part(*one) == part(*other))
+        {
+            if run.len() == 1 && (!is_small(run[0]) || self.items[run[0]].below == 0) {
+                pieces.push((true, run.to_vec()));
+                continue;
+            }
+            let whole: f64 = run.iter().map(|top| width(*top)).sum();
+            let most = whole / (whole / REACHED).floor().max(1.0);
+            let (mut tops, mut wide) = (Vec::new(), 0.0);
+            for top in run {
+                tops.push(*top);
+                wide += width(*top);
+                // Sums of widths are not exact.
+                if wide + 1e-6 >= most {
+                    pieces.push((false, std::mem::take(&mut tops)));
+                    wide = 0.0;
                 }
-                _ => joined.push(part),
+            }
+            if !tops.is_empty() {
+                pieces.push((false, tops));
             }
         }
-        joined
+        pieces
     }
 }
 
@@ -293,7 +323,6 @@ mod tests {
     /// Everything that maps promise.
     fn check(pages: &Pages<'_>) {
         let all = pages.all();
-        let mut cells = 0;
         for (number, page) in all.iter().enumerate() {
             assert_eq!(page.shown, page.cards.len());
             assert!(page.cards.is_sorted());
@@ -302,26 +331,34 @@ mod tests {
                     assert!(page.shown <= MOST_CARDS && page.parts.is_empty() && page.hidden == 0)
                 }
                 Drawn::Icicle => {
-                    assert!(page.shown <= MOST_CELLS && page.hidden == 0);
-                    cells += page.shown;
-                }
-                Drawn::Bars => {
-                    assert!(page.shown + page.parts.len() < 4 * MOST_ROWS, "{} rows", page.parts.len())
+                    let cells = page.shown + page.together.len();
+                    assert!(cells < 2 * MOST_CELLS, "{cells} cells");
+                    assert!(page.parts.len() < 4 * MOST_PARTS, "{} parts", page.parts.len());
                 }
             }
+            // Each node has a cell, or is drawn together with others: once, in a part that shows it closer.
+            let mut below: Vec<usize> = page.cards.clone();
+            for together in &page.together {
+                let within = pages.range(&together.tops);
+                below.extend(within.clone());
+                let own = &all[together.page.expect("a page of its own")];
+                assert_eq!(own.up, Some(number));
+                let root = own.cards.first().filter(|_| own.root.is_some()).copied();
+                let shows = |item: usize| pages.range(&own.tops).contains(&item) || root == Some(item);
+                assert!(within.into_iter().all(shows));
+            }
+            let count = below.len();
+            below.sort_unstable();
+            below.dedup();
+            assert_eq!((count, count), (below.len(), page.shown + page.hidden));
             for part in &page.parts {
-                let Some(own) = part.page else {
-                    assert_eq!(part.nodes, 1);
-                    continue;
-                };
+                let own = part.page.expect("a page of its own");
                 assert_eq!(all[own].up, Some(number));
                 let root = usize::from(all[own].group.is_some() && all[own].root.is_some());
                 assert_eq!(all[own].shown + all[own].hidden, part.nodes + root);
                 assert!(part.nodes < page.shown + page.hidden);
             }
         }
-        let nodes = pages.items.len();
-        assert!(cells <= nodes * (nodes.max(2).ilog2() as usize + 1), "{cells} cells of {nodes} nodes");
         // Each node stands on the page that is said to be its own.
         for (item, home) in pages.homes.iter().enumerate() {
             assert!(all[*home].cards.binary_search(&item).is_ok());
@@ -350,9 +387,11 @@ mod tests {
             let name = page.root.as_ref().map_or("all", NodeId::as_str);
             let group = page.group.map_or(String::new(), |group| format!(".{group}"));
             format!(
-                "{name}{group}: {:?} of {}, {} parts",
+                "{name}{group}: {:?} of {}, {} cells, {} together, {} parts",
                 page.drawn,
                 page.shown + page.hidden,
+                page.shown,
+                page.together.len(),
                 page.parts.len()
             )
         };
@@ -363,41 +402,41 @@ mod tests {
     fn each_size_has_its_kind_of_map() {
         insta::assert_debug_snapshot!(outline(&samples::complete(80, 3), 9), @r#"
         [
-            "all: Cards of 80, 0 parts",
+            "all: Cards of 80, 80 cells, 0 together, 0 parts",
         ]
         "#);
         insta::assert_debug_snapshot!(outline(&samples::complete(150, 3), 9), @r#"
         [
-            "all: Icicle of 150, 3 parts",
-            "R2.N000001: Cards of 69, 0 parts",
-            "R2.N000002: Cards of 40, 0 parts",
-            "R2.N000003: Cards of 40, 0 parts",
+            "all: Icicle of 150, 150 cells, 0 together, 3 parts",
+            "R2.N000001: Cards of 69, 69 cells, 0 together, 0 parts",
+            "R2.N000002: Cards of 40, 40 cells, 0 together, 0 parts",
+            "R2.N000003: Cards of 40, 40 cells, 0 together, 0 parts",
         ]
         "#);
         insta::assert_debug_snapshot!(outline(&samples::complete(1_000, 3), 9), @r#"
         [
-            "all: Icicle of 1000, 3 parts",
-            "R2.N000001: Icicle of 364, 3 parts",
-            "R2.N000002: Icicle of 364, 3 parts",
-            "R2.N000003: Icicle of 271, 3 parts",
-            "R3.N000004: Icicle of 121, 3 parts",
-            "R3.N000005: Icicle of 121, 3 parts",
-            "R3.N000006: Icicle of 121, 3 parts",
-            "R3.N000007: Icicle of 121, 3 parts",
-            "R3.N000008: Icicle of 121, 3 parts",
+            "all: Icicle of 1000, 40 cells, 27 together, 3 parts",
+            "R2.N000001: Icicle of 364, 40 cells, 27 together, 3 parts",
+            "R2.N000002: Icicle of 364, 40 cells, 27 together, 3 parts",
+            "R2.N000003: Icicle of 271, 40 cells, 27 together, 3 parts",
+            "R3.N000004: Icicle of 121, 121 cells, 0 together, 3 parts",
+            "R3.N000005: Icicle of 121, 121 cells, 0 together, 3 parts",
+            "R3.N000006: Icicle of 121, 121 cells, 0 together, 3 parts",
+            "R3.N000007: Icicle of 121, 121 cells, 0 together, 3 parts",
+            "R3.N000008: Icicle of 121, 121 cells, 0 together, 3 parts",
         ]
         "#);
         insta::assert_debug_snapshot!(outline(&samples::complete(10_000, 8), 9), @r#"
         [
-            "all: Bars of 10000, 15 parts",
-            "R3.N000009: Icicle of 585, 8 parts",
-            "R3.N000010: Icicle of 585, 8 parts",
-            "R3.N000011: Icicle of 585, 8 parts",
-            "R3.N000012: Icicle of 585, 8 parts",
-            "R3.N000013: Icicle of 585, 8 parts",
-            "R3.N000014: Icicle of 585, 8 parts",
-            "R3.N000015: Icicle of 585, 8 parts",
-            "R3.N000016: Icicle of 585, 8 parts",
+            "all: Icicle of 10000, 20 cells, 34 together, 8 parts",
+            "R2.N000001: Icicle of 4681, 9 cells, 32 together, 8 parts",
+            "R2.N000002: Icicle of 1808, 29 cells, 26 together, 6 parts",
+            "R2.N000003: Icicle of 585, 9 cells, 32 together, 8 parts",
+            "R2.N000004: Icicle of 585, 9 cells, 32 together, 8 parts",
+            "R2.N000005: Icicle of 585, 9 cells, 32 together, 8 parts",
+            "R2.N000006: Icicle of 585, 9 cells, 32 together, 8 parts",
+            "R2.N000007: Icicle of 585, 9 cells, 32 together, 8 parts",
+            "R2.N000008: Icicle of 585, 9 cells, 32 together, 8 parts",
         ]
         "#);
     }
@@ -407,26 +446,25 @@ mod tests {
         let star: Vec<Option<usize>> = (0..5_000_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
         insta::assert_debug_snapshot!(outline(&star, 3), @r#"
         [
-            "all: Bars of 5000, 90 parts",
-            "R1.N000000.1: Cards of 57, 0 parts",
-            "R1.N000000.2: Cards of 57, 0 parts",
+            "all: Icicle of 5000, 1 cells, 32 together, 16 parts",
+            "R1.N000000.1: Icicle of 314, 1 cells, 30 together, 6 parts",
+            "R1.N000000.2: Icicle of 314, 1 cells, 30 together, 6 parts",
         ]
         "#);
         let chain: Vec<Option<usize>> = (0..5_000_usize).map(|node| node.checked_sub(1)).collect();
         insta::assert_debug_snapshot!(outline(&chain, 4), @r#"
         [
-            "all: Bars of 5000, 1 parts",
-            "R121.N000120: Bars of 4880, 1 parts",
-            "R242.N000241: Bars of 4759, 1 parts",
-            "R363.N000362: Bars of 4638, 1 parts",
+            "all: Icicle of 5000, 39 cells, 1 together, 1 parts",
+            "R40.N000039: Icicle of 4961, 39 cells, 1 together, 1 parts",
+            "R79.N000078: Icicle of 4922, 39 cells, 1 together, 1 parts",
+            "R118.N000117: Icicle of 4883, 39 cells, 1 together, 1 parts",
         ]
         "#);
-        let roots = vec![None; 300];
-        insta::assert_debug_snapshot!(outline(&roots, 3), @r#"
+        insta::assert_debug_snapshot!(outline(&vec![None; 300], 3), @r#"
         [
-            "all: Icicle of 300, 6 parts",
-            "all.1: Cards of 50, 0 parts",
-            "all.2: Cards of 50, 0 parts",
+            "all: Icicle of 300, 0 cells, 30 together, 6 parts",
+            "all.1: Cards of 50, 50 cells, 0 together, 0 parts",
+            "all.2: Cards of 50, 50 cells, 0 together, 0 parts",
         ]
         "#);
         // Very many branches, each large enough for a page.
@@ -439,9 +477,9 @@ mod tests {
             .collect();
         insta::assert_debug_snapshot!(outline(&wide, 3), @r#"
         [
-            "all: Bars of 12000, 58 parts",
-            "R1.N000000.1: Icicle of 211, 7 parts",
-            "R1.N000000.2: Icicle of 211, 7 parts",
+            "all: Icicle of 12000, 1 cells, 32 together, 16 parts",
+            "R1.N000000.1: Icicle of 751, 26 cells, 25 together, 13 parts",
+            "R1.N000000.2: Icicle of 751, 26 cells, 25 together, 13 parts",
         ]
         "#);
     }

@@ -2,10 +2,10 @@
 //! file, clock or git; the same investigation yields the same bytes.
 //!
 //! - [`dot()`], [`mermaid()`]: texts for other programs.
-//! - [`Pages`]: which nodes stand on which picture, since nobody can read one of 1,000 cards. Cards alone, whose branches are
-//!   cut off, or maps (`maps`), of which each page is drawn as can be read: cards, an icicle, or bars.
-//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, and `place` where it stands. `icicle` draws
-//!   every node in little.
+//! - [`Pages`]: which nodes stand on which picture, since nobody can read one of 1,000 cards. One picture of cards, whose
+//!   branches are cut off, or maps (`maps`), of which each page is drawn as can be read: as cards, or as an icicle.
+//! - [`svg()`]: the picture of a page. `svg` decides what stands on each card, and `place` where it stands. `icicle` draws a
+//!   cell for a node, and small branches together.
 //! - [`bar()`], [`Tallies`]: how many nodes are what, as a bar.
 //! - [`reasons()`]: the picture of an answer and its reasons, which is no tree. `ranked` (the one file that names layout-rs) says
 //!   where its boxes stand and its lines run.
@@ -41,6 +41,7 @@
 //! | `.cards > a.more`, `.more-box`, `.more-arrow` | the way into that branch, `+37 in this branch`, or back out of it |
 //! | `.tally > rect` | a part of the bar of states in that way, of the class of its role and of how sure it is |
 //! | `svg.icicle`, `.cells > .cell` | an icicle, and a node in it, with the classes of a card; `.thin` where it is too narrow for a line |
+//! | `.cell.together` | branches that are drawn together: a `.more-box` for their number, and a `.tally` of what they are |
 //! | `.cell > .full`, `.tint`, `.hollow` | a confirmed solution, an open node, what is in doubt; all others have a pattern |
 //! | `.hatch` | a pattern, of the class of its role, or `.doubt`, `.proposed` |
 //! | `.way`, `.cell-sign`, `.flag` | the line of the way in a cell, how sure an answer is, and where the best answer is |

@@ -1,18 +1,17 @@
-//! Which nodes stand on which picture. A small tree is one page; a large one is an overview and a page for each
-//! branch that was cut off there, and so on below, like the pages of a map.
+//! Which nodes stand on which picture: all of them, or as many as fit one picture ([`Pages::new`]), or those of a map
+//! (`maps`).
 //!
 //! # Guarantees
 //!
-//! - Every node stands on exactly one page as a root of the tree or as a child of what stands there, and once more
-//!   as the root of its own page if it was cut off.
-//! - A page has at most `limit` cards. A family that is larger than that is spread over several
-//!   pages, each with the parent.
-//! - A branch is cut off only where there is enough below for a picture of its own ([`LEAST_BRANCHES`]).
+//! - A picture of at most `limit` cards has the root of each card that it has, and says below which cards there is more.
+//! - A branch is cut off only where there is enough below ([`LEAST_BRANCHES`]), unless a family alone is larger than the
+//!   picture.
 //! - The ways to checked solutions are followed first; then the tree is followed level by level, as far as it fits.
 //! - The time is linear in the number of nodes, but for the queue's logarithm; nothing recurses.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::bar::{BarPart, Kind, Tallies};
 use super::palette;
@@ -21,8 +20,8 @@ use crate::domain::{Investigation, Node, NodeId};
 use crate::ruleset::Role;
 use crate::ruleset::rules::states::as_words;
 
-/// How many nodes must be below a card for a picture of their own: the first of these with which all children of a
-/// page's root fit the page.
+/// How many nodes must be below a card that is cut off: the first of these with which all children of the root fit the
+/// picture.
 const LEAST_BRANCHES: [usize; 3] = [24, 12, 6];
 /// Below this nothing is cut off, whatever the family.
 const LEAST_BRANCH: usize = LEAST_BRANCHES[2];
@@ -40,10 +39,10 @@ pub struct Pages<'i> {
     pub(super) items: Vec<Item<'i>>,
     pub(super) tallies: Tallies,
     pub(super) pages: Vec<Page>,
-    /// The first page of the branch that was cut off at a node.
-    pub(super) branches: Vec<Option<usize>>,
-    /// The page on which a node stands below its parent, or as a root of the tree.
+    /// The page on which a node stands itself.
     pub(super) homes: Vec<usize>,
+    /// For each node how many leaves are before it, and at or below it.
+    pub(super) leaves: Vec<(usize, usize)>,
 }
 
 /// A node, with what pictures need to know of it.
@@ -143,10 +142,8 @@ impl<'i> Item<'i> {
 pub enum Drawn {
     /// A card for each node.
     Cards,
-    /// A cell for each node, a row for each round.
+    /// A row for each round, in which a node is as wide as what is below it; small branches are drawn together.
     Icicle,
-    /// A bar for each branch.
-    Bars,
 }
 
 /// What stands on one picture.
@@ -156,23 +153,24 @@ pub struct Page {
     pub drawn: Drawn,
     /// The node where its part of the tree begins; `None` if it begins at the roots.
     pub root: Option<NodeId>,
-    /// Which part of how many, from 1, where the children of `root` (or of a lone root, or the roots) do not fit one
-    /// page.
-    pub part: (usize, usize),
-    /// The page on which the branch was cut off.
+    /// The page of which it shows a part.
     pub up: Option<usize>,
-    /// How many nodes it has cards for.
+    /// How many nodes it has cards or cells for.
     pub shown: usize,
-    /// How many nodes below its cards stand on further pages.
+    /// How many more there are of what it is about.
     pub hidden: usize,
     /// Which of the pages of parts of one family it is, from 1; absent where it has all below its root.
     pub group: Option<usize>,
-    /// The cards, in preorder, as places in `items`.
+    /// The cards or cells, in preorder, as places in `items`.
     pub(super) cards: Vec<usize>,
+    /// The cards below which there is more than it shows, in order.
+    pub(super) cuts: Vec<usize>,
     /// Where the branches begin that are its own: below `root`, or at the roots.
     pub(super) tops: Vec<usize>,
-    /// What of it has a page of its own, in preorder; of bars all that it has.
+    /// What of it has a page of its own, in preorder.
     pub(super) parts: Vec<Part>,
+    /// What is drawn together, in preorder.
+    pub(super) together: Vec<Part>,
 }
 
 /// A part of a page: a branch, or branches beside each other below one node.
@@ -182,28 +180,22 @@ pub(super) struct Part {
     pub tops: Vec<usize>,
     /// How many nodes are in it.
     pub nodes: usize,
-    /// Its own page.
+    /// The page on which it can be seen closer.
     pub page: Option<usize>,
 }
 
 impl<'i> Pages<'i> {
-    /// The pictures with at most `limit` cards each; `None` for one picture of everything. There is always at least
-    /// one, which begins at the roots.
+    /// One picture with at most `limit` cards; `None` for one of everything.
     pub fn new(assessment: &Assessment<'i>, limit: Option<usize>) -> Self {
         let mut pages = Pages::none(assessment);
         // A branch that is too small to be cut off must always fit.
         let limit = limit.map_or(usize::MAX, |limit| limit.max(2 * LEAST_BRANCH));
-        if pages.items.len() <= limit {
-            let cards = (0..pages.items.len()).collect();
-            pages.pages.push(Page::of_cards(None, None, cards));
-            return pages;
-        }
-        // A lone root begins every page from the top; alone it would not be an overview.
-        let lone = (pages.children(None).count() == 1).then_some(0);
-        let mut branches = VecDeque::from([(lone, None)]);
-        while let Some((root, up)) = branches.pop_front() {
-            pages.cut(root, up, limit, &mut branches);
-        }
+        let (cards, cuts) = match pages.items.len() <= limit {
+            true => ((0..pages.items.len()).collect(), Vec::new()),
+            false => pages.fill(limit),
+        };
+        let hidden = pages.items.len() - cards.len();
+        pages.pages.push(Page { hidden, cuts, ..Page::of_cards(None, None, cards) });
         pages
     }
 
@@ -214,8 +206,8 @@ impl<'i> Pages<'i> {
         Pages {
             investigation: assessment.investigation,
             first: assessment.first().map(|answer| &answer.node.id),
-            branches: vec![None; items.len()],
             homes: vec![0; items.len()],
+            leaves: leaves(&items),
             tallies: Tallies::new(&kinds),
             items,
             pages: Vec::new(),
@@ -276,13 +268,6 @@ impl<'i> Pages<'i> {
         self.investigation.node(id).map(|node| node.name())
     }
 
-    /// The first page of what was cut off at this card of that page.
-    pub(super) fn continued(&self, page: &Page, item: usize) -> Option<usize> {
-        // On its own page the root is not cut off.
-        let is_root = page.root.as_ref() == Some(&self.items[item].node.id);
-        self.branches[item].filter(|_| !is_root)
-    }
-
     /// The children of a node in order, or the roots.
     pub(super) fn children(&self, parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         let (first, end) = match parent {
@@ -291,6 +276,14 @@ impl<'i> Pages<'i> {
         };
         let next = move |child: usize| Some(child).filter(|child| *child < end);
         std::iter::successors(next(first), move |child| next(child + 1 + self.items[*child].below))
+    }
+
+    /// All nodes of branches beside each other.
+    pub(super) fn range(&self, tops: &[usize]) -> Range<usize> {
+        match (tops.first(), tops.last()) {
+            (Some(first), Some(last)) => *first..last + self.items[*last].below + 1,
+            _ => 0..0,
+        }
     }
 
     /// How many cards a child takes: one where the branch below it may be cut off, otherwise all of the branch.
@@ -303,67 +296,14 @@ impl<'i> Pages<'i> {
         self.children(parent).map(|child| self.weight(child, least)).sum()
     }
 
-    /// Makes the page, or the pages, of one branch, and names the branches that are cut off them.
-    fn cut(
-        &mut self,
-        root: Option<usize>,
-        up: Option<usize>,
-        limit: usize,
-        branches: &mut VecDeque<(Option<usize>, Option<usize>)>,
-    ) {
+    /// So many cards from the roots on, and those below which there is more.
+    fn fill(&self, limit: usize) -> (Vec<usize>, Vec<usize>) {
+        // A lone root begins the picture; alone it would not be an overview.
+        let root = (self.children(None).count() == 1).then_some(0);
         let room = limit - usize::from(root.is_some());
         let fits = |least: &usize| self.weight_of_family(root, *least) <= room;
         let least = LEAST_BRANCHES.into_iter().find(fits).unwrap_or(LEAST_BRANCH);
-        let families = self.spread(root, room, least);
-        let parts = families.len();
-        let branch = root.filter(|_| up.is_some());
-        if let Some(branch) = branch {
-            self.branches[branch] = Some(self.pages.len());
-        }
-        for (part, family) in families.into_iter().enumerate() {
-            let number = self.pages.len();
-            let (mut cards, cuts) = self.fill(&family, room, least);
-            for card in &cards {
-                self.homes[*card] = number;
-            }
-            let all: usize = family.iter().map(|child| 1 + self.items[*child].below).sum();
-            let hidden = all - cards.len();
-            cards.extend(root);
-            cards.sort_unstable();
-            branches.extend(cuts.into_iter().map(|cut| (Some(cut), Some(number))));
-            let root = branch.map(|root| self.items[root].node.id.clone());
-            self.pages.push(Page {
-                part: (part + 1, parts),
-                hidden,
-                tops: family,
-                ..Page::of_cards(root, up, cards)
-            });
-        }
-    }
-
-    /// The children of a node, spread evenly over as many pages as they need.
-    fn spread(&self, parent: Option<usize>, room: usize, least: usize) -> Vec<Vec<usize>> {
-        let whole = self.weight_of_family(parent, least);
-        let most = whole.div_ceil(whole.div_ceil(room).max(1));
-        let mut families = vec![Vec::new()];
-        let mut used = 0;
-        for child in self.children(parent) {
-            let weight = self.weight(child, least);
-            match families.last_mut() {
-                Some(family) if family.is_empty() || used + weight <= most => family.push(child),
-                _ => {
-                    families.push(vec![child]);
-                    used = 0;
-                }
-            }
-            used += weight;
-        }
-        families
-    }
-
-    /// The cards of a page with this family on it, but for the root, and those at which branches are cut off.
-    fn fill(&self, family: &[usize], room: usize, least: usize) -> (Vec<usize>, Vec<usize>) {
-        let mut cards = Vec::new();
+        let mut cards: Vec<usize> = root.into_iter().collect();
         let mut open = BinaryHeap::new();
         let mut show = |child: usize, least: usize, open: &mut BinaryHeap<_>| {
             if self.items[child].below >= least {
@@ -373,12 +313,19 @@ impl<'i> Pages<'i> {
                 cards.extend(child..=child + self.items[child].below);
             }
         };
-        let mut left = room;
-        for child in family {
-            left = left.saturating_sub(self.weight(*child, least));
-            show(*child, least, &mut open);
-        }
         let mut cuts = Vec::new();
+        let mut left = room;
+        let mut family: Vec<usize> = self.children(root).collect();
+        family.sort_by_key(|child| self.items[*child].way.is_none());
+        for child in family {
+            match left.checked_sub(self.weight(child, least)) {
+                Some(rest) => {
+                    left = rest;
+                    show(child, least, &mut open);
+                }
+                None => cuts.extend(root.filter(|root| cuts.last() != Some(root))),
+            }
+        }
         while let Some(Reverse((_, _, item))) = open.pop() {
             // Once a page is half full, no small branches are cut off for what is further down.
             let [first, rest @ ..] = LEAST_BRANCHES;
@@ -394,6 +341,7 @@ impl<'i> Pages<'i> {
                 }
             }
         }
+        cards.sort_unstable();
         cuts.sort_unstable();
         (cards, cuts)
     }
@@ -405,14 +353,15 @@ impl Page {
         Page {
             drawn: Drawn::Cards,
             root,
-            part: (1, 1),
             group: None,
             up,
             shown: cards.len(),
             hidden: 0,
             cards,
+            cuts: Vec::new(),
             tops: Vec::new(),
             parts: Vec::new(),
+            together: Vec::new(),
         }
     }
 }
@@ -443,6 +392,21 @@ fn items<'i>(assessment: &Assessment<'i>) -> Vec<Item<'i>> {
     items
 }
 
+/// For each node how many leaves are before it, and at or below it.
+fn leaves(items: &[Item<'_>]) -> Vec<(usize, usize)> {
+    let mut leaves = vec![(0, 0); items.len()];
+    let mut all = 0;
+    for (at, item) in items.iter().enumerate() {
+        leaves[at].0 = all;
+        all += usize::from(item.below == 0);
+    }
+    for (at, item) in items.iter().enumerate() {
+        let end = leaves.get(at + item.below + 1).map_or(all, |next| next.0);
+        leaves[at].1 = end - leaves[at].0;
+    }
+    leaves
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -452,106 +416,53 @@ mod tests {
 
     fn cut<'i>(investigation: &'i Investigation, limit: usize) -> Pages<'i> {
         let pages = Pages::new(&samples::assessed(investigation), Some(limit));
-        check(&pages, limit);
+        let [page] = pages.all() else { panic!("one picture") };
+        assert!(page.shown <= limit, "{} cards", page.shown);
+        assert_eq!((page.shown, page.shown + page.hidden), (page.cards.len(), pages.items.len()));
+        assert!(page.cards.is_sorted());
+        for card in &page.cards {
+            assert!(pages.items[*card].parent.is_none_or(|parent| page.cards.contains(&parent)));
+            let is_cut = pages.children(Some(*card)).any(|child| !page.cards.contains(&child));
+            assert_eq!(page.cuts.binary_search(card).is_ok(), is_cut, "{}", pages.items[*card].node.id);
+            assert!(!is_cut || pages.items[*card].below >= LEAST_BRANCH);
+        }
         pages
     }
 
-    /// Everything that pages promise.
-    fn check(pages: &Pages<'_>, limit: usize) {
-        let mut times = vec![0; pages.items.len()];
-        for (number, page) in pages.all().iter().enumerate() {
-            assert!(page.shown <= limit, "{} cards", page.shown);
-            assert_eq!(page.shown, page.cards.len());
-            assert!(page.cards.is_sorted());
-            let root = page.root.as_ref().map(|_| page.cards[0]);
-            for card in &page.cards {
-                let parent = pages.items[*card].parent;
-                if Some(*card) == root {
-                    assert_eq!(pages.items[*card].node.id, *page.root.as_ref().unwrap());
-                    assert!(pages.items[*card].below >= LEAST_BRANCH);
-                    continue;
-                }
-                if parent.is_none() && page.part.0 > 1 && pages.children(None).count() == 1 {
-                    continue;
-                }
-                times[*card] += 1;
-                assert_eq!(pages.homes[*card], number);
-                assert!(parent.is_none_or(|parent| page.cards.contains(&parent)));
-                // Where a card's children are not shown, there is a way to them.
-                let shown = pages.children(Some(*card)).filter(|child| page.cards.contains(child)).count();
-                if parent.is_none() && page.part.1 > 1 {
-                    continue;
-                }
-                let children = pages.children(Some(*card)).count();
-                match pages.continued(page, *card) {
-                    None => assert_eq!(shown, children),
-                    Some(next) => {
-                        assert_eq!(shown, 0);
-                        assert_eq!(pages.all()[next].root.as_ref(), Some(&pages.items[*card].node.id));
-                        assert_eq!(pages.all()[next].up, Some(number));
-                    }
-                }
-            }
-        }
-        assert!(times.iter().all(|times| *times == 1), "each node stands once below its parent");
+    fn shown(parents: &[Option<usize>], limit: usize) -> (usize, usize) {
+        let tree = samples::tree(parents, |_| Some("EXPLORE"));
+        let pages = cut(&tree, limit);
+        (pages.all()[0].shown, pages.all()[0].cuts.len())
     }
 
     #[test]
-    fn what_fits_is_one_page() {
-        let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
-        let pages = cut(&tree, 150);
-        assert_eq!(pages.all().len(), 1);
-        assert_eq!((pages.all()[0].shown, pages.all()[0].hidden), (150, 0));
-        let none = samples::build(&[]);
-        assert_eq!(cut(&none, 150).all().len(), 1);
+    fn what_fits_is_shown_whole() {
+        assert_eq!(shown(&samples::complete(150, 3), 150), (150, 0));
+        assert_eq!(shown(&[], 150), (0, 0));
     }
 
     #[test]
-    fn a_large_tree_is_an_overview_and_branches() {
-        let tree = samples::tree(&samples::complete(1000, 3), |_| Some("EXPLORE"));
-        let pages = cut(&tree, 150);
-        let [overview, branches @ ..] = pages.all() else { panic!() };
-        assert_eq!((overview.shown, overview.hidden), (142, 858));
-        let sizes: Vec<usize> = branches.iter().map(|branch| branch.shown).collect();
-        assert_eq!(sizes, vec![40; 22]);
-        assert_eq!(pages.neighbours(1), (None, Some(2)));
-        assert_eq!(pages.neighbours(branches.len()), (Some(branches.len() - 1), None));
-    }
-
-    #[test]
-    fn a_few_middling_branches_stand_beside_each_other() {
-        // A root with five children, each with ten nodes below: a part of them alone would not be an overview.
+    fn a_large_tree_is_cut_off_where_enough_is_below() {
+        assert_eq!(shown(&samples::complete(1000, 3), 150), (142, 22));
+        // A root with five children, each with ten nodes below: all five are shown, three of them whole.
         let parents: Vec<Option<usize>> = [None]
             .into_iter()
             .chain((0..5).flat_map(|branch| [Some(0)].into_iter().chain(vec![Some(1 + branch * 11); 10])))
             .collect();
-        let tree = samples::tree(&parents, |_| Some("EXPLORE"));
-        let pages = cut(&tree, 40);
-        let shown: Vec<usize> = pages.all().iter().map(|page| page.shown).collect();
-        assert_eq!(shown, [36, 11, 11], "all five are on the overview, three of them whole");
+        assert_eq!(shown(&parents, 40), (36, 2));
     }
 
     #[test]
-    fn a_wide_family_is_spread_evenly() {
+    fn a_family_that_is_larger_than_the_picture_is_cut_off_at_its_parent() {
         let wide: Vec<Option<usize>> = (0..1001_usize).map(|node| node.checked_sub(1).map(|_| 0)).collect();
-        let tree = samples::tree(&wide, |_| Some("EXPLORE"));
-        let pages = cut(&tree, 150);
-        let shown: Vec<usize> = pages.all().iter().map(|page| page.shown).collect();
-        assert_eq!(shown, [144, 144, 144, 144, 144, 144, 143]);
-        assert_eq!(pages.all()[2].part, (3, 7));
-        let roots = samples::tree(&vec![None; 301], |_| Some("EXPLORE"));
-        assert_eq!(cut(&roots, 150).all().len(), 3);
-    }
-
-    #[test]
-    fn a_deep_chain_goes_on_from_page_to_page() {
+        assert_eq!(shown(&wide, 150), (150, 1));
+        assert_eq!(shown(&vec![None; 301], 150), (150, 0));
         let chain: Vec<Option<usize>> = (0..5000_usize).map(|node| node.checked_sub(1)).collect();
-        let tree = samples::tree(&chain, |_| Some("EXPLORE"));
-        assert_eq!(cut(&tree, 150).all().len(), 34);
+        assert_eq!(shown(&chain, 150), (150, 1));
     }
 
     #[test]
-    fn the_way_to_a_checked_solution_is_on_the_overview() {
+    fn the_way_to_a_checked_solution_is_in_the_picture() {
         let mut parents = samples::complete(1000, 3);
         let deepest = parents.len() - 1;
         parents.push(Some(deepest));
@@ -563,7 +474,7 @@ mod tests {
         let pages = cut(&tree, 150);
         let checked: Vec<&NodeId> = pages.checked().collect();
         assert_eq!(checked.len(), 1);
-        assert!(pages.homes().any(|home| home == (checked[0], 0)));
+        assert!(pages.is_on(&pages.all()[0], checked[0]));
     }
 
     proptest! {

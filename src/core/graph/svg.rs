@@ -33,8 +33,8 @@ pub type PageHref<'a> = &'a dyn Fn(usize, &NodeId) -> String;
 pub struct SvgOptions<'a> {
     /// Where a card leads to; without it the cards are not links.
     pub href: Option<&'a dyn Fn(&NodeId) -> String>,
-    /// Where a node's card is on another page, which is given by its number: the way into a branch that was cut
-    /// off, and back. Without it there are no such links.
+    /// Where a node's card is on another page, which is given by its number: the way into a part, and back; below a card
+    /// that was cut off, by 0. Without it there are no such links.
     pub page_href: Option<PageHref<'a>>,
     /// A file of its own, with namespace, style (light and dark), background, title and, from this ruleset, a
     /// legend. Otherwise it is part of a page whose stylesheet colours it, and holds neither `<style>` nor a `style`
@@ -73,17 +73,16 @@ pub fn svg(pages: &Pages<'_>, number: usize, options: &SvgOptions<'_>) -> Svg {
         None => format!("Graph of {title}"),
         Some(root) => format!("Branch {root} of the graph of {title}"),
     };
-    if page.part.1 > 1 {
-        let _ = write!(label, ", part {} of {}", page.part.0, page.part.1);
+    if page.drawn == Drawn::Icicle {
+        let _ = write!(label, ", a row for each round: {}", counted(page.shown + page.hidden, "node"));
+        if page.hidden > 0 {
+            let _ = write!(label, ", {} of them drawn together", page.hidden);
+        }
+        return icicle::draw(pages, page, options, &label);
     }
-    let is_icicle = page.drawn == Drawn::Icicle;
-    let shape = if is_icicle { "a row for each round" } else { "left to right" };
-    let _ = write!(label, ", {shape}: {}", counted(page.shown, "node"));
+    let _ = write!(label, ", left to right: {}", counted(page.shown, "node"));
     if page.hidden > 0 {
         let _ = write!(label, ", {} more on other pictures", page.hidden);
-    }
-    if is_icicle {
-        return icicle::draw(pages, page, options, &label);
     }
     let scene = Scene::new(pages, page, options);
     let mut writer = Writer { out: String::with_capacity(scene.cards.len() * 1000), options };
@@ -154,8 +153,8 @@ struct Card<'i> {
     state: String,
     id: String,
     title: Vec<String>,
-    /// The page on which what is below it stands, where that is another one, with the bar of that.
-    continued: Option<usize>,
+    /// Whether there is more below it than the picture shows, and the bar of all that is below.
+    is_cut: bool,
     bar: Vec<BarPart>,
     /// Whether it is the best answer on the page.
     is_best: bool,
@@ -202,10 +201,10 @@ impl<'i> Card<'i> {
     fn new(pages: &Pages<'i>, page: &Page, at: usize) -> Self {
         let item = pages.items[at].clone();
         let parent = item.parent.and_then(|parent| page.cards.binary_search(&parent).ok());
-        let continued = pages.continued(page, at);
+        let is_cut = page.cuts.binary_search(&at).is_ok();
         let below: Vec<usize> = pages.children(Some(at)).collect();
-        let bar = if continued.is_some() { pages.bar(&below, BAR_UNITS) } else { Vec::new() };
-        Card { parent, continued, bar, ..Card::alone(item) }
+        let bar = if is_cut { pages.bar(&below, BAR_UNITS) } else { Vec::new() };
+        Card { parent, is_cut, bar, ..Card::alone(item) }
     }
 
     /// The card of a node that is part of no tree.
@@ -225,7 +224,7 @@ impl<'i> Card<'i> {
             state,
             title,
             bar: Vec::new(),
-            continued: None,
+            is_cut: false,
             is_best: false,
             item,
         }
@@ -233,7 +232,7 @@ impl<'i> Card<'i> {
 
     fn height(&self) -> f64 {
         let note = if self.item.verdict.is_some() { LINE } else { 0.0 };
-        let button = if self.continued.is_some() { BUTTON + 2.0 + STATES } else { 0.0 };
+        let button = if self.is_cut { BUTTON + 2.0 + STATES } else { 0.0 };
         HEAD + LINE * self.title.len() as f64 + note + FOOT + button
     }
 
@@ -352,7 +351,7 @@ impl Writer<'_> {
         let id = &item.node.id;
         let out = &mut self.out;
         let (x, y) = (place.x, place.y);
-        if card.continued.is_some() {
+        if card.is_cut {
             // Another card behind this one: there is more.
             let _ = writeln!(
                 out,
@@ -433,7 +432,7 @@ impl Writer<'_> {
             );
         }
         let _ = writeln!(out, "</{tag}>");
-        if let (Some(next), Some(href)) = (card.continued, self.options.page_href) {
+        if let Some(href) = self.options.page_href.filter(|_| card.is_cut) {
             let below = item.below;
             let place = Bounds {
                 x: x + BAR + 5.0,
@@ -443,7 +442,7 @@ impl Writer<'_> {
             };
             states(&mut self.out, &card.bar, Bounds { y: place.y - STATES, height: STATES - 2.0, ..place });
             self.button(
-                &href(next, id),
+                &href(0, id),
                 &format!("{} below {id}: the graph of this branch", counted(below, "node")),
                 place,
                 &format!("+{below} in this branch"),

@@ -65,9 +65,27 @@ fn inline_there_is_no_style_and_alone_there_is() {
 }
 
 #[test]
-fn overview_and_branches_lead_to_each_other() {
+fn a_picture_leads_to_what_it_leaves_out() {
     let tree = samples::tree(&samples::complete(200, 3), |_| Some("EXPLORE"));
     let pages = Pages::new(&samples::assessed(&tree), Some(60));
+    let page_href = |_, id: &NodeId| format!("graph.html#{id}");
+    let options = SvgOptions { href: Some(&link), page_href: Some(&page_href), ..SvgOptions::default() };
+    let page = &pages.all()[0];
+    let cut = &pages.items[page.cuts[0]];
+    let markup = svg(&pages, 0, &options).markup;
+    let (id, below) = (&cut.node.id, cut.below);
+    let more = format!("<a class=\"more\" href=\"graph.html#{id}\"><title>{below} nodes below {id}");
+    assert!(markup.contains(&more), "{markup}");
+    assert!(markup.contains(&format!(">+{below} in this branch</text>")));
+    assert!(markup.contains(&format!("{} nodes, {} more on other pictures", page.shown, page.hidden)));
+    well_formed(&markup);
+    assert!(svg(&pages, 999, &options).markup.contains("No nodes yet"));
+}
+
+#[test]
+fn a_map_of_cards_leads_back_to_the_map_of_which_it_is_a_part() {
+    let tree = samples::tree(&samples::complete(150, 3), |_| Some("EXPLORE"));
+    let pages = Pages::maps(&samples::assessed(&tree));
     let page_href = |page: usize, id: &NodeId| format!("{page}.html#{id}");
     let options = SvgOptions {
         href: Some(&link),
@@ -75,17 +93,7 @@ fn overview_and_branches_lead_to_each_other() {
         id_prefix: Some(""),
         ..SvgOptions::default()
     };
-    let [overview, branch, ..] = pages.all() else { panic!() };
-    let root = branch.root.as_ref().unwrap();
-    let markup = svg(&pages, 0, &options).markup;
-    let more =
-        format!("<a class=\"more\" href=\"1.html#{root}\"><title>{} nodes below {root}", branch.shown - 1);
-    assert!(markup.contains(&more), "{markup}");
-    assert!(markup.contains(&format!(">+{} in this branch</text>", branch.shown - 1)));
-    assert!(
-        markup.contains(&format!("{} nodes, {} more on other pictures", overview.shown, overview.hidden))
-    );
-    well_formed(&markup);
+    let root = pages.all()[1].root.as_ref().unwrap();
     let markup = svg(&pages, 1, &options).markup;
     assert!(
         markup.contains(&format!("<a class=\"more\" href=\"0.html#{root}\"><title>Back to the whole graph"))
@@ -93,7 +101,6 @@ fn overview_and_branches_lead_to_each_other() {
     assert_eq!(markup.matches("class=\"more\"").count(), 1);
     assert!(card(&markup, root.as_str()).contains(&format!("id=\"{root}\"")));
     well_formed(&markup);
-    assert!(svg(&pages, 999, &options).markup.contains("No nodes yet"));
 }
 
 #[test]
