@@ -60,7 +60,7 @@ pub(super) fn edits(
             unclear.insert(path.clone());
         }
     }
-    unclear.extend(expected.into_iter().map(|(path, _)| path).filter(|path| !merged.contains_key(path)));
+    unclear.extend(expected.into_keys().filter(|path| !merged.contains_key(path)));
     if unclear.is_empty() {
         return Ok(edits);
     }
