@@ -15,7 +15,7 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_amend",
     title: "Correct what was said",
-    description: "Corrects what a committed node says, or the `conclusion`; the old text is kept. \
+    description: "Corrects a committed node's texts, or the `conclusion`; old texts are kept. \
                   Answers then need confirming anew.",
     codes: amend::CODES,
     warnings: amend::WARNINGS,

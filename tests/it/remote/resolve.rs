@@ -66,8 +66,8 @@ fn a_merge_that_git_has_stopped_is_made_by_node() {
     let commit = one.head(&id);
     assert_snapshot!(said.replace(&commit[..10], "COMMIT"), @r"
     Joined in COMMIT
-      R2.A2 renamed to R2.A3
-      R3.A2t renamed to R3.A3t
+      R2.A2 renamed to R2.A3 (Second of theirs)
+      R3.A2t renamed to R3.A3t (Title of R3.A2t)
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
     ");
@@ -98,8 +98,8 @@ fn conflict_markers_in_a_commit_keep_nothing_else_from_being_read_and_are_resolv
     assert_snapshot!(sandbox.git(&repository, &["log", "-1", "--format=%B"]), @r"
     Resolve the conflict in R2.A1, R2.A2
 
-    Merged: R2.A2 renamed to R2.A3 (Second of theirs)
-    Merged: R3.A2t renamed to R3.A3t (Title of R3.A2t)
+    Merged: R2.A2 renamed to R2.A3
+    Merged: R3.A2t renamed to R3.A3t
     Merged: R2.A1 has a second result
     Merged: R2.A1 is contested: EXPLORE against DEAD
     ");
