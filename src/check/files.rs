@@ -8,7 +8,7 @@ use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme}
 use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
-use crate::store::Fault;
+use crate::store::{Fault, HistoryEntry};
 use crate::text::without_case;
 
 pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec<Finding> {
@@ -43,15 +43,29 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     findings
 }
 
-/// Whether the page for forges says what follows from the facts; it is left alone where somebody has written another.
+/// Whether the page for forges says what follows from the facts; it is left alone where somebody has written another, and
+/// where an earlier version of this program may have said the same in other words.
 fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
     let text = subject.text(layout::README).filter(|text| readme::is_ours(text))?;
     let expected = readme::readme(&subject.snapshot.investigation, rules?);
-    (text != expected).then(|| {
+    (text != expected && !is_as_a_call_wrote_it(subject)).then(|| {
         Finding::new(Warning, Code::ReadmeDiffers, "It does not say what follows from the facts.")
             .at(layout::README, None)
-            .suggest("The next call that ends the investigation, or changes an ended one, writes it anew.")
+            .suggest("The facts themselves are not affected. The next call that changes what the page says writes it anew; until then, remove it if it misleads.")
     })
+}
+
+/// Whether a call wrote the page, and none but calls has changed a fact since.
+fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
+    let is_call = |entry: &HistoryEntry| {
+        entry.gaps.is_empty() && entry.trailers().iter().any(|(key, _)| *key == "Tool")
+    };
+    let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
+    let last = subject.history.iter().find(|entry| match is_call(entry) {
+        true => entry.paths.iter().any(|path| path == layout::README),
+        false => !entry.gaps.is_empty() || entry.paths.iter().any(concerns_it),
+    });
+    last.is_some_and(is_call)
 }
 
 /// Files beside a node that is not there, or not any more.

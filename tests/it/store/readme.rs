@@ -65,6 +65,25 @@ fn what_is_changed_in_it_by_hand_is_named_and_another_page_is_left_alone() {
 }
 
 #[test]
+fn the_words_of_an_earlier_version_are_no_fault() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_end", json!({"conclusion": "Nothing.", "stopped": {"reason": "stuck"}}));
+    let folder = session.repository();
+    let path = folder.join("README.md");
+    std::fs::write(&path, page(&session).replace("## How far to trust it", "## How sure it is")).unwrap();
+    sandbox.git(&folder, &["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    assert_eq!(checked(&session), "", "a call wrote it, and the facts are the same");
+    // Nobody knows what it would say of what a hand has changed since.
+    let node = folder.join("nodes/R1/R1.A.yaml");
+    let text = std::fs::read_to_string(&node).unwrap().replace("Findings of", "Other findings of");
+    std::fs::write(&node, text).unwrap();
+    sandbox.git(&folder, &["commit", "--quiet", "--all", "-m", "By hand"]);
+    assert!(checked(&session).contains("The facts themselves are not affected"), "{}", checked(&session));
+}
+
+#[test]
 fn two_ends_keep_the_page_of_the_earlier_one() {
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
