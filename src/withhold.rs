@@ -617,6 +617,7 @@ impl Texts<'_> {
             evidence,
             verification_method,
             alternatives_considered,
+            caveats,
             commands,
             references,
             links: _,
@@ -628,6 +629,7 @@ impl Texts<'_> {
         self.text(findings);
         self.texts([headline, evidence, verification_method].into_iter().flatten());
         self.list(alternatives_considered);
+        self.list(caveats);
         self.commands(commands);
         self.citations(references);
         self.warnings(warnings);
@@ -666,12 +668,13 @@ impl Texts<'_> {
             findings,
             evidence,
             alternatives_considered,
+            caveats,
             commands,
             references,
         } = it;
         self.text(reason);
         self.texts([title, headline, findings, evidence].into_iter().flatten());
-        alternatives_considered.iter_mut().for_each(|list| self.list(list));
+        [alternatives_considered, caveats].into_iter().flatten().for_each(|list| self.list(list));
         commands.iter_mut().for_each(|commands| self.commands(commands));
         references.iter_mut().for_each(|citations| self.citations(citations));
     }

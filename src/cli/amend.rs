@@ -49,7 +49,8 @@ A file is Markdown with a head of fields, of which those that are left out stay 
   ---
   nodeId: R3.A1a                         not for the conclusion
   reason: The figure was of another disk
-  headline: The plan changed             also title, evidence, alternativesConsidered, commands, references
+  headline: The plan changed             also title, evidence, alternativesConsidered, caveats, commands,
+                                         references
   ---
   The whole findings, or the whole conclusion.";
 
@@ -71,6 +72,8 @@ struct Head {
     evidence: Option<Text>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     alternatives_considered: Vec<Text>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<Text>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Text>,
 }
@@ -135,6 +138,7 @@ fn edit(
             ("headline", head.headline.is_none()),
             ("evidence", head.evidence.is_none()),
             ("alternativesConsidered", head.alternatives_considered.is_empty()),
+            ("caveats", head.caveats.is_empty()),
         ];
         blank.extend(absent.into_iter().filter(|(_, is_absent)| *is_absent).map(|(name, _)| name));
     }
@@ -174,6 +178,7 @@ fn present(subject: &Subject, node: Option<&NodeId>) -> Result<(Head, String), S
         headline: result.headline.as_deref().map(draft::text),
         evidence: result.evidence.as_deref().map(draft::text),
         alternatives_considered: result.alternatives_considered.iter().map(|it| draft::text(it)).collect(),
+        caveats: result.caveats.iter().map(|it| draft::text(it)).collect(),
         ..Head::default()
     };
     Ok((head, result.findings.clone()))

@@ -43,8 +43,8 @@ A file is Markdown with a head of fields:
   ## References
   - logs/slow.log:120 - the query
 
-Further fields: evidence, verificationMethod, alternativesConsidered (a list), refutes, commands, references,
-links, attachments, startedAt. YAML or JSON as the tool tot_commit takes it is read, too, with many results.";
+Further fields: evidence, verificationMethod, alternativesConsidered (a list), caveats (what a confirmation
+did not try, a list), refutes, commands, references, links, attachments, startedAt. YAML or JSON as the tool tot_commit takes it is read, too, with many results.";
 
 /// The fields that people fill in, beside the node and the state.
 const BLANK: &[&str] = &["state", "headline", "evidence", "verificationMethod", "alternativesConsidered"];
@@ -141,7 +141,13 @@ fn write(subject: &Subject, node: &Node) -> Result<super::editor::Edited, Box<dy
         one_line(&node.title),
         node.planned_action.trim_end(),
     );
-    let template = draft::template(&Head { node_id: node.id.to_string() }, BLANK, "")?;
+    let assessment = subject.standing.assessment();
+    // What may confirm an answer is asked what it did not try.
+    let has_answer = node.parent.as_ref().is_some_and(|parent| {
+        assessment.answer(parent).is_some() || assessment.awaiting.iter().any(|it| it.id == *parent)
+    });
+    let blank = [BLANK, if has_answer { &["caveats"] } else { &[] }].concat();
+    let template = draft::template(&Head { node_id: node.id.to_string() }, &blank, "")?;
     subject.edit(("tot commit", ""), "TOT_COMMIT.md", &template, &help)
 }
 

@@ -14,7 +14,7 @@ use super::approve::sign;
 use super::comment::{Words, write};
 use super::place::{Common, Place};
 use super::print::{columns, page, say_json};
-use super::screen::{BAD, BOLD, DOUBT, Screen, styled};
+use super::screen::{BAD, BOLD, DOUBT, Screen, assessed, styled};
 use super::{Outcome, finish, is_person, say};
 use crate::domain::{CommentKind, Investigation, NodeId};
 use crate::project::{Evidence, Project};
@@ -68,6 +68,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     head: String,
+    /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
+    verdict: String,
     items: &'a [Item],
 }
 
@@ -101,6 +103,7 @@ fn try_run(arguments: &ReviewArguments) -> Outcome {
             id: after.investigation.meta().id.to_string(),
             since: before.as_ref().map(|before| before.head.to_string()),
             head: after.head.to_string(),
+            verdict: assessed(&after).top().to_string(),
             items: &items,
         };
         say_json(&document)?;
@@ -156,7 +159,9 @@ impl Look<'_> {
             true => format!("Nothing is new: {since}."),
             false => format!("{nodes} of {of} to look at{told}; {since}."),
         };
-        let lines = [investigation.meta().title.as_str(), &told].map(|text| self.screen.wrapped(text, 0));
+        let top = format!("{}.", assessed(self.after).top());
+        let lines =
+            [investigation.meta().title.as_str(), &top, &told].map(|text| self.screen.wrapped(text, 0));
         lines.concat().join("\n") + "\n"
     }
 

@@ -16,7 +16,7 @@ use super::{Outcome, finish};
 use crate::assess::{self, Assessment, Verdict};
 use crate::decide::standing;
 use crate::domain::{BoundAnswer, Timestamp};
-use crate::ruleset::rules::verification::Grade;
+use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::store::Snapshot;
 use crate::text::{counted, one_line};
 
@@ -42,7 +42,7 @@ pub(super) struct ShowArguments {
 const EXAMPLES: &str = "\
 With --json: {id, title, query, ruleset, mode, startedAt, endedAt?, head, outcome, stopped?, verdict?,
 conclusion?, restsOn?, notCovered?, answers: [{nodeId, state, title, sure?,
-contested, confirmedBy, refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
+contested, confirmedBy: [{nodeId, grade, distance, caveats?}], refutedBy}], openObjections, blockers: [{code, nodeId?, message}], nextAction?, faults, nodes}; of a
 node: {id, node, sure?, contested, confirmedBy, refutedBy, comments, attachments}, where node has the fields of
 investigation.json
 
@@ -80,7 +80,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     not_covered: &'a [String],
     /// Those that the conclusion rests on, then the others, the best first.
-    answers: Vec<Answer>,
+    answers: Vec<Answer<'a>>,
     open_objections: Vec<String>,
     blockers: Vec<Blocker>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,21 +92,26 @@ struct Document<'a> {
 /// An answer, and what others make of it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct Answer<'a> {
     #[serde(flatten)]
     line: NodeLine,
     #[serde(skip)]
     words: Cow<'static, str>,
-    confirmed_by: Vec<Confirmation>,
+    confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
 }
 
 /// A node that confirms another, and what that is worth.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Confirmation {
+struct Confirmation<'a> {
     node_id: String,
     grade: Grade,
+    /// How far it is from the answer, in a line.
+    distance: String,
+    /// What it did not try.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    caveats: &'a [String],
     #[serde(skip)]
     verdict: Verdict,
 }
@@ -189,7 +194,7 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
             .map(|answer| Answer {
                 line: NodeLine::new(assessment, answer.node),
                 words: answer.words(),
-                confirmed_by: confirmed_by(Some(answer)),
+                confirmed_by: confirmed_by(assessment, Some(answer)),
                 refuted_by: refuted_by(Some(answer)),
             })
             .collect(),
@@ -211,10 +216,22 @@ fn document<'a>(assessment: &'a Assessment<'a>, snapshot: &'a Snapshot) -> Docum
     }
 }
 
-fn confirmed_by(answer: Option<&assess::Answer<'_>>) -> Vec<Confirmation> {
-    let by = answer.iter().flat_map(|answer| &answer.confirming);
-    by.map(|it| Confirmation { node_id: it.node.to_string(), grade: it.grade, verdict: it.verdict() })
-        .collect()
+fn confirmed_by<'a>(
+    assessment: &Assessment<'a>,
+    answer: Option<&assess::Answer<'_>>,
+) -> Vec<Confirmation<'a>> {
+    let by = answer.iter().flat_map(|answer| answer.confirming.iter().map(|by| (&**answer.node, by)));
+    let confirmation = |(answer, by): (_, &Confirming)| Confirmation {
+        node_id: by.node.to_string(),
+        grade: by.grade,
+        distance: assessment.distance(answer, by).map_or_else(String::new, |it| it.to_string()),
+        caveats: {
+            let node = assessment.investigation.node(&by.node);
+            node.and_then(|node| node.classification.as_ref()).map_or(&[], |result| &result.caveats)
+        },
+        verdict: by.verdict(),
+    };
+    by.map(confirmation).collect()
 }
 
 fn refuted_by(answer: Option<&assess::Answer<'_>>) -> Vec<String> {
@@ -247,16 +264,16 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
         text.push_str(&format!("{}\n", styled(super::screen::BAD, &screen.rest(fault, 0))));
     }
     text.push_str(&section("Question", &screen.prose(document.query, 2)));
+    let limits: Vec<String> = assessment.limits().iter().map(ToString::to_string).collect();
     if let Some(conclusion) = document.conclusion {
         let how = document.verdict.as_deref().unwrap_or(document.outcome.label());
         text.push_str(&section(&format!("Conclusion, {how}"), &screen.prose(conclusion, 2)));
         let bound = document.rests_on.iter().map(|bound| format!("{}: {}", bound.role.label(), bound.id));
-        let not_covered = document.not_covered.iter().map(|text| format!("not covered: {}", one_line(text)));
-        for line in bound.chain(not_covered) {
+        for line in bound.chain(limits.iter().cloned()) {
             text.push_str(&format!("  {}\n", screen.rest(&line, 2)));
         }
     }
-    let answer = |answer: &Answer| {
+    let answer = |answer: &Answer<'_>| {
         let mut text = format!("  {}\n", answer.line.text(screen, 2));
         // What is worth less than the best says so.
         let by = answer.confirmed_by.iter().map(|by| match Some(by.verdict) == answer.line.verdict {
@@ -268,6 +285,10 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
         let line = if by.is_empty() { words.to_string() } else { format!("{words}: {}", by.join(", ")) };
         let style = answer.line.verdict.map_or(QUIET, verdict_style);
         text.push_str(&format!("    {}\n", styled(style, &screen.rest(&line, 4))));
+        for best in answer.confirmed_by.iter().take(1).filter(|best| best.verdict > Verdict::NotChecked) {
+            let line = format!("{}: {}", best.node_id, best.distance);
+            text.push_str(&format!("    {}\n", styled(QUIET, &screen.rest(&line, 4))));
+        }
         text
     };
     let mut answers: String = document.answers.iter().take(ANSWERS).map(answer).collect();
@@ -279,6 +300,9 @@ fn shown(document: &Document<'_>, assessment: &Assessment<'_>, screen: Screen) -
     } else {
         "  Unknown, since the ruleset can't be read.\n"
     };
+    for line in limits.iter().filter(|_| document.conclusion.is_none()) {
+        answers.push_str(&format!("  {}\n", screen.rest(line, 2)));
+    }
     text.push_str(&section("Answers", if answers.is_empty() { none } else { &answers }));
     let list = |lines: Vec<&str>| {
         let shown =

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::place::Common;
 use super::print::{columns, say_json};
-use super::screen::Screen;
+use super::screen::{Screen, assessed};
 use super::{finish, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
@@ -50,6 +50,8 @@ struct Document<'a> {
     id: String,
     title: &'a str,
     head: String,
+    /// How far to trust what is signed: `Conclusion, stopped early`.
+    verdict: String,
     approved: bool,
     sign_offs: Vec<SignOffView<'a>>,
     left_out: usize,
@@ -77,18 +79,21 @@ fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Erro
     let found = signoff::checked(&place.store, &snapshot, &git, allowed_signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.are_an_approval();
+    let verdict = assessed(&snapshot).top().to_string();
     if arguments.common.json {
         let document = Document {
             id: meta.id.to_string(),
             title: &meta.title,
             head: snapshot.head.to_string(),
+            verdict,
             approved,
             sign_offs: found.all.iter().map(SignOffView::from).collect(),
             left_out: found.left_out,
         };
         say_json(&document)?;
     } else {
-        say(&lines(&found, Screen { columns: columns() }))?;
+        let screen = Screen { columns: columns() };
+        say(&format!("{}.\n{}", screen.wrapped(&verdict, 1).join("\n"), lines(&found, screen)))?;
     }
     Ok(approved)
 }

@@ -5,22 +5,27 @@
 //! By whom an answer is confirmed is a rule, in [`verification`](crate::ruleset::rules::verification); what an open objection
 //! speaks against is one, too, in [`objections`]. Here both become what a reader is told.
 
+mod distance;
+
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::decide::standing;
 use crate::domain::{
-    BoundAs, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
-    Reclassification, StateName,
+    BoundAs, Caller, Classification, CommentId, Conclusion, Diagnostic, Investigation, Node, NodeId,
+    Reclassification, StateName, Timestamp,
 };
 use crate::ruleset::rules::objections::{self, Objection};
 use crate::ruleset::rules::verification::{Confirming, Grade};
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text::{counted, one_line};
+
+pub use distance::{Distance, Own};
 
 /// What is not checked since a commit changed it that no call made.
 const BY_HAND: &str = "changed by hand, not checked since";
@@ -173,6 +178,11 @@ impl Answer<'_> {
         }
     }
 
+    /// How far its confirmations alone carry, whatever speaks against it.
+    pub fn checked(&self) -> Verdict {
+        self.confirming.first().map_or(Verdict::NotChecked, Confirming::verdict)
+    }
+
     /// What makes the verdict what it is: the nodes that refute it, or those that confirm it as well as any does.
     pub fn because_of(&self) -> Vec<&NodeId> {
         if self.verdict == Verdict::Refuted {
@@ -232,6 +242,47 @@ impl Bound<'_, '_> {
     }
 }
 
+/// What stands first everywhere, and how far to trust it. As text it is one line: `Conclusion, confirmed by Ada`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// `Conclusion`, `Best answer so far`, …
+    pub what: &'static str,
+    /// `confirmed by Ada`; empty where there is nothing to trust.
+    pub words: Cow<'static, str>,
+    /// The same as a verdict; absent where there is nothing to trust.
+    pub verdict: Option<Verdict>,
+}
+
+impl fmt::Display for Top {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)?;
+        if self.words.is_empty() { Ok(()) } else { write!(f, ", {}", self.words) }
+    }
+}
+
+/// What the verdict does not cover, in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit<'a> {
+    /// The confirmation that says what it did not try; absent where the conclusion says what it does not cover.
+    pub node: Option<&'a NodeId>,
+    /// The sentence.
+    pub text: &'a str,
+}
+
+impl Limit<'_> {
+    /// For people, before the sentence: `Not covered`, `R3.A1a did not try`.
+    pub fn label(&self) -> Cow<'static, str> {
+        self.node.map_or("Not covered".into(), |node| format!("{node} did not try").into())
+    }
+}
+
+/// `R3.A1a did not try: The other disk.`
+impl fmt::Display for Limit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.label(), self.text)
+    }
+}
+
 /// A node whose result did not stand.
 #[derive(Clone, Debug)]
 pub struct Overturned<'a> {
@@ -272,6 +323,8 @@ pub struct Assessment<'a> {
     pub method_confirms: bool,
     /// Where the nodes are in `answers`, or after them in `refuted`.
     places: HashMap<&'a NodeId, usize>,
+    /// Who called to confirm an answer, by the time of the call: one entry for each confirmation.
+    calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
 }
 
@@ -297,6 +350,7 @@ impl<'a> Assessment<'a> {
             awaiting: Vec::new(),
             method_confirms: rules.is_some_and(|rules| rules.confirms_answers()),
             places: HashMap::new(),
+            calls: HashMap::new(),
             bound: Vec::new(),
         };
         if let Some(rules) = rules {
@@ -311,8 +365,14 @@ impl<'a> Assessment<'a> {
             let place = bound.get(&answer.node.id).copied().unwrap_or(usize::MAX);
             (place, Reverse(answer.verdict), answer.node.id.clone())
         });
-        let both = assessment.answers.iter().chain(&assessment.refuted);
-        assessment.places = both.enumerate().map(|(at, answer)| (&answer.node.id, at)).collect();
+        let both = || assessment.answers.iter().chain(&assessment.refuted);
+        let confirming = both().flat_map(|answer| &answer.confirming);
+        let mut calls: HashMap<Timestamp, Vec<&Caller>> = HashMap::new();
+        for result in confirming.filter_map(|by| investigation.node(&by.node)?.classification.as_ref()) {
+            calls.entry(result.committed_at).or_default().push(&result.caller);
+        }
+        assessment.calls = calls;
+        assessment.places = both().enumerate().map(|(at, answer)| (&answer.node.id, at)).collect();
         assessment
     }
 
@@ -415,6 +475,26 @@ impl<'a> Assessment<'a> {
         })
     }
 
+    /// What the nodes say they did not try that make an answer's verdict what it is.
+    pub fn caveats(&self, answer: &Answer<'_>) -> impl Iterator<Item = Limit<'a>> {
+        let nodes = answer.because_of().into_iter().filter_map(|id| self.investigation.node(id));
+        let by = nodes.filter(|_| answer.verdict != Verdict::Refuted);
+        by.flat_map(|node| {
+            let caveats = node.classification.iter().flat_map(|result| &result.caveats);
+            caveats.map(|text| Limit { node: Some(&node.id), text })
+        })
+    }
+
+    /// What the verdict of the whole does not cover: what the conclusion says, and what those did not try who confirm the
+    /// answers that it rests on. Without a conclusion, of the answer that stands first.
+    pub fn limits(&self) -> Vec<Limit<'a>> {
+        let not_covered = self.end().into_iter().flat_map(|end| &end.not_covered);
+        let said = not_covered.map(|text| Limit { node: None, text });
+        let bound = self.bound().filter(|bound| bound.role != BoundAs::Rival).filter_map(|it| it.answer);
+        let first = self.first().filter(|_| self.end().is_none());
+        said.chain(bound.chain(first).flat_map(|answer| self.caveats(answer))).collect()
+    }
+
     /// How many of the answers that stand are worth the same, the best first.
     pub fn counts(&self) -> Vec<(Verdict, usize)> {
         let mut verdicts: Vec<Verdict> = self.answers.iter().map(|answer| answer.verdict).collect();
@@ -477,6 +557,27 @@ impl<'a> Assessment<'a> {
             _ if verdict == Verdict::NotChecked && self.investigation.by_hand().end => Cow::Borrowed(BY_HAND),
             _ => Cow::Borrowed(verdict.label()),
         })
+    }
+
+    /// What stands first everywhere, and how far to trust it.
+    pub fn top(&self) -> Top {
+        const CONTINUED: &str = "Conclusion of an end that was continued";
+        let has_conclusion = self.end().is_some_and(|end| end.conclusion.is_some());
+        let top = |what, words, verdict| Top { what, words, verdict };
+        match (self.words(), self.first()) {
+            _ if self.rules.is_none() => top("Not known", "".into(), None),
+            (Some(words), _) if has_conclusion => top("Conclusion", words, self.verdict()),
+            (Some(words), _) => top("Ended without a conclusion", words, self.verdict()),
+            (None, Some(answer)) => {
+                let is_continued = self.outcome == Outcome::Continued;
+                let what = if is_continued { CONTINUED } else { "Best answer so far" };
+                top(what, answer.words(), Some(answer.verdict))
+            }
+            (None, None) if has_conclusion => {
+                top(CONTINUED, Verdict::NotChecked.label().into(), Some(Verdict::NotChecked))
+            }
+            (None, None) => top("No answer yet", "".into(), None),
+        }
     }
 
     /// What was found, in a sentence or two.

@@ -153,6 +153,9 @@ pub struct AmendmentView<'a> {
     pub evidence: Option<Cow<'a, str>>,
     /// What else was considered before.
     pub alternatives_considered: Option<Vec<String>>,
+    /// What it did not try before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveats: Option<Vec<String>>,
     /// The commands before.
     pub commands: Option<Vec<Command>>,
     /// The sources before.
@@ -281,6 +284,10 @@ const EVIDENCE: &str = "Evidence";
 /// The heading of what else was considered.
 const ALTERNATIVES: &str = "Alternatives considered";
 
+/// The heading of what it did not try, and its name in JSON.
+const CAVEATS: &str = "Not tried";
+const CAVEATS_KEY: &str = "caveats";
+
 /// The heading of [`NodeView::commands`].
 pub const COMMANDS: &str = "Commands";
 
@@ -358,7 +365,8 @@ impl<'a> NodeView<'a> {
             headline: result.and_then(|it| optional(&it.headline)),
             findings: result.map(|it| Cow::from(&it.findings)),
             texts: match result {
-                Some(it) => texts(&it.evidence, &it.verification_method, &it.alternatives_considered),
+                Some(it) => texts(&it.evidence, &it.verification_method, &it.alternatives_considered)
+                    .and_caveats(&it.caveats),
                 None => texts(&None, &None, &[]),
             },
             commands: result.map_or_else(Vec::new, |it| it.commands.clone()),
@@ -416,9 +424,8 @@ impl<'a> NodeView<'a> {
             ] {
                 shortener.optional(AMENDED, text);
             }
-            if let Some(texts) = &mut amendment.alternatives_considered {
-                shortener.strings(AMENDED, texts);
-            }
+            let lists = [&mut amendment.alternatives_considered, &mut amendment.caveats];
+            lists.into_iter().flatten().for_each(|texts| shortener.strings(AMENDED, texts));
             shortener.commands(AMENDED, amendment.commands.as_mut());
             shortener.references(AMENDED, amendment.references.as_mut());
         }
@@ -585,6 +592,7 @@ impl<'a> AmendmentView<'a> {
             findings: optional(&amendment.findings),
             evidence: optional(&amendment.evidence),
             alternatives_considered: amendment.alternatives_considered.clone(),
+            caveats: amendment.caveats.clone(),
             commands: amendment.commands.clone(),
             references: amendment.references.clone(),
         }
@@ -597,6 +605,7 @@ impl<'a> AmendmentView<'a> {
         let parts = [
             (EVIDENCE, self.evidence.as_deref().map(str::to_owned)),
             (ALTERNATIVES, self.alternatives_considered.as_ref().map(|all| all.join("\n\n"))),
+            (CAVEATS, self.caveats.as_ref().map(|all| all.join("\n\n"))),
             (COMMANDS, self.commands.as_ref().map(commands)),
             (REFERENCES, self.references.as_ref().map(references)),
         ];
@@ -706,9 +715,19 @@ impl<'a> Texts<'a> {
     pub fn iter(&self) -> impl Iterator<Item = &Text<'a>> {
         self.0.iter()
     }
+
+    /// With what a result did not try.
+    fn and_caveats(mut self, caveats: &'a [String]) -> Self {
+        self.0.push(Text::list(CAVEATS_KEY, CAVEATS, caveats));
+        self
+    }
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    fn list(key: &'static str, heading: &'static str, texts: &'a [String]) -> Self {
+        Text { key, heading, body: Body::List(texts.iter().map(Cow::from).collect()) }
+    }
+
     /// What was written: nothing, one text, or some.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         let (one, list) = match &self.body {
@@ -721,8 +740,9 @@ impl Text<'_> {
 
 impl Serialize for Texts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for text in &self.0 {
+        let mut map = serializer.serialize_map(None)?;
+        // A program that does not know the caveats reads an export without any.
+        for text in self.iter().filter(|it| it.key != CAVEATS_KEY || it.entries().next().is_some()) {
             map.serialize_entry(text.key, &text.body)?;
         }
         map.end()
@@ -741,14 +761,10 @@ fn texts<'a>(
     alternatives: &'a [String],
 ) -> Texts<'a> {
     let one = |key, heading, text| Text { key, heading, body: Body::One(optional(text)) };
-    let list = |key, heading, texts: &'a [String]| {
-        let texts = texts.iter().map(Cow::from).collect();
-        Text { key, heading, body: Body::List(texts) }
-    };
     Texts(vec![
         one("evidence", EVIDENCE, evidence),
         one("verificationMethod", "How the author checked it", method),
-        list("alternativesConsidered", ALTERNATIVES, alternatives),
+        Text::list("alternativesConsidered", ALTERNATIVES, alternatives),
     ])
 }
 

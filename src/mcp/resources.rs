@@ -367,12 +367,14 @@ fn judged(text: &mut String, standing: &Standing, links: Links) {
         let node = link(investigation, &answer.node.id, links);
         format!("{node}: {}, {}{by}", one_line(answer.node.name()), answer.words())
     };
+    let limits = assessment.limits().iter().map(|limit| one_line(&limit.to_string())).collect::<Vec<_>>();
     if let Some(words) = assessment.words() {
         let _ = write!(text, "\nHow far to trust it: {words}.\n");
     }
     for bound in assessment.bound() {
         let _ = write!(text, "\n{}: {}\n", bound.role.label(), link(investigation, bound.id, links));
     }
+    listing(text, "What that leaves out", limits.iter().cloned(), limits.len());
     listing(text, "Answers", assessment.answers.iter().map(told), assessment.answers.len());
     listing(text, "Refuted", assessment.refuted.iter().map(told), assessment.refuted.len());
     if investigation.conclusion().is_some() {

@@ -5,6 +5,8 @@
 //!    list that is true of it.
 //! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::ReportInput;
@@ -340,7 +342,8 @@ impl Side {
 }
 
 fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) -> Cards<'s> {
-    let mut cards = Cards::new(&snapshot.investigation, snapshot.rules(), &[], texts::excerpt);
+    static NOTHING: BTreeSet<NodeId> = BTreeSet::new();
+    let mut cards = Cards::new(&snapshot.investigation, snapshot.rules(), &[], &NOTHING, texts::excerpt);
     cards.put_at(|id| place(id).unwrap_or_else(|| "history.html".to_owned()));
     cards
 }
@@ -428,6 +431,7 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
             let others = others.collect::<Vec<_>>().join("\n\n");
             let amended: Vec<String> =
                 end.amended.iter().map(|it| view::AmendedConclusionView::new(it).line()).collect();
+            let bound = end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label()));
             [
                 end.ended_at.to_string(),
                 by,
@@ -436,6 +440,8 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
                 note,
                 asked,
                 or_none(&end.conclusion),
+                bound.collect::<Vec<_>>().join("\n"),
+                end.not_covered.join("\n"),
                 amended.join("\n"),
                 others,
             ]
@@ -449,6 +455,8 @@ fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static 
         "Why stopped",
         "Before the end",
         "Conclusion",
+        "Answers that it rests on",
+        "Not covered",
         "Changes of the conclusion",
         "Other conclusions",
     ];

@@ -42,7 +42,9 @@ pub(super) fn feed(entries: &[SiteEntry], base: &BaseUrl, generator: &str) -> Ve
         element(&mut xml, 3, "name", or(&entry.concluded_by, "Unknown"));
         xml.push_str("    </author>\n");
         link(&mut xml, 2, "alternate", "text/html", &base.of(&entry.href));
-        let summary = format!("{}\n{}\n{}", entry.verdict, entry.query_excerpt, entry.conclusion);
+        let (what, words) = (&entry.in_short.what, &entry.in_short.top.1);
+        let top = if words.is_empty() { what.clone() } else { format!("{what}, {words}") };
+        let summary = format!("{top}.\n{}\n{}\n{}", entry.verdict, entry.query_excerpt, entry.conclusion);
         element(&mut xml, 2, "summary", summary.trim());
         xml.push_str("  </entry>\n");
     }

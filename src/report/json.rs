@@ -47,6 +47,9 @@ struct Document<'a> {
     verdict: Option<Cow<'static, str>>,
     /// The answers that the conclusion rests on.
     rests_on: Vec<BoundAnswer>,
+    /// What the verdict does not cover, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    limits: Vec<String>,
     solutions: Vec<Solution>,
     refuted: Vec<Refuted>,
     theories: Vec<String>,
@@ -152,6 +155,8 @@ struct Solution {
     confirmation: Grade,
     /// What confirms it, the surest first.
     verified_by: Vec<String>,
+    /// How far each of those is from it, in words.
+    distances: Vec<String>,
     /// The open objections to what it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     contested_by: Vec<String>,
@@ -225,6 +230,16 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         verified: answer.verdict.is_confirmed(),
         confirmation: answer.grade,
         verified_by: strings(answer.confirming.iter().map(|it| &it.node)),
+        distances: answer
+            .confirming
+            .iter()
+            .map(|by| {
+                assessment.distance(answer.node, by).map_or_else(String::new, |mut distance| {
+                    distance.own.take_if(|_| input.withheld.contains(&by.node));
+                    distance.to_string()
+                })
+            })
+            .collect(),
         contested_by: strings(&answer.against),
         differing: strings(&answer.differing),
     };
@@ -258,6 +273,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
             .bound()
             .map(|bound| BoundAnswer { id: bound.id.clone(), role: bound.role })
             .collect(),
+        limits: strings(assessment.limits()),
         solutions: assessment.answers.iter().map(solution).collect(),
         refuted: refuted.collect(),
         theories: ids(&assessment.theories),

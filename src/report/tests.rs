@@ -1376,6 +1376,7 @@ fn backed() -> ReportInput {
                 pinned: Some(Pin { commit: None, uncommitted: true, ..pin() }),
                 ..Citation::default()
             });
+            c.caveats = vec!["A full disk.".to_owned()];
             c.links = vec![Link { to: "R2.A2".parse().unwrap(), kind: LinkKind::Supports }];
             c.warnings = vec![Warning { code: Code::Suspicious, message: "Too soon.".to_owned() }];
             c.reclassified = vec![Reclassification {
@@ -1395,6 +1396,7 @@ fn backed() -> ReportInput {
                 findings: text("The first finding."),
                 evidence: text("Measured once."),
                 alternatives_considered: Some(vec!["To sort later".to_owned()]),
+                caveats: Some(vec!["A cold cache.".to_owned()]),
                 commands: Some(vec![Command {
                     command: "time sort".to_owned(),
                     exit_code: Some(1),

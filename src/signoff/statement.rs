@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::assess::Assessment;
 use crate::decide::standing;
 use crate::domain::{Code, NodeId};
-use crate::ruleset::rules::verification::Grade;
 use crate::store::{CommitId, SIGN_OFFS, SignedFiles, Snapshot};
 use crate::text::{made_visible, one_line, shorten};
 
@@ -109,8 +108,8 @@ pub fn open(snapshot: &Snapshot) -> Vec<String> {
     for objection in &assessment.open {
         open.push(format!("objection{}", about(objection.comment.node.as_ref().map(NodeId::as_str))));
     }
-    for answer in assessment.answers.iter().filter(|answer| answer.grade == Grade::SelfChecked) {
-        open.push(format!("{} {}", answer.grade.label(), answer.node.id));
+    for answer in assessment.answers.iter().filter(|answer| !answer.verdict.is_confirmed()) {
+        open.push(format!("{} {}", answer.words(), answer.node.id));
     }
     for (node, _) in investigation.committed() {
         let classification = node.classification.iter();

@@ -249,6 +249,7 @@ verificationMethod: >-
   twice
 alternativesConsidered:
 - nothing
+caveats: [The other machine.]
 references:
 - {target: src/a.rs, lines: '1-2', commit: c, quote: q, note: n}
 - target: src/a.rs
@@ -665,7 +666,7 @@ fn any_input_of_propose_is_answered() {
 fn any_input_of_commit_is_answered() {
     let full = json!({
         "nodeId": "R2.A2", "state": "FOUND", "agentId": "x", "evidence": "seen", "verificationMethod": "twice",
-        "alternativesConsidered": ["none"], "findings": "# F\n\n## References\n- https://example.org/a - b\n",
+        "alternativesConsidered": ["none"], "caveats": ["one disk"], "findings": "# F\n\n## References\n- https://example.org/a - b\n",
     });
     fuzz_tool(
         "tot_commit",
@@ -713,7 +714,7 @@ fn any_input_of_end_is_answered() {
 #[test]
 fn any_input_of_amend_is_answered() {
     let node = json!({"sessionId": SESSION, "nodeId": "R1.A", "reason": "r", "headline": "h", "findings": "f", "title": "t",
-        "evidence": "e", "alternativesConsidered": ["a"], "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
+        "evidence": "e", "alternativesConsidered": ["a"], "caveats": ["b"], "commands": [{"command": "c", "exitCode": 1, "output": "o"}],
         "references": [{"target": "t", "lines": "1-2", "commit": "c", "quote": "q", "note": "n"}], "agentId": "z"});
     fuzz_tool("tot_amend", vec![node, json!({"sessionId": SESSION, "reason": "r", "conclusion": "c"})]);
 }

@@ -1,7 +1,10 @@
 //! What is said of an answer and of the whole on each surface of a real repository: replies, resources, screens, files and
 //! pages. `src/report/tests/agree.rs` does so for random facts, of what needs no repository.
+//!
+//! [`SURFACES`] names every tool, every resource, every command of a person and every form of an export: each with its
+//! reader, or with why it says nothing of an answer. One that is added fails the test until it stands there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +13,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::assess::{Assessment, Verdict};
 use tree_of_thoughts::store::Store;
 
-use crate::support::{Sandbox, Session, TOT, TOT_REPORT, node, some};
+use crate::support::{Sandbox, Server, Session, TOT, TOT_REPORT, node, result, some};
 
 /// Two answers, of which the first is confirmed and the conclusion names the second; stopped early.
 fn ended(session: &mut Session<'_>) {
@@ -43,37 +46,335 @@ fn says(sandbox: &Sandbox, folder: &Path, program: &str, arguments: &[&str]) -> 
     String::from_utf8_lossy(&ran.stdout).into_owned()
 }
 
-/// Holds what each surface says of both answers against these words, of the first and of the second in its order.
-fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: &str, second: &str) {
-    let (id, folder) = (session.id.clone(), session.repository());
-    let status = session.ok("tot_status", json!({}));
-    let answers: Vec<&str> =
-        status["answers"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-    assert!(answers[0].starts_with(&format!("R2.A2 FOUND ({second})")), "{answers:?}");
-    assert!(answers[1].starts_with(&format!("R2.A1 FOUND ({first})")), "{answers:?}");
-    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1", "R2.A2"]}));
-    assert_eq!((&read["nodes"][0]["verdict"], &read["nodes"][1]["verdict"]), (&json!(first), &json!(second)));
-    let resource = text_of(session, &format!("tot://{id}"));
-    assert!(resource.contains(&format!("Title of R2.A2, {second}")), "{resource}");
-    assert!(resource.contains(&format!("Title of R2.A1, {first}")), "{resource}");
-    let show: Value = serde_json::from_str(&says(sandbox, &folder, TOT, &["show", "--json"])).unwrap();
-    assert_eq!(
-        (&show["answers"][0]["nodeId"], &show["answers"][1]["nodeId"]),
-        (&json!("R2.A2"), &json!("R2.A1"))
-    );
-    let shown = says(sandbox, &folder, TOT, &["show"]);
-    assert!(shown.contains(first) && shown.contains(second), "{shown}");
-    let root = sandbox.git(&folder, &["rev-list", "--max-parents=0", "HEAD"]);
-    let changes = says(sandbox, &folder, TOT, &["diff", "--markdown", &format!("{}..HEAD", root.trim())]);
-    assert!(changes.contains(&format!("`R2.A2` {second}:")), "{changes}");
-    says(sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
-    let page = |path: &str| std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
-    let data: Value = serde_json::from_str(&page("investigation.json")).unwrap();
-    assert_eq!(
-        (&data["solutions"][0]["verdict"], &data["solutions"][1]["verdict"]),
-        (&json!(second), &json!(first))
-    );
-    std::fs::remove_dir_all(folder.join("../site")).unwrap();
+const CONFIRMED: (Verdict, &str) = (Verdict::SecondAgent, "confirmed by another agent, same session");
+const BY_ANN: (Verdict, &str) = (Verdict::Person, "confirmed by Ann");
+const CONTESTED: (Verdict, &str) = (Verdict::Contested, "contested");
+const NOT_CHECKED: (Verdict, &str) = (Verdict::NotChecked, "not checked");
+const BY_HAND: (Verdict, &str) = (Verdict::NotChecked, "changed by hand, not checked since");
+
+/// What is to be read: of R2.A1, of R2.A2, on which the conclusion rests, and of the whole.
+struct Look<'l, 's> {
+    session: &'l mut Session<'s>,
+    sandbox: &'l Sandbox,
+    first: (Verdict, &'l str),
+    second: (Verdict, &'l str),
+}
+
+/// The whole was stopped early, whatever its answers are worth.
+const WHOLE: &str = "stopped early";
+
+/// What reads a surface; or why it says nothing of an answer.
+enum Reads {
+    By(fn(&mut Look<'_, '_>)),
+    Nothing(&'static str),
+}
+
+use Reads::{By, Nothing};
+
+const WRITES: Reads = Nothing("says what it wrote, and what is owed");
+const STORED: Reads = Nothing("what is stored, and not what is made of it");
+const ELSEWHERE: Reads = Nothing("other repositories, and how they stand to this one");
+const HELP: Reads = Nothing("the program, and no investigation");
+
+const SURFACES: &[(&str, Reads)] = &[
+    ("tool tot_status", By(|look| look.status())),
+    ("tool tot_read", By(|look| look.read())),
+    ("tool tot_end", By(|look| look.end())),
+    ("tool tot_list", By(|look| look.list_of_tools())),
+    ("tool tot_start", WRITES),
+    ("tool tot_propose", WRITES),
+    ("tool tot_commit", WRITES),
+    ("tool tot_reclassify", WRITES),
+    ("tool tot_amend", WRITES),
+    ("tool tot_comment", WRITES),
+    ("tool tot_step", WRITES),
+    ("tool tot_next", Nothing("what is to be done next")),
+    ("tool tot_report", Nothing("writes the site, which agree.rs reads")),
+    ("resource tot://{sessionId}", By(|look| look.resource())),
+    ("resource tot://{sessionId}/graph.dot", By(|look| look.graph_resource("/graph.dot"))),
+    ("resource tot://{sessionId}/graph.svg", By(|look| look.graph_resource("/graph.svg"))),
+    ("resource tot://{sessionId}/nodes/{nodeId}", STORED),
+    ("resource tot://{sessionId}/history", STORED),
+    ("resource tot://investigations", Nothing("which there are; tot_list says how each stands")),
+    ("command show", By(|look| look.show())),
+    ("command list", By(|look| look.list())),
+    ("command review", By(|look| look.review())),
+    ("command verify", By(|look| look.verify())),
+    ("command diff", By(|look| look.diff())),
+    ("command search", By(|look| look.search())),
+    ("command approve", By(|look| look.approve())),
+    ("command report", By(|look| look.report())),
+    ("command export", Nothing("each form is a surface of its own")),
+    ("format json", By(|look| look.json())),
+    ("format markdown", By(|look| look.markdown())),
+    ("format html", By(|look| look.html())),
+    ("format dot", By(|look| look.graph(&look.export("dot")))),
+    ("format svg", By(|look| look.graph(&look.export("svg")))),
+    ("format mermaid", By(|look| look.graph(&look.export("mermaid")))),
+    ("format csv", STORED),
+    ("format bundle", STORED),
+    ("command log", STORED),
+    ("command check", Nothing("what is wrong with the files, and not how sure they are")),
+    ("command open", Nothing("shows the site, which agree.rs reads")),
+    ("command start", WRITES),
+    ("command propose", WRITES),
+    ("command claim", WRITES),
+    ("command release", WRITES),
+    ("command commit", WRITES),
+    ("command amend", WRITES),
+    ("command reclassify", WRITES),
+    ("command end", WRITES),
+    ("command comment", WRITES),
+    ("command object", WRITES),
+    ("command resolve", WRITES),
+    ("command attach", WRITES),
+    ("command import", WRITES),
+    ("command next", Nothing("what is to be done next")),
+    ("command remote", ELSEWHERE),
+    ("command sync", ELSEWHERE),
+    ("command clone", ELSEWHERE),
+    ("command merge", ELSEWHERE),
+    ("command ruleset", Nothing("the rules")),
+    ("command setup", HELP),
+    ("command doctor", HELP),
+    ("command demo", HELP),
+    ("command man", HELP),
+    ("command completions", HELP),
+    ("command help", HELP),
+    ("command mcp", Nothing("each tool and each resource is a surface of its own")),
+];
+
+/// Holds what each surface says of both answers against these words, of R2.A1 and of R2.A2.
+fn each_says(session: &mut Session<'_>, sandbox: &Sandbox, first: (Verdict, &str), second: (Verdict, &str)) {
+    let mut look = Look { session, sandbox, first, second };
+    for (_, reads) in SURFACES {
+        if let By(read) = reads {
+            read(&mut look);
+        }
+    }
+}
+
+impl Look<'_, '_> {
+    fn words(&self) -> [(&'static str, &str); 2] {
+        [("R2.A2", self.second.1), ("R2.A1", self.first.1)]
+    }
+
+    /// What `tot` prints in the folder.
+    fn tot(&self, arguments: &[&str]) -> String {
+        says(self.sandbox, &self.session.repository(), TOT, arguments)
+    }
+
+    fn tot_json(&self, arguments: &[&str]) -> Value {
+        let text = self.tot(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}"))
+    }
+
+    fn export(&self, format: &str) -> String {
+        self.tot(&["export", "--format", format])
+    }
+
+    fn resource_text(&mut self, path: &str) -> String {
+        let address = format!("tot://{}{path}", self.session.id);
+        text_of(self.session, &address)
+    }
+
+    fn status(&mut self) {
+        let status = self.session.ok("tot_status", json!({}));
+        assert_eq!(status["verdict"], WHOLE, "{status}");
+        for (answer, (id, words)) in status["answers"].as_array().unwrap().iter().zip(self.words()) {
+            assert!(answer.as_str().unwrap().starts_with(&format!("{id} FOUND ({words})")), "{status}");
+        }
+    }
+
+    fn read(&mut self) {
+        let read = self.session.ok("tot_read", json!({"nodeIds": ["R2.A2", "R2.A1"]}));
+        for (node, (_, words)) in read["nodes"].as_array().unwrap().iter().zip(self.words()) {
+            assert_eq!(node["verdict"], words, "{read}");
+        }
+    }
+
+    fn end(&mut self) {
+        let end = self.session.ok("tot_end", json!({}));
+        assert_eq!(end["verdict"], WHOLE, "{end}");
+        let solutions = end["solutions"].as_array().unwrap();
+        for (solution, (id, words)) in solutions.iter().zip(self.words()) {
+            assert_eq!((&solution["nodeId"], &solution["verdict"]), (&json!(id), &json!(words)), "{end}");
+        }
+    }
+
+    fn list_of_tools(&mut self) {
+        let list = self.session.server.ok("tot_list", json!({}));
+        assert_eq!(list["investigations"][0]["verdict"], format!("Conclusion, {WHOLE}"), "{list}");
+    }
+
+    fn graph_resource(&mut self, path: &str) {
+        let text = self.resource_text(path);
+        self.graph(&text);
+    }
+
+    fn resource(&mut self) {
+        let text = self.resource_text("");
+        self.told_in_markdown(&text);
+    }
+
+    fn markdown(&mut self) {
+        self.told_in_markdown(&self.export("markdown"));
+    }
+
+    fn told_in_markdown(&self, text: &str) {
+        assert!(text.contains(&format!("How far to trust it: {WHOLE}.")), "{text}");
+        for (id, words) in self.words() {
+            assert!(text.contains(&format!("Title of {id}, {words}")), "{text}");
+        }
+    }
+
+    /// DOT, Mermaid and SVG, whose labels have the label of the verdict.
+    fn graph(&self, text: &str) {
+        for (id, verdict) in [("R2.A2", self.second.0), ("R2.A1", self.first.0)] {
+            let label = format!(", {})", verdict.label());
+            let is_of_it = |line: &&str| line.contains(id) || line.contains(&id.replace('.', "_"));
+            // An SVG has no lines, but titles.
+            let mut parts = text.split("<title>").flat_map(str::lines).filter(is_of_it);
+            assert!(parts.any(|part| part.contains(&label)), "{id} is not {label}: {text}");
+        }
+    }
+
+    fn show(&mut self) {
+        let show = self.tot_json(&["show"]);
+        assert_eq!(show["verdict"], WHOLE, "{show}");
+        let shown = self.tot(&["show"]);
+        assert!(shown.contains(&format!("Conclusion, {WHOLE}")), "{shown}");
+        for (answer, (id, words)) in show["answers"].as_array().unwrap().iter().zip(self.words()) {
+            assert_eq!(answer["nodeId"], id, "{show}");
+            assert!(shown.contains(words), "{shown}");
+            assert!(self.tot(&["show", id]).contains(words), "{id}: {words}");
+        }
+    }
+
+    fn list(&mut self) {
+        let list = self.tot(&["list"]);
+        assert!(list.contains(WHOLE) && !list.contains("confirmed"), "{list}");
+    }
+
+    fn review(&mut self) {
+        let review = self.tot_json(&["review"]);
+        assert_eq!(review["verdict"], format!("Conclusion, {WHOLE}"), "{review}");
+        let shown = self.tot(&["review", "--print"]);
+        assert!(shown.contains(&format!("Conclusion, {WHOLE}.")), "{shown}");
+        for item in review["items"].as_array().unwrap() {
+            let verdict = match item["nodeId"].as_str() {
+                // By whom it is confirmed is told apart from what speaks against it.
+                Some("R2.A1") if self.first.0 == Verdict::Contested => continue,
+                Some("R2.A1") => self.first.0,
+                Some("R2.A2") => self.second.0,
+                _ => continue,
+            };
+            let mut notes = item["notes"].as_array().unwrap().iter();
+            let is_doubted = notes.any(|note| note["text"].as_str().unwrap().starts_with("an answer, "));
+            assert_eq!(is_doubted, !verdict.is_confirmed(), "{item}");
+        }
+    }
+
+    fn verify(&mut self) {
+        let told = format!("Conclusion, {WHOLE}");
+        assert_eq!(self.tot_json(&["verify"])["verdict"], told);
+        assert!(self.tot(&["verify"]).starts_with(&format!("{told}.\n")));
+    }
+
+    fn diff(&mut self) {
+        let root = self.sandbox.git(&self.session.repository(), &["rev-list", "--max-parents=0", "HEAD"]);
+        let changes = self.tot(&["diff", "--markdown", &format!("{}..HEAD", root.trim())]);
+        for (id, words) in self.words() {
+            assert!(changes.contains(&format!("`{id}` {words}:")), "{changes}");
+        }
+    }
+
+    fn search(&mut self) {
+        let found = self.tot(&["search", "Title", "of"]);
+        for (id, verdict) in [("R2.A2", self.second.0), ("R2.A1", self.first.0)] {
+            assert!(found.contains(&format!("{id} {} FOUND", verdict.sign())), "{found}");
+        }
+    }
+
+    /// What a sign-off says was open.
+    fn approve(&mut self) {
+        let folder = self.session.repository();
+        let signed = self.tot(&["approve", "--unsigned", "-m", "Tried."]);
+        let tags = self.sandbox.git(&folder, &["tag", "--list", "approved/*"]);
+        let tag = tags.trim();
+        let message = self.sandbox.git(&folder, &["tag", "--list", "--format=%(contents)", tag]);
+        self.sandbox.git(&folder, &["tag", "--delete", tag]);
+        for (id, words) in self.words() {
+            let is_open = message.contains(&format!("Open: {words} {id}\n"));
+            assert_eq!(is_open, !words.starts_with("confirmed"), "{signed}{message}");
+        }
+    }
+
+    fn report(&mut self) {
+        says(self.sandbox, &self.session.repository(), TOT_REPORT, &[".", "--out", "../site"]);
+        let site = self.session.repository().join("../site");
+        let page = |path: &str| std::fs::read_to_string(site.join(path)).unwrap();
+        self.told_in_json(&page("investigation.json"));
+        self.told_on_top(&page("index.html"));
+        std::fs::remove_dir_all(site).unwrap();
+    }
+
+    fn json(&mut self) {
+        self.told_in_json(&self.export("json"));
+    }
+
+    fn told_in_json(&self, text: &str) {
+        let data: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(data["verdict"], WHOLE, "{text}");
+        for (solution, (id, words)) in data["solutions"].as_array().unwrap().iter().zip(self.words()) {
+            assert_eq!((&solution["node"], &solution["verdict"]), (&json!(id), &json!(words)), "{text}");
+        }
+    }
+
+    fn html(&mut self) {
+        self.told_on_top(&self.export("html"));
+    }
+
+    fn told_on_top(&self, page: &str) {
+        let top = page.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
+        let is_told = top.starts_with("early\"") && top.contains(&format!("Conclusion, {WHOLE}</p>"));
+        assert!(is_told && top.contains("Title of R2.A2") && !top.contains("Title of R2.A1"), "{top}");
+    }
+}
+
+#[test]
+fn a_surface_without_a_reader_fails() {
+    let sandbox = Sandbox::new();
+    let mut server = sandbox.server();
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut add = |kind: &str, names: Vec<String>| {
+        assert!(!names.is_empty(), "{kind}");
+        found.extend(names.into_iter().map(|name| format!("{kind} {name}")));
+    };
+    let mut listed = |method: &str, list: &str, name: &str| -> Vec<String> {
+        let reply = server.request(method, json!({}));
+        let entries = reply["result"][list].as_array().unwrap().iter();
+        entries.map(|entry| entry[name].as_str().unwrap().to_owned()).collect()
+    };
+    add("tool", listed("tools/list", "tools", "name"));
+    add("resource", listed("resources/list", "resources", "uri"));
+    add("resource", listed("resources/templates/list", "resourceTemplates", "uriTemplate"));
+    let help = says(&sandbox, &sandbox.path(""), TOT, &["--help"]);
+    let rows = help.lines().skip_while(|line| *line != "Look").take_while(|line| *line != "Options");
+    let rows = rows.filter_map(|line| line.strip_prefix("  "));
+    let commands = rows.flat_map(|row| row.split("  ").next().unwrap().split(", "));
+    add("command", commands.map(str::to_owned).collect());
+    let help = says(&sandbox, &sandbox.path(""), TOT, &["export", "--help"]);
+    let forms = help.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(':'));
+    add("format", forms.map(|(name, _)| name.to_owned()).collect());
+    let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let unread: Vec<&String> = found.difference(&known).collect();
+    assert!(unread.is_empty(), "SURFACES has neither a reader of these, nor why they need none: {unread:?}");
+    let gone: Vec<&String> = known.difference(&found).collect();
+    assert!(gone.is_empty(), "these are surfaces no more: {gone:?}");
+    for (name, reads) in SURFACES {
+        assert!(!matches!(reads, Nothing(why) if why.is_empty()), "{name}");
+    }
 }
 
 #[test]
@@ -81,7 +382,7 @@ fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_
     let sandbox = Sandbox::new();
     let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
     ended(&mut session);
-    each_says(&mut session, &sandbox, "confirmed by another agent, same session", "not checked");
+    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
     let folder = session.repository();
     let shown = says(&sandbox, &folder, TOT, &["show"]);
     assert!(shown.contains("Conclusion, stopped early") && shown.contains("answer: R2.A2"), "{shown}");
@@ -103,6 +404,74 @@ fn the_better_answer_does_not_stand_in_the_place_of_the_one_that_the_conclusion_
     assert!(!index.contains("No answer"), "{index}");
 }
 
+/// A client is not asked what it did not try, and how far it is from what it confirms: what it says stands beside the verdict.
+#[test]
+fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.ok("tot_propose", json!({"nodes": [node("R2.A1", Some("R1.A")), node("R2.A2", Some("R1.A"))]}));
+    sandbox.sleep(60);
+    let results = [result("R2.A1", "FOUND"), result("R2.A2", "FOUND")];
+    session.ok("tot_commit", json!({"results": results, "model": "opus-4"}));
+    session
+        .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A2a", Some("R2.A2"))]}));
+    sandbox.sleep(90);
+    let mut command = sandbox.server_command(&sandbox.root(), &["--clock-file"]);
+    command.arg(sandbox.path("clock")).env("CLAUDE_CODE_SESSION_ID", "session-2");
+    let mut other = Server::start(command);
+    let mut confirming = result("R3.A1a", "VERIFY");
+    confirming["caveats"] = json!(["The other disk.", " "]);
+    confirming["commands"] = json!([{"command": "cargo bench", "exitCode": 0}]);
+    let results = [confirming, result("R3.A2a", "VERIFY")];
+    other.ok("tot_commit", json!({"sessionId": session.id, "results": results, "model": "opus-4"}));
+    let folder = session.repository();
+    let stored = std::fs::read_to_string(folder.join("nodes/R3/R3.A1a.yaml")).unwrap();
+    assert!(stored.contains("caveats:\n- The other disk.\ncommands:"), "{stored}");
+    let bare = std::fs::read_to_string(folder.join("nodes/R3/R3.A2a.yaml")).unwrap();
+    assert!(!bare.contains("caveats"), "{bare}");
+    let end = session.ok(
+        "tot_end",
+        json!({"conclusion": "It is the first.", "answers": ["R2.A1"], "notCovered": ["The other machine."],
+            "stopped": {"reason": "enough"}}),
+    );
+    let far = "another session of the same model (opus-4), the same client (it), took 90 s";
+    let distance = format!("{far}, ran 1 command, one of 2 in one call");
+    assert_eq!(end["solutions"][0]["distance"], distance, "{end}");
+    assert_eq!(
+        end["solutions"][1]["distance"],
+        format!("{far}, cites and ran nothing, one of 2 in one call")
+    );
+    let caveat = "R3.A1a did not try: The other disk.";
+    let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
+    assert_eq!(read["nodes"][0]["limits"], json!([caveat]), "{read}");
+    assert_eq!(read["nodes"][0]["confirmedBy"], json!([format!("R3.A1a: {distance}")]), "{read}");
+    let resource = format!("tot://{}", session.id);
+    assert!(text_of(&mut session, &resource).contains(caveat));
+    let message = sandbox.git(&folder, &["log", "-1", "--format=%B"]);
+    assert!(message.contains(caveat), "{message}");
+    let readme = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    assert!(readme.contains(&format!("- Not covered: The other machine.\n- {caveat}\n")), "{readme}");
+    let shown = says(&sandbox, &folder, TOT, &["show"]);
+    assert!(shown.contains(caveat) && shown.contains(&format!("R3.A1a: {distance}")), "{shown}");
+    let node = says(&sandbox, &folder, TOT, &["show", "R2.A1"]);
+    assert!(node.contains(&distance), "{node}");
+    let node = says(&sandbox, &folder, TOT, &["show", "R3.A1a"]);
+    assert!(node.contains("Not tried") && node.contains("The other disk."), "{node}");
+    says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
+    let page = |path: &str| std::fs::read_to_string(folder.join("../site").join(path)).unwrap();
+    let top = page("index.html");
+    let top = top.split("<section class=\"answer ").nth(1).unwrap().split("</section>").next().unwrap();
+    let limits = "<b>R3.A1a did not try:</b> <span dir=\"auto\">The other disk.</span>";
+    assert!(top.contains(limits) && top.contains("<b>Not covered:</b>") && top.contains(&distance), "{top}");
+    let way = page("answers/R2.A1.html");
+    assert!(way.contains(&distance) && way.contains("The other disk."), "{way}");
+    assert!(page("nodes/R2.A1.html").contains(&distance));
+    let data: Value = serde_json::from_str(&page("investigation.json")).unwrap();
+    assert_eq!(data["limits"], json!(["Not covered: The other machine.", caveat]));
+    assert_eq!(data["solutions"][0]["distances"], json!([distance]));
+}
+
 #[test]
 fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     let sandbox = Sandbox::new();
@@ -113,15 +482,15 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
     sandbox.git(&folder, &["commit", "-qam", "A better text"]);
-    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
     // A confirmation that a hand wrote is none, either.
     sandbox.git(&folder, &["reset", "-q", "--hard", "HEAD~1"]);
-    each_says(&mut session, &sandbox, "confirmed by another agent, same session", "not checked");
+    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
     let file = folder.join("nodes/R3/R3.A1a.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("Findings of R3.A1a.", "Seen by three people.")).unwrap();
     sandbox.git(&folder, &["commit", "-qam", "More people"]);
-    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
     // Who confirms it anew, by a call, does.
     session
         .ok("tot_reclassify", json!({"nodeId": "R2.A2", "newState": "EXPLORE", "reason": "To look again."}));
@@ -256,12 +625,12 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     let resolved = sandbox.head(&folder);
     let stopped = json!({"reason": "enough"});
     session.ok("tot_end", json!({"conclusion": "It is so.", "answers": ["R2.A2"], "stopped": stopped}));
-    each_says(&mut session, &sandbox, "confirmed by Ann", "not checked");
+    each_says(&mut session, &sandbox, BY_ANN, NOT_CHECKED);
     let ended = sandbox.head(&folder);
     assert_eq!(checked(&sandbox, &folder), "");
     // The confirmation, in Ann's words, by another.
     give_to(&sandbox, &folder, &committed, "Bob");
-    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
     assert_eq!(checked(&sandbox, &folder), "\"error\" \"nodes/R3/R3.A1a.yaml\"\n");
     says(&sandbox, &folder, TOT_REPORT, &[".", "--out", "../site"]);
     for path in ["nodes/R3.A1a.html", "nodes/R2.A1.html", "index.html", "tree.html"] {
@@ -272,10 +641,10 @@ fn nobody_is_taken_for_a_person_whom_git_does_not_name() {
     let read = session.ok("tot_read", json!({"nodeIds": ["R3.A1a"]}));
     assert!(!read["nodes"].to_string().contains("Ann"), "{read}");
     sandbox.git(&folder, &["reset", "-q", "--hard", &ended]);
-    each_says(&mut session, &sandbox, "confirmed by Ann", "not checked");
+    each_says(&mut session, &sandbox, BY_ANN, NOT_CHECKED);
     // The objection is not resolved by whoever says to be Ann.
     give_to(&sandbox, &folder, &resolved, "Bob");
-    each_says(&mut session, &sandbox, "contested", "not checked");
+    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
     let comment = sandbox.git(&folder, &["ls-files", "comments"]);
     let resolution = comment.lines().find(|path| !path.contains(objection)).unwrap();
     assert_eq!(checked(&sandbox, &folder), format!("\"error\" \"{resolution}\"\n"));

@@ -256,20 +256,34 @@ fn no_state_of_a_ruleset_is_named_in_code() {
 fn nothing_but_assess_grades_an_answer() {
     let graded = [
         "rules.grade(",
+        "rules().grade(",
         "rules.confirming(",
-        "rules.against(",
+        "rules().confirming(",
         "rules.refuted_by(",
+        "rules().refuted_by(",
         "rules.answers(",
-        ".label() ==",
-        "== Role::Solution",
+        "rules().answers(",
+        ".label()==",
+        ".label()!=",
+        "Grade::None",
+        "Grade::SelfChecked",
+        "Grade::SecondAgent",
+        "Grade::Independent",
+        ".role(state)==",
+        ".role(state)!=",
+        "==Role::Solution",
     ];
+    let spells =
+        |of: &str, code: &str| sources().iter().any(|source| source.part() == of && source.spells(code));
+    // So the question is seen where it is.
+    assert!(spells("ruleset", "Grade::SelfChecked") && spells("assess", "rules.confirming("));
     for source in sources() {
         // `decide` judges calls by the rules, and `assess` says what comes of them.
         if ["assess", "decide", "ruleset"].contains(&source.part()) {
             continue;
         }
-        for words in graded {
-            assert!(!source.says(words, false), "{} grades for itself: {words}", source.name);
+        for code in graded {
+            assert!(!source.spells(code), "{} grades for itself: {code}", source.name);
         }
     }
 }

@@ -236,6 +236,7 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
             findings: Some(text.to_owned()),
             evidence: Some(text.to_owned()),
             alternatives_considered: Some(vec![text.to_owned()]),
+            caveats: Some(vec![text.to_owned()]),
             commands: Some(vec![Command { command: text.to_owned(), exit_code: None, output: None }]),
             references: Some(vec![Citation { target: text.to_owned(), ..Citation::default() }]),
             ..Amendment::new(time(4), text)
@@ -243,6 +244,7 @@ fn classification(text: &str, state: &str, time: &impl Fn(i64) -> Timestamp) -> 
         evidence: Some(text.to_owned()),
         verification_method: Some(text.to_owned()),
         alternatives_considered: vec![text.to_owned(), format!("also {text}")],
+        caveats: vec![text.to_owned()],
         warnings: vec![warning()],
         reclassified: match state {
             "EXPLORE" => Vec::new(),

@@ -19,7 +19,7 @@ pub(super) struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sure: Option<&'static str>,
     contested: bool,
-    confirmed_by: Vec<Confirmation>,
+    confirmed_by: Vec<Confirmation<'a>>,
     refuted_by: Vec<String>,
     comments: Vec<&'a Comment>,
     attachments: Vec<&'a str>,
@@ -34,7 +34,7 @@ pub(super) fn document<'a>(assessment: &'a Assessment<'a>, node: &'a Node) -> Do
         node: NodeView::new(investigation, assessment.rules, node),
         sure: line.sure,
         contested: line.contested,
-        confirmed_by: confirmed_by(answer),
+        confirmed_by: confirmed_by(assessment, answer),
         refuted_by: refuted_by(answer),
         comments: investigation.comments_on(&node.id).map(AsRef::as_ref).collect(),
         attachments: investigation.attachments_of(&node.id).keys().map(|name| name.as_str()).collect(),
@@ -66,7 +66,7 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
     let parent = node.parent.as_ref().and_then(|id| investigation.node(id));
     let parent = parent.map(|parent| format!("  {}\n", NodeLine::new(assessment, parent).text(screen, 2)));
     text.push_str(&section("Extends", &parent.unwrap_or_default()));
-    let (confirming, refuting) = (confirmed_by(answer), refuted_by(answer));
+    let (confirming, refuting) = (confirmed_by(assessment, answer), refuted_by(answer));
     let below = |child: &Node| {
         let id = child.id.as_str();
         let confirms = confirming
@@ -74,7 +74,9 @@ pub(super) fn shown(assessment: &Assessment<'_>, node: &Node, screen: Screen) ->
             .find(|it| it.node_id == id)
             .map(|it| styled(verdict_style(it.verdict), &format!("confirms it: {}", it.verdict.label())));
         let refutes = refuting.iter().any(|it| it == id).then(|| styled(BAD, "refutes it"));
-        let notes = [confirms, refutes].into_iter().flatten().map(|note| format!("    {note}\n"));
+        let distance = confirming.iter().find(|it| it.node_id == id);
+        let distance = distance.map(|it| styled(QUIET, &screen.rest(&it.distance, 4)));
+        let notes = [confirms, distance, refutes].into_iter().flatten().map(|note| format!("    {note}\n"));
         format!("  {}\n{}", NodeLine::new(assessment, child).text(screen, 2), notes.collect::<String>())
     };
     let children: String = investigation.children(&node.id).map(|child| below(child)).collect();

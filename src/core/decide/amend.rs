@@ -37,6 +37,8 @@ pub struct Amend {
     pub evidence: Option<String>,
     /// All of them.
     pub alternatives_considered: Option<Vec<String>>,
+    /// All of them.
+    pub caveats: Option<Vec<String>>,
     /// As in tot_commit.
     #[schemars(extend("x-elsewhere" = true))]
     pub commands: Option<Vec<Ran>>,
@@ -123,6 +125,7 @@ fn of_node(
         findings: not_blank(request.findings),
         evidence: not_blank(request.evidence),
         alternatives_considered: request.alternatives_considered,
+        caveats: request.caveats.map(|given| backing::caveats(&about, given, errors)),
         commands: request.commands.map(|given| backing::commands(&about, given, errors)),
         references: request.references.map(|given| backing::references(&about, given, errors)),
         ..Amendment::new(stamp(investigation, node, now), request.reason)
@@ -235,6 +238,7 @@ fn texts(request: &Amend) -> impl Iterator<Item = (&str, &str)> + Clone {
     std::iter::once(("reason", request.reason.as_str()))
         .chain(optional)
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        .chain(request.caveats.iter().flatten().map(|text| ("caveats", text.as_str())))
         .chain(request.commands.iter().flatten().flat_map(Ran::texts))
         .chain(request.references.iter().flatten().flat_map(Cited::texts))
 }

@@ -7,6 +7,7 @@ use super::{not_blank, quoted};
 use crate::domain::{
     Citation, Code, Command, Diagnostic, Investigation, Lines, Link, LinkKind, Node, NodeId, Timestamp,
 };
+use crate::text::one_line;
 
 /// A command that was run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -107,6 +108,12 @@ pub(super) fn started_at(
             .suggest("Give the time at which the research began, or leave it out."),
     );
     None
+}
+
+/// What was not tried: each on one line, without blank ones.
+pub(super) fn caveats(about: &str, given: Vec<String>, errors: &mut Vec<Diagnostic>) -> Vec<String> {
+    check_number(about, "caveats", given.len(), errors);
+    given.into_iter().filter_map(|text| not_blank(Some(one_line(&text)))).collect()
 }
 
 /// The commands, without blank ones.

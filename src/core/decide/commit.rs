@@ -49,6 +49,9 @@ pub struct NodeResult {
     /// What else was considered.
     #[serde(default)]
     pub alternatives_considered: Vec<String>,
+    /// What a confirmation did not try.
+    #[serde(default)]
+    pub caveats: Vec<String>,
     /// What was found, in one sentence; lists show it.
     pub headline: Option<String>,
     /// It refutes its parent; with a terminal state.
@@ -260,6 +263,7 @@ fn judge(
                 .suggest("Leave `refutes` out, or commit a child in a terminal state with it."),
         );
     }
+    let caveats = backing::caveats(&about, result.caveats, &mut own.errors);
     let commands = backing::commands(&about, result.commands, &mut own.errors);
     let mut references = backing::references(&about, result.references, &mut own.errors);
     let mut missing = citing::pin_given(&mut references, known);
@@ -311,6 +315,7 @@ fn judge(
         evidence: not_blank(result.evidence),
         verification_method: not_blank(result.verification_method),
         alternatives_considered: result.alternatives_considered,
+        caveats,
         commands,
         references,
         links,
@@ -366,6 +371,7 @@ fn texts(result: &NodeResult) -> impl Iterator<Item = (&str, &str)> {
     std::iter::once(("findings", result.findings.as_str()))
         .chain(optional.into_iter().filter_map(|(field, text)| Some((field, text.as_deref()?))))
         .chain(alternatives.map(|text| ("alternativesConsidered", text.as_str())))
+        .chain(result.caveats.iter().map(|text| ("caveats", text.as_str())))
         .chain(result.commands.iter().flat_map(Ran::texts))
         .chain(result.references.iter().flat_map(Cited::texts))
 }

@@ -1,10 +1,10 @@
 //! The sources that findings name, and those that are given beside them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use crate::domain::{Citation, Investigation, NodeId};
+use crate::domain::{Citation, Classification, Investigation, NodeId};
 use crate::markdown::{self, Mention, MentionKind};
 use crate::text::one_line;
 
@@ -39,14 +39,25 @@ fn mentioned(citation: &Citation) -> Mention {
     }
 }
 
+/// How many sources a result cites.
+pub fn sources(result: &Classification) -> usize {
+    let targets: HashSet<String> = mentions(result).map(|mention| mention.target).collect();
+    targets.len()
+}
+
+/// The sources that findings name, then those that are given as data.
+fn mentions(result: &Classification) -> impl Iterator<Item = Mention> {
+    let given = result.references.iter().map(mentioned);
+    markdown::references(&result.findings).into_iter().chain(given)
+}
+
 /// The references in all findings, and those given as data, in order of first mention: by round, then suffix, then place in the text.
 pub fn references(investigation: &Investigation) -> Vec<Reference> {
     let mut references: Vec<Reference> = Vec::new();
     let mut known: HashMap<(MentionKind, String, Option<u32>), usize> = HashMap::new();
     for (node, _) in investigation.committed() {
         let Some(classification) = &node.classification else { continue };
-        let given = classification.references.iter().map(mentioned);
-        for mention in markdown::references(&classification.findings).into_iter().chain(given) {
+        for mention in mentions(classification) {
             let key = (mention.kind, mention.target.clone(), mention.line);
             let at = *known.entry(key).or_insert_with(|| {
                 references.push(Reference {

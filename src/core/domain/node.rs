@@ -88,6 +88,8 @@ pub struct Classification {
     pub verification_method: Option<String>,
     /// What else was considered.
     pub alternatives_considered: Vec<String>,
+    /// What it did not try, in a sentence each.
+    pub caveats: Vec<String>,
     /// What was run for it.
     pub commands: Vec<Command>,
     /// Its sources, beside those that the findings name.
@@ -199,6 +201,8 @@ pub struct Amendment {
     pub evidence: Option<String>,
     /// What else was considered before.
     pub alternatives_considered: Option<Vec<String>>,
+    /// What it did not try before.
+    pub caveats: Option<Vec<String>>,
     /// The commands before.
     pub commands: Option<Vec<Command>>,
     /// The sources before.
@@ -440,6 +444,7 @@ impl Amendment {
             findings: None,
             evidence: None,
             alternatives_considered: None,
+            caveats: None,
             commands: None,
             references: None,
         }
@@ -453,6 +458,7 @@ impl Amendment {
             ("findings", self.findings.is_some()),
             ("evidence", self.evidence.is_some()),
             ("alternativesConsidered", self.alternatives_considered.is_some()),
+            ("caveats", self.caveats.is_some()),
             ("commands", self.commands.is_some()),
             ("references", self.references.is_some()),
         ];
@@ -466,6 +472,7 @@ impl Amendment {
         exchange(&mut self.title, &mut node.title);
         exchange(&mut self.findings, &mut result.findings);
         exchange(&mut self.alternatives_considered, &mut result.alternatives_considered);
+        exchange(&mut self.caveats, &mut result.caveats);
         exchange(&mut self.commands, &mut result.commands);
         exchange(&mut self.references, &mut result.references);
         for (held, there) in
@@ -741,6 +748,7 @@ impl Classification {
             evidence: None,
             verification_method: None,
             alternatives_considered: Vec::new(),
+            caveats: Vec::new(),
             commands: Vec::new(),
             references: Vec::new(),
             links: Vec::new(),

@@ -102,7 +102,7 @@ pub fn message(
     caller: &Caller,
 ) -> String {
     let mut text = format!("{}\n", subject(before, rules, event));
-    let mut body = body(before, event);
+    let mut body = body(before, rules, event);
     if matches!(
         event,
         Event::Proposed { .. } | Event::Ended { .. } | Event::Commented { .. } | Event::Attached { .. }
@@ -253,7 +253,7 @@ fn listed(verb: &str, items: Vec<String>) -> String {
     text
 }
 
-fn body(before: &Investigation, event: &Event) -> String {
+fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String {
     let mut body = String::new();
     let entry = |id: &NodeId, text: &str| format!("{id} {}\n", line(text, 300));
     match event {
@@ -319,6 +319,11 @@ fn body(before: &Investigation, event: &Event) -> String {
             }
             for missing in &conclusion.not_covered {
                 body.push_str(&format!("not covered: {}\n", line(missing, 300)));
+            }
+            let after = before.with(&[Change::Concluded(Arc::clone(conclusion))]);
+            let limits = Assessment::new(&after, Some(*rules)).limits();
+            for caveat in limits.iter().filter(|limit| limit.node.is_some()) {
+                body.push_str(&format!("{}\n", line(&caveat.to_string(), 300)));
             }
         }
         Event::Commented { comment } => body.push_str(&format!("{}\n", block(&comment.text))),

@@ -12,7 +12,8 @@
 //! newer program may have written it; the other files of the investigation stay readable, and what it can't read it never
 //! writes over. The version goes up only where a key changes its meaning; then it is that which the reader names.
 //!
-//! So it is with `answers` and `notCovered` of a conclusion: an older program calls `conclusion.yaml` a fault, shows the
+//! So it is with `caveats` of a node: an older program calls that node's file a fault, shows the investigation without the
+//! node, and so without what it confirms, and leaves the file as it is. And with `answers` and `notCovered` of a conclusion: an older program calls `conclusion.yaml` a fault, shows the
 //! investigation as not ended, and leaves the file as it is. Of a file without them one answer binds itself; of several
 //! none is known to be meant.
 //!

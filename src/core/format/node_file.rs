@@ -57,6 +57,8 @@ struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     alternatives_considered: Vec<Text>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    caveats: Vec<Text>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     commands: Vec<CommandEntry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     references: Vec<CitationEntry>,
@@ -150,6 +152,8 @@ struct AmendmentEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alternatives_considered: Option<Vec<Text>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    caveats: Option<Vec<Text>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     commands: Option<Vec<CommandEntry>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     references: Option<Vec<CitationEntry>>,
@@ -237,6 +241,7 @@ fn result_entry(result: Classification) -> File {
         evidence: result.evidence.map(Text),
         verification_method: result.verification_method.map(Text),
         alternatives_considered: texts(result.alternatives_considered),
+        caveats: texts(result.caveats),
         commands: result.commands.into_iter().map(command_entry).collect(),
         references: result.references.into_iter().map(citation_entry).collect(),
         links: result.links.into_iter().map(|link| LinkEntry { to: link.to, kind: link.kind }).collect(),
@@ -316,6 +321,7 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         evidence: text(file.evidence),
         verification_method: text(file.verification_method),
         alternatives_considered: plain(file.alternatives_considered),
+        caveats: plain(file.caveats),
         commands: file.commands.into_iter().map(command).collect(),
         references: file.references.into_iter().map(citation).collect(),
         links: file.links.into_iter().map(|link| Link { to: link.to, kind: link.kind }).collect(),
@@ -414,6 +420,7 @@ fn amendment_entry(amendment: Amendment) -> AmendmentEntry {
         findings: amendment.findings.map(Text),
         evidence: amendment.evidence.map(Text),
         alternatives_considered: amendment.alternatives_considered.map(texts),
+        caveats: amendment.caveats.map(texts),
         commands: amendment.commands.map(|all| all.into_iter().map(command_entry).collect()),
         references: amendment.references.map(|all| all.into_iter().map(citation_entry).collect()),
     }
@@ -430,6 +437,7 @@ fn amendment(entry: AmendmentEntry) -> Amendment {
         findings: text(entry.findings),
         evidence: text(entry.evidence),
         alternatives_considered: entry.alternatives_considered.map(plain),
+        caveats: entry.caveats.map(plain),
         commands: entry.commands.map(|all| all.into_iter().map(command).collect()),
         references: entry.references.map(|all| all.into_iter().map(citation).collect()),
     }
@@ -625,6 +633,7 @@ otherResults:
                     evidence: evidence.clone(),
                     verification_method: evidence,
                     alternatives_considered: alternatives.clone(),
+                    caveats: alternatives.clone(),
                     commands: alternatives
                         .iter()
                         .map(|text| Command { command: text.clone(), exit_code: Some(-1), output: reason.clone() })
@@ -665,6 +674,7 @@ otherResults:
                             findings: agent.clone(),
                             evidence: Some(String::new()),
                             alternatives_considered: Some(alternatives.clone()),
+                            caveats: Some(Vec::new()),
                             commands: Some(Vec::new()),
                             references: agent.is_some().then(|| vec![Citation::default()]),
                         })

@@ -83,10 +83,11 @@ fn ended(page: &mut String, assessment: &Assessment<'_>, end: &Conclusion) {
     let verdict = assessment.words().map(|words| format!(", {words}")).unwrap_or_default();
     let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
     let _ = write!(page, "## Conclusion{verdict}\n\n{}\n", quoted(text, ANSWER));
-    for missing in &end.not_covered {
-        let _ = writeln!(page, "- Not covered: {}", inline(missing, 300));
+    let limits = assessment.limits();
+    for limit in &limits {
+        let _ = writeln!(page, "- {}: {}", limit.label(), inline(limit.text, 300));
     }
-    page.push_str(if end.not_covered.is_empty() { "" } else { "\n" });
+    page.push_str(if limits.is_empty() { "" } else { "\n" });
     let by = end.who().map(|who| format!(" by {}", inline(&who, 60))).unwrap_or_default();
     let _ = write!(page, "Ended {}{by}", end.ended_at.to_minute());
     if let Some(stopped) = &end.stopped {

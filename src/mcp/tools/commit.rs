@@ -18,7 +18,7 @@ pub(super) const ABOUT: About = About {
     title: "Commit what was found",
     description: "Stores results of pending nodes: a state of the method, findings in Markdown \
                   (sources listed under `## References`), the agent's id. A state that comes too early is \
-                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing. Returns `committed`, `transitions` of parents.",
+                  stored as another (`requestedState`) or refused (STATE_LOCKED). All or nothing.",
     codes: commit::CODES,
     warnings: commit::WARNINGS,
     also: &[],

@@ -11,7 +11,7 @@ use super::super::ask::Asking;
 use super::super::tool::{About, Answer, Tool};
 use super::super::wire::{Graph, GraphForm, Shared, figures, summary};
 use super::{answer, graph_of, with_model};
-use crate::assess;
+use crate::assess::{self, Assessment};
 use crate::decide::end::{self, End};
 use crate::decide::quality::quality;
 use crate::decide::references::{Reference, references};
@@ -119,6 +119,9 @@ struct Solution {
     confirmation: Grade,
     /// The nodes that confirm it, the best first.
     verified_by: Vec<String>,
+    /// How far the best of them is from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distance: Option<String>,
     /// The nodes that refute it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refuted_by: Vec<String>,
@@ -192,8 +195,8 @@ fn run(service: &Service, input: Input, caller: &Caller) -> Result<(Shared, Body
         asked,
     };
     let advice = Advice {
-        solutions: assessment.answers.iter().map(Solution::of).collect(),
-        refuted: assessment.refuted.iter().map(Solution::of).collect(),
+        solutions: assessment.answers.iter().map(|it| Solution::of(&assessment, it)).collect(),
+        refuted: assessment.refuted.iter().map(|it| Solution::of(&assessment, it)).collect(),
         theories: assessment.theories.iter().map(|node| Summary::of(node)).collect(),
         references: references(investigation).into_iter().map(shortened).collect(),
         quality: figures(&quality(investigation, &rules)),
@@ -211,13 +214,15 @@ fn shortened(reference: Reference) -> Reference {
 }
 
 impl Solution {
-    fn of(answer: &assess::Answer<'_>) -> Self {
+    fn of(assessment: &Assessment<'_>, answer: &assess::Answer<'_>) -> Self {
+        let best = answer.confirming.first();
         Solution {
             node: Summary::of(answer.node),
             verdict: answer.words(),
             verified: answer.verdict.is_confirmed(),
             confirmation: answer.grade,
             verified_by: answer.confirming.iter().map(|it| it.node.to_string()).collect(),
+            distance: best.and_then(|best| Some(assessment.distance(answer.node, best)?.to_string())),
             refuted_by: answer.refuted_by.iter().map(ToString::to_string).collect(),
             contested_by: answer.against.iter().map(ToString::to_string).collect(),
         }

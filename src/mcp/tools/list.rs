@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{About, Nothing, Tool};
 use super::super::wire::Shared;
 use super::answer;
+use crate::assess::Assessment;
 use crate::domain::{Code, Diagnostic};
 use crate::service::{Refusal, Service};
 use crate::store::{ListEntry, ListFilter, ListState, StoreError};
@@ -16,8 +17,7 @@ use crate::text::shorten;
 const ABOUT: About = About {
     name: "tot_list",
     title: "List investigations",
-    description: "Lists the investigations, newest first: `sessionId`, title, method, \
-                  deepest round, number of nodes, whether it has ended. In pages (`nextCursor`).",
+    description: "Lists the investigations, newest first, each with its `verdict`. In pages (`nextCursor`).",
     codes: &[],
     warnings: &[],
     also: &[],
@@ -87,6 +87,9 @@ struct Listed {
     ended: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
+    /// How far to trust what it concludes, or its best answer so far: `Conclusion, stopped early`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<String>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
@@ -120,19 +123,21 @@ fn run(service: &Service, input: Input) -> Result<(Shared, Body, Nothing), Refus
         }
     };
     let body = Body {
-        investigations: listing.entries.into_iter().map(Into::into).collect(),
+        investigations: listing.entries.into_iter().map(|entry| Listed::of(service, entry)).collect(),
         total: listing.total,
         next_cursor: listing.next,
     };
     Ok((Shared::apart(message), body, Nothing {}))
 }
 
-impl From<ListEntry> for Listed {
-    fn from(entry: ListEntry) -> Self {
+impl Listed {
+    fn of(service: &Service, entry: ListEntry) -> Self {
         // A folder's name is all that there is to know one by that can't be read.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
+        let snapshot = facts.and_then(|_| service.store().load(&entry.path).ok());
         Listed {
+            verdict: snapshot.map(|it| Assessment::new(&it.investigation, it.rules()).top().to_string()),
             session_id: entry.id.map(|id| id.to_string()),
             title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),
             ruleset: facts.map(|facts| shorten(&facts.ruleset, TEXT)),

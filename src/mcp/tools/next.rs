@@ -21,11 +21,10 @@ use crate::text::{one_line, shorten};
 const ABOUT: About = About {
     name: "tot_next",
     title: "Plan the next tasks",
-    description: "Plans; writes only to `claim`. `tasks`: pending nodes first (`pending: true`), then fresh ones with legal \
-                  ids; each with its `path`, what is asked (`ask`) and the states in which a result \
-                  `counts`. `nextCall`: the one call that is legal now and \
-                  makes progress; what stands in < > and what results lack is to be filled in. `dimensions` asks for \
-                  tasks that cover all combinations of values.",
+    description: "Plans; writes only to `claim`. `tasks`: pending nodes first (`pending: true`), then fresh ones with \
+                  legal ids, each with its `path`, what is asked (`ask`) and the states that `counts`. `nextCall`: a \
+                  legal call that makes progress; fill in what stands in < >. `dimensions` asks for tasks that cover \
+                  all combinations of values.",
     codes: &[],
     warnings: &[],
     also: &[],

@@ -17,8 +17,7 @@ pub(super) const ABOUT: About = About {
     title: "Propose nodes to research",
     description: "Registers nodes to research next, or takes proposals back. An id is R<round>.<suffix>: R1.A is a \
                   root, R2.A1 its child, R3.A1a a child of that: the suffix extends the parent's. The parent must \
-                  be committed and open. Proposing a pending id again replaces it. All or nothing. Returns \
-                  `approvedNodes`, `withdrawn`, `pending`.",
+                  be committed and open. Proposing a pending id again replaces it. All or nothing.",
     codes: propose::CODES,
     warnings: propose::WARNINGS,
     also: &[],

@@ -26,7 +26,8 @@ use crate::view::NodeView;
 const ABOUT: About = About {
     name: "tot_read",
     title: "Read nodes",
-    description: "Reads nodes whole: findings, evidence, warnings, every change. As many as fit a reply; `rest` names the others. A long finding comes in pieces: call again with `offset` set to its `nextOffset`.",
+    description: "Reads nodes whole, as many as fit a reply; `rest` names the others. A long finding comes in pieces: \
+                  call again with `offset` set to its `nextOffset`.",
     codes: &[Code::NodeNotFound],
     warnings: &[],
     also: &[],
@@ -161,7 +162,7 @@ fn read<'n>(
         let view = NodeView::new(investigation, rules, node);
         let findings = view.findings.clone();
         let mut fields = around(investigation, view);
-        fields.extend(judged(assessment.answer(&node.id)));
+        fields.extend(judged(&assessment, assessment.answer(&node.id)));
         (*node, findings, fields)
     });
     let parts: Vec<_> = parts.collect();
@@ -194,10 +195,13 @@ fn read<'n>(
     read
 }
 
-/// What is made of an answer: how far to trust it, by whom it is confirmed, and what contests or refutes it.
-fn judged(answer: Option<&Answer<'_>>) -> Map<String, Value> {
+/// What is made of an answer: how far to trust it, by whom it is confirmed and from how far, what those did not try, and
+/// what contests or refutes it.
+fn judged(assessment: &Assessment<'_>, answer: Option<&Answer<'_>>) -> Map<String, Value> {
     /// How many nodes are named.
     const NAMED: usize = 5;
+    /// The most characters of what was not tried.
+    const LIMIT: usize = 200;
     let mut judged = Map::new();
     let Some(answer) = answer else { return judged };
     judged.insert("verdict".to_owned(), json!(answer.words()));
@@ -207,6 +211,15 @@ fn judged(answer: Option<&Answer<'_>>) -> Map<String, Value> {
         return judged;
     }
     judged.insert("confirmation".to_owned(), json!(answer.grade));
+    let distances = answer
+        .confirming
+        .iter()
+        .take(NAMED)
+        .filter_map(|by| Some(format!("{}: {}", by.node, assessment.distance(answer.node, by)?)));
+    judged.insert("confirmedBy".to_owned(), distances.collect());
+    let limits = assessment.caveats(answer).take(NAMED).map(|limit| shorten(&limit.to_string(), LIMIT));
+    judged.insert("limits".to_owned(), limits.collect());
+    judged.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
     let against: Vec<String> = answer.against.iter().take(NAMED).map(ToString::to_string).collect();
     if !against.is_empty() {
         judged.insert("contestedBy".to_owned(), json!(against));

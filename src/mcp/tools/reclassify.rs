@@ -15,8 +15,8 @@ use crate::service::{Refusal, Service};
 const ABOUT: About = About {
     name: "tot_reclassify",
     title: "Change a node's state",
-    description: "Changes a committed node's state: revives, corrects or gives up one. The former state is kept. An open state reopens an ended investigation. \
-                  Returns `previousState`, `newState`, `transitions`.",
+    description: "Changes a committed node's state: revives, corrects or gives up one. The former state is kept. \
+                  An open state reopens an ended investigation.",
     codes: reclassify::CODES,
     warnings: reclassify::WARNINGS,
     also: &[],

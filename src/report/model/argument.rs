@@ -130,6 +130,10 @@ pub(in crate::report) struct Voice {
     pub at: Option<Time>,
     pub sentence: String,
     pub evidence: String,
+    /// How far it is from the answer, in a line; empty of a refutation.
+    pub distance: String,
+    /// What a confirmation did not try.
+    pub caveats: Vec<String>,
 }
 
 /// An open objection.
@@ -322,7 +326,14 @@ impl Cards<'_> {
         let confirming: Vec<Voice> = node
             .confirmed_by
             .iter()
-            .filter_map(|by| Some(Voice { sure: Some(by.sure), ..self.voice(reading, &by.card)? }))
+            .filter_map(|by| {
+                Some(Voice {
+                    sure: Some(by.sure),
+                    distance: by.distance.clone(),
+                    caveats: by.caveats.clone(),
+                    ..self.voice(reading, &by.card)?
+                })
+            })
             .collect();
         let refuting: Vec<Voice> =
             node.refuted_by.iter().filter_map(|card| self.voice(reading, card)).collect();
@@ -387,6 +398,8 @@ impl Cards<'_> {
             at: page.committed_at.clone(),
             sentence: sentence(card),
             evidence: self.evidence_of(card),
+            distance: String::new(),
+            caveats: Vec::new(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Nodes, states and times in a few words, and the questions that pages ask of the tree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,10 @@ pub(in crate::report) struct ConfirmedBy {
     /// Who did, as the agent says.
     pub agent: Option<String>,
     pub at: Time,
+    /// How far it is from the answer, in a line.
+    pub distance: String,
+    /// What it did not try.
+    pub caveats: Vec<String>,
 }
 
 /// A state as a page shows it.
@@ -100,6 +104,8 @@ pub(in crate::report) struct Cards<'a> {
     pub(super) cards: HashMap<NodeId, SharedValue<Card>>,
     pub(super) cited: HashMap<NodeId, Vec<usize>>,
     pub(super) assessment: Assessment<'a>,
+    /// The nodes whose texts are left out.
+    withheld: &'a BTreeSet<NodeId>,
 }
 
 impl<'a> Cards<'a> {
@@ -107,6 +113,7 @@ impl<'a> Cards<'a> {
         investigation: &'a Investigation,
         rules: Option<EffectiveRules<'a>>,
         references: &[Reference],
+        withheld: &'a BTreeSet<NodeId>,
         excerpt: impl Fn(&Node) -> String,
     ) -> Self {
         let mut cited: HashMap<NodeId, Vec<usize>> = HashMap::new();
@@ -116,7 +123,7 @@ impl<'a> Cards<'a> {
             }
         }
         let assessment = Assessment::new(investigation, rules);
-        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, assessment };
+        let mut cards = Cards { investigation, rules, cards: HashMap::new(), cited, assessment, withheld };
         let addresses = addresses(investigation);
         for (node, href) in investigation.nodes().zip(addresses) {
             let card = cards.make(node, href, excerpt(node));
@@ -240,6 +247,11 @@ impl<'a> Cards<'a> {
                 sure: it.verdict(),
                 agent: result.who(),
                 at: Time::of(result.committed_at),
+                distance: self.assessment.distance(node, it).map_or_else(String::new, |mut distance| {
+                    distance.own.take_if(|_| self.withheld.contains(&it.node));
+                    distance.to_string()
+                }),
+                caveats: result.caveats.clone(),
             })
         };
         confirming.iter().filter_map(by).collect()

@@ -8,12 +8,11 @@ use super::cards::{Card, Cards};
 use super::comments::Comments;
 use super::judged::WarningKind;
 use super::overview::{Overview, Solution};
-use crate::assess::differs;
+use crate::assess::{Verdict, differs};
 use crate::domain::{Node, NodeId};
 use crate::markdown;
 use crate::project::Evidence;
 use crate::report::templates::SharedValue;
-use crate::ruleset::rules::verification::Grade;
 use crate::text::{counted, first_sentence, one_line, shorten};
 
 /// Characters of what somebody says, and of a reason.
@@ -279,20 +278,20 @@ impl Cards<'_> {
             let text = format!(" rests on {}, to which {} objects.", by.node, one_line(&by.by));
             self.add(found, Kind::Contested, card, text);
         }
-        match self.assessment.answer(&card.id).map(|answer| answer.grade) {
-            _ if !method_confirms => {}
-            Some(Grade::None) if self.assessment.answer(&card.id).is_some_and(|it| it.is_by_hand) => {
+        let answer = self.assessment.answer(&card.id).filter(|_| method_confirms);
+        match answer.map(|answer| (answer.checked(), answer.is_by_hand)) {
+            Some((Verdict::NotChecked, true)) => {
                 let text = " was changed by hand, and nobody has confirmed it since.".to_owned();
                 self.add(found, Kind::Unconfirmed, card, text);
             }
-            Some(Grade::None) if by.is_empty() => {
+            Some((Verdict::NotChecked, _)) if by.is_empty() => {
                 self.add(found, Kind::Unconfirmed, card, " was checked by nobody.".to_owned());
             }
-            Some(Grade::None) => {
+            Some((Verdict::NotChecked, _)) => {
                 let why = "which says nothing, or is older than the findings";
                 self.add(found, Kind::Unconfirmed, card, format!(" is confirmed only by {by}, {why}."));
             }
-            Some(Grade::SelfChecked) => {
+            Some((Verdict::AuthorOnly, _)) => {
                 let text = format!(" was checked only by its author, in {by}.");
                 self.add(found, Kind::SelfChecked, card, text);
             }

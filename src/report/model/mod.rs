@@ -83,7 +83,7 @@ impl Report {
         let references = cited::collect(investigation, &texts);
         let excerpt =
             |node: &Node| texts.get(&node.id).map_or_else(String::new, |texts| texts.excerpt.clone());
-        let cards = Cards::new(investigation, rules, &references, excerpt);
+        let cards = Cards::new(investigation, rules, &references, &input.withheld, excerpt);
         let history = history::view(input, &cards);
         let (cited_page, places) = cards.references(&references);
         let comments = cards.comments();

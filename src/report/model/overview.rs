@@ -12,7 +12,7 @@ use super::comments::{Comments, ContestedBy, Thread};
 use super::judged::{StateCount, WarningKind};
 use super::node::client;
 use super::trust::Trust;
-use crate::assess::{Answer, Outcome, Verdict};
+use crate::assess::{Answer, Verdict};
 use crate::domain::{BoundAs, Node};
 use crate::graph::BarPart;
 use crate::markdown;
@@ -36,8 +36,8 @@ pub(in crate::report) struct Overview {
     pub best: Option<Solution>,
     /// The answers that the conclusion rests on.
     pub bound: Vec<BoundView>,
-    /// What the conclusion does not cover.
-    pub not_covered: Vec<String>,
+    /// What the conclusion does not cover, and what those did not try who confirm what it rests on.
+    pub limits: Vec<Limits>,
     /// The answers that stand beside it.
     pub others: Vec<Solution>,
     pub context: Option<SafeHtml>,
@@ -109,6 +109,14 @@ pub(in crate::report) struct Top {
     pub sign: &'static str,
 }
 
+/// What the verdict does not cover, as one says it.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct Limits {
+    /// `Not covered`, `R3.A1a did not try`.
+    pub label: String,
+    pub texts: Vec<String>,
+}
+
 /// An answer that the conclusion rests on.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct BoundView {
@@ -145,6 +153,8 @@ pub(in crate::report) struct InShort {
     pub best: Option<Best>,
     /// How far to trust it: for the style sheet, and in words.
     pub top: (String, String),
+    /// What that is said of: `Conclusion`, `Best answer so far`.
+    pub what: String,
     /// All its nodes by what they are.
     pub bar: Vec<BarPart>,
     /// How many answers are contested.
@@ -178,6 +188,7 @@ impl InShort {
         InShort {
             best: overview.best.as_ref().map(best),
             top: (overview.top.class.to_owned(), overview.top.words.clone()),
+            what: overview.top.what.to_owned(),
             bar: overview.trust.bar.clone(),
             contested: overview.trust.contested,
             doubts,
@@ -277,32 +288,13 @@ impl<'a> Cards<'a> {
             ),
             false => assessment.found(),
         };
-        let top = |what, words: String, verdict: Option<Verdict>| Top {
-            what,
-            words,
-            heading: heading.clone(),
-            class: verdict.map_or("none", Verdict::class),
-            sign: verdict.map_or("", Verdict::sign),
-        };
-        let has_conclusion = assessment.end().is_some_and(|end| end.conclusion.is_some());
-        match (assessment.words(), assessment.first()) {
-            _ if assessment.rules.is_none() => top("Not known", String::new(), None),
-            (Some(words), _) => {
-                let what = if has_conclusion { "Conclusion" } else { "Ended without a conclusion" };
-                top(what, words.into_owned(), assessment.verdict())
-            }
-            (None, Some(answer)) => {
-                let what = match assessment.outcome {
-                    Outcome::Continued => "Conclusion of an end that was continued",
-                    _ => "Best answer so far",
-                };
-                top(what, answer.words().into_owned(), Some(answer.verdict))
-            }
-            (None, None) if has_conclusion => {
-                let verdict = Verdict::NotChecked;
-                top("Conclusion of an end that was continued", verdict.label().to_owned(), Some(verdict))
-            }
-            (None, None) => top("No answer yet", String::new(), None),
+        let top = assessment.top();
+        Top {
+            what: top.what,
+            heading,
+            class: top.verdict.map_or("none", Verdict::class),
+            sign: top.verdict.map_or("", Verdict::sign),
+            words: top.words.into_owned(),
         }
     }
 
@@ -364,7 +356,14 @@ impl<'a> Cards<'a> {
             found: assessment.found(),
             top: self.top(),
             bound,
-            not_covered: conclusion.map_or_else(Vec::new, |end| end.not_covered.clone()),
+            limits: assessment
+                .limits()
+                .chunk_by(|one, other| one.node == other.node)
+                .map(|same| Limits {
+                    label: same[0].label().into_owned(),
+                    texts: same.iter().map(|limit| limit.text.to_owned()).collect(),
+                })
+                .collect(),
             others,
             context: SafeHtml::some_markdown(meta.context.as_deref(), "context", 3),
             conclusion: SafeHtml::some_markdown(

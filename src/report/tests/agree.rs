@@ -1,15 +1,23 @@
 //! Every surface says the same of each answer and of the whole. Random investigations, of facts as calls, hands and merges may
 //! leave them; a reader for each surface; and the assessment, which each is held against.
 //!
-//! What is read of files, replies and screens of a real repository is in `tests/it/surfaces.rs`.
+//! [`SURFACES`] names every file of a site, and what else is written here: each with its reader, or with why it says nothing of
+//! an answer. A file of another kind fails the test until it stands there. What is read of replies, screens and exports of a
+//! real repository is in `tests/it/surfaces.rs`, with a list of the same kind.
+
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::*;
-use crate::assess::{Assessment, Verdict};
-use crate::domain::Event;
-use crate::format::{message, readme};
-use crate::graph;
+use crate::assess::{Answer, Assessment, Verdict};
+use crate::domain::{ByHand, Event};
+use crate::format::{comment_file, conclusion_file, layout, message, node_file, readme};
+use crate::merge::{self, Trees};
+use crate::report::model::Report;
+use crate::report::site::Builder;
+use crate::report::sites::SiteEntry;
 use crate::review;
 
 /// One node: where it hangs, its state, who wrote it, what came of it later.
@@ -26,7 +34,10 @@ struct Step {
 type Said = (usize, Option<usize>);
 
 /// The end: whether it is early, which answers it names and as what, and whether research came after it.
-type End = (bool, Vec<(usize, usize)>, bool);
+type Ended = (bool, Vec<(usize, usize)>, bool);
+
+/// What came of an investigation on one side of a merge: how its nodes go on, what is said of them, and its end.
+type Branch = (Vec<Step>, Vec<Said>, Option<Ended>);
 
 const STATES: [&str; 6] = ["EXPLORE", "FOUND", "FOUND", "VERIFY", "VERIFY", "DEAD"];
 
@@ -43,7 +54,7 @@ fn hand(number: usize) -> (Option<String>, Caller) {
     }
 }
 
-fn nodes(steps: &[Step]) -> Vec<Node> {
+fn nodes(steps: &[Step], side: i64) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let parent = at.checked_sub(1).map(|_| nodes[step.parent % at].id.clone());
@@ -51,8 +62,10 @@ fn nodes(steps: &[Step]) -> Vec<Node> {
             None => "R1.A".to_owned(),
             Some(parent) => format!("R{}.{}{at}", parent.round() + 1, parent.suffix()),
         };
-        let mut node = Node::new(id.parse().unwrap(), parent, format!("Title of {id}"), time(0));
-        let when = time(10 * at as i64 + 1);
+        // Of two proposals under one id that are not the same, one moves.
+        let proposed_at = time(if step.parent > 3 { side } else { 0 });
+        let mut node = Node::new(id.parse().unwrap(), parent, format!("Title of {id}"), proposed_at);
+        let when = time(10 * at as i64 + 1 + side);
         let (agent_id, caller) = hand(step.hand);
         let state = STATES[step.state % STATES.len()].parse().unwrap();
         let mut result = Classification {
@@ -61,7 +74,7 @@ fn nodes(steps: &[Step]) -> Vec<Node> {
             ..Classification::new(state, format!("Findings of {id}."), when)
         };
         let (agent_id, caller) = hand(step.by);
-        let after = time(10 * at as i64 + 500);
+        let after = time(10 * at as i64 + 500 + side);
         match step.later % 8 {
             0 => result.refutes = true,
             1 => result.amended.push(Amendment {
@@ -95,10 +108,14 @@ fn nodes(steps: &[Step]) -> Vec<Node> {
     nodes
 }
 
-fn of(steps: &[Step], said: &[Said], end: Option<End>) -> ReportInput {
-    let nodes = nodes(steps);
+/// The investigation that a branch makes, and where it parted from `shared` steps without what came of them later.
+fn branch((steps, said, end): &Branch, side: i64) -> ReportInput {
+    let nodes = nodes(steps, side);
     let comment = |number: usize, node: &Node, kind, reply_to: Option<usize>, by: usize| {
-        let id = |number: usize| CommentId::new(1_795_000_000_000 + number as u64, [number as u8; 10]);
+        let id = |number: usize| {
+            let number = number + 100 * side as usize;
+            CommentId::new(1_795_000_000_000 + number as u64, [number as u8; 10])
+        };
         let (agent_id, caller) = hand(by);
         let author = Commenter { name: "git".into(), agent_id, caller, ..Commenter::default() };
         let text = "It was measured on one machine only.".to_owned();
@@ -113,7 +130,7 @@ fn of(steps: &[Step], said: &[Said], end: Option<End>) -> ReportInput {
         comments
             .extend(resolved.map(|by| comment(2 * at + 1, node, CommentKind::Resolution, Some(2 * at), by)));
     }
-    let conclusion = end.map(|(early, named, after)| {
+    let conclusion = end.as_ref().map(|(early, named, after)| {
         let answers = named.iter().map(|(node, role)| BoundAnswer {
             id: nodes[node % nodes.len()].id.clone(),
             role: [BoundAs::Main, BoundAs::Part, BoundAs::Rival][role % 3],
@@ -122,13 +139,99 @@ fn of(steps: &[Step], said: &[Said], end: Option<End>) -> ReportInput {
             conclusion: Some("It is so.".into()),
             stopped: early.then_some(Stopped { reason: StopReason::Enough, note: None }),
             answers: answers.collect(),
-            ..Conclusion::new(time(if after { 200 } else { 900 }))
+            ..Conclusion::new(time(if *after { 200 } else { 900 } + side))
         }
     });
+    with_comments(nodes, comments, conclusion)
+}
+
+fn with_comments(
+    nodes: Vec<Node>,
+    comments: Vec<Arc<Comment>>,
+    conclusion: Option<Conclusion>,
+) -> ReportInput {
     let mut input = input(meta(1, "Why?", "Why?"), nodes.into_iter().map(Arc::new).collect(), conclusion);
     let facts = Arc::unwrap_or_clone(input.snapshot.investigation);
     input.snapshot.investigation = Arc::new(facts.with_comments(comments));
     input
+}
+
+/// The files of a tree that merges are about.
+fn files_of(input: &ReportInput) -> merge::Files {
+    let investigation = input.snapshot.investigation.as_ref();
+    let nodes = investigation.nodes().map(|node| (layout::node(&node.id), node_file::write(node)));
+    let comments = investigation.comments().map(|it| (layout::comment(it.id), comment_file::write(it)));
+    let end = investigation.conclusion().map(|end| (layout::CONCLUSION.into(), conclusion_file::write(end)));
+    let all = nodes.chain(comments).chain(end);
+    all.map(|(path, text)| (path, text.unwrap().into_bytes())).collect()
+}
+
+/// What a merge makes of both; the first one where it is refused.
+fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> ReportInput {
+    let [base, own, theirs] = [base, &ours, theirs].map(files_of);
+    let differs = |path: &String| base.get(path) != own.get(path) || own.get(path) != theirs.get(path);
+    let (touched, same): (BTreeSet<&String>, BTreeSet<&String>) =
+        base.keys().chain(own.keys()).chain(theirs.keys()).partition(|path| differs(path));
+    let of = |files: &merge::Files| {
+        files.iter().filter(|(path, _)| touched.contains(path)).map(|(a, b)| (a.clone(), b.clone())).collect()
+    };
+    let untouched = same.iter().filter_map(|path| match layout::place(path) {
+        layout::Place::Node(id) => Some(id),
+        _ => None,
+    });
+    let trees =
+        Trees { base: of(&base), ours: of(&own), theirs: of(&theirs), untouched: untouched.collect() };
+    let Ok(outcome) = merge::merge(&trees) else { return ours };
+    let kept =
+        own.iter().filter(|(path, _)| same.contains(path)).map(|(path, text)| (path.clone(), text.clone()));
+    let (mut nodes, mut comments, mut conclusion) = (Vec::new(), Vec::new(), None);
+    for (path, text) in kept.chain(outcome.files).collect::<merge::Files>() {
+        let text = String::from_utf8(text).unwrap();
+        match layout::place(&path) {
+            layout::Place::Node(_) => nodes.push(node_file::read(&text).unwrap()),
+            layout::Place::Comment(_) => comments.push(Arc::new(comment_file::read(&text).unwrap())),
+            _ => conclusion = Some(conclusion_file::read(&text).unwrap()),
+        }
+    }
+    with_comments(nodes, comments, conclusion)
+}
+
+/// What one side made of it, or what a merge made of both sides; and which nodes a hand has changed.
+fn of(ours: Branch, theirs: Option<Branch>, by_hand: &[usize]) -> ReportInput {
+    let mut input = branch(&ours, 0);
+    if let Some((steps, said, end)) = theirs {
+        let common = ours.0.len().div_ceil(2);
+        let as_begun = |step: &Step| Step { later: 7, ..step.clone() };
+        let begun: Vec<Step> = ours.0[..common].iter().map(as_begun).collect();
+        let base = branch(&(begun.clone(), Vec::new(), None), 0);
+        // What came later of what both have begun with, and what each has alone.
+        let later = |(step, other): (&Step, &Step)| Step { later: other.later, by: other.by, ..step.clone() };
+        let own = begun.iter().zip(steps.iter().cycle()).map(later).chain(steps.iter().cloned());
+        let theirs = branch(&(own.collect(), said, end), 1);
+        let theirs = at_the_same_time(&base, theirs);
+        input = merged(&base, input, &theirs);
+    }
+    let facts = Arc::unwrap_or_clone(input.snapshot.investigation);
+    let ids: Vec<NodeId> = facts.nodes().map(|node| node.id.clone()).collect();
+    let nodes = by_hand.iter().map(|at| ids[at % ids.len()].clone()).collect();
+    let by_hand = ByHand { nodes, ..ByHand::default() };
+    input.snapshot.investigation = Arc::new(facts.with_by_hand(by_hand));
+    input
+}
+
+/// What both sides began with was proposed and committed before they parted.
+fn at_the_same_time(base: &ReportInput, mut theirs: ReportInput) -> ReportInput {
+    let facts = Arc::unwrap_or_clone(theirs.snapshot.investigation);
+    let earlier = base.snapshot.investigation.nodes().filter_map(|old| {
+        let mut node = Node::clone(facts.node(&old.id)?);
+        node.proposed_at = old.proposed_at;
+        let (new, old) = (node.classification.as_mut()?, old.classification.as_ref()?);
+        new.committed_at = old.committed_at;
+        Some(Change::Node(Arc::new(node)))
+    });
+    let earlier: Vec<Change> = earlier.collect();
+    theirs.snapshot.investigation = Arc::new(facts.with(&earlier));
+    theirs
 }
 
 /// What stands in a page between these, without its marks.
@@ -152,126 +255,437 @@ fn told(verdict: Verdict) -> (&'static str, &'static str) {
     (verdict.class(), verdict.label())
 }
 
-/// Holds every surface against the assessment.
-fn agree(input: ReportInput) -> Result<(), TestCaseError> {
-    let snapshot = input.snapshot.clone();
-    let investigation = snapshot.investigation.as_ref();
-    let rules = snapshot.rules().unwrap();
-    let assessment = Assessment::new(investigation, Some(rules));
-    let files = render(std::slice::from_ref(&input));
-    let index = page(&files, "index.html");
-    let both = || assessment.answers.iter().chain(&assessment.refuted);
+/// An investigation, what is to be said of it, and the surfaces that say it.
+struct Case<'c> {
+    input: &'c ReportInput,
+    assessment: &'c Assessment<'c>,
+    /// The files of its site.
+    files: &'c Files,
+}
 
-    // The whole: on top of the first page, in the data, on the page for forges, in the index of several, in the print.
-    let top = between(&index, "<section class=\"answer ", "</section>");
-    let expected = match (assessment.verdict(), assessment.first()) {
-        (Some(verdict), _) => Some((verdict.class(), assessment.words().unwrap())),
-        (None, Some(first)) => Some((first.verdict.class(), first.words())),
-        (None, None) => None,
+type Read = Result<(), TestCaseError>;
+
+/// Reads a surface.
+type Reader = fn(&Case<'_>) -> Read;
+
+/// What reads a surface; or why it says nothing of an answer.
+enum Reads {
+    By(Reader),
+    Nothing(&'static str),
+}
+
+/// Every kind of file of a site, with `*` for a name or a number.
+const SURFACES: &[(&str, Reads)] = &[
+    ("index.html", Reads::By(first_page)),
+    ("several/index.html", Reads::By(index_of_many)),
+    ("feed.xml", Reads::By(feed)),
+    ("print.html", Reads::By(print)),
+    ("doubts.html", Reads::By(doubts_page)),
+    ("tree.html", Reads::By(tree)),
+    ("graph.html", Reads::By(|case| drawing(case, "graph.html"))),
+    ("graph.svg", Reads::By(|case| drawing(case, "graph.svg"))),
+    ("graph.dot", Reads::By(|case| graph_text(case, &page(case.files, "graph.dot")))),
+    ("graph.mmd", Reads::By(|case| graph_text(case, &page(case.files, "graph.mmd")))),
+    ("nodes/*.html", Reads::By(node_pages)),
+    ("answers/*.html", Reads::By(ways)),
+    ("compare.html", Reads::By(compared)),
+    ("ended-*-*.html", Reads::Nothing("compare.html of two ends")),
+    ("investigation.json", Reads::By(data)),
+    ("search-data.js", Reads::By(search_data)),
+    ("states.js", Reads::By(states)),
+    ("graph/*.html", Reads::Nothing("a part of the graph, drawn as graph.html is")),
+    ("graph/*.svg", Reads::Nothing("a part of the graph, drawn as graph.svg is")),
+    ("graph/*.js", Reads::Nothing("where the nodes are on the parts of the graph")),
+    ("history.html", Reads::Nothing("what each commit did, and not what is made of it")),
+    ("history-*.html", Reads::Nothing("what each commit did, and not what is made of it")),
+    ("references.html", Reads::Nothing("the sources, and who cites them")),
+    ("judged.html", Reads::Nothing("the rules, and what calls were warned of")),
+    ("ruleset.yaml", Reads::Nothing("the rules")),
+    ("attachments/*", Reads::Nothing("the files of agents, as they are")),
+    ("assets/*", Reads::Nothing("the same in every site")),
+];
+
+/// What is written beside a site.
+const BESIDE: &[(&str, Reader)] = &[
+    ("the single file", single_file),
+    ("README.md", page_for_forges),
+    ("the commit of an end", end_commit),
+    ("diff --markdown", changes_in_markdown),
+    ("review", reviewed),
+];
+
+/// The kind of a file of a site: its path, with `*` for names and numbers.
+fn kind(path: &str) -> String {
+    match path.split_once('/') {
+        Some((folder @ ("assets" | "attachments"), _)) => format!("{folder}/*"),
+        Some((folder, file)) => format!("{folder}/*.{}", file.rsplit('.').next().unwrap()),
+        None => {
+            let mut kind = String::new();
+            for c in path.chars() {
+                match c.is_ascii_digit() {
+                    true if kind.ends_with('*') => {}
+                    true => kind.push('*'),
+                    false => kind.push(c),
+                }
+            }
+            kind
+        }
+    }
+}
+
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::load(&SiteOptions::default()).unwrap());
+
+/// Of a site that has an address: with a feed.
+static WITH_ADDRESS: LazyLock<Templates> = LazyLock::new(|| {
+    let base_url = Some("https://example.org/".parse().unwrap());
+    Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap()
+});
+
+/// The investigation without its nodes.
+fn before(input: &ReportInput) -> Snapshot {
+    let meta = input.snapshot.investigation.meta().clone();
+    Snapshot { investigation: Arc::new(Investigation::new(meta)), ..input.snapshot.clone() }
+}
+
+/// The site of one, with the page of what lies between nothing and it; and what a site of several has above each.
+fn site_of(input: &ReportInput, templates: &Templates) -> Files {
+    let names = ["a".to_owned(), "b".to_owned()];
+    let comparison = Comparison { before: before(input), relation: Relation::Forward, names };
+    let contents =
+        Contents { inputs: vec![input.clone()], comparison: Some(comparison), ..Contents::default() };
+    let mut files = build(&contents, templates, &mut |_| {}).unwrap();
+    let id = input.snapshot.investigation.meta().id;
+    let entry = SiteEntry::of(input, &Report::of(input), &format!("{id}/"));
+    let mut put = |path: &str, bytes| {
+        let path = if path == "index.html" { "several/index.html" } else { path };
+        files.insert(path.to_owned(), bytes);
+        Ok(())
     };
-    if let Some((class, words)) = &expected {
+    Builder::new(&WITH_ADDRESS, true).rest(vec![entry], &[], &mut put).unwrap();
+    files
+}
+
+/// Holds every surface against the assessment.
+fn agree(input: &ReportInput) -> Read {
+    let snapshot = input.snapshot.clone();
+    let assessment = Assessment::new(&snapshot.investigation, snapshot.rules());
+    let case = Case { input, assessment: &assessment, files: &site_of(input, &TEMPLATES) };
+    for (name, reads) in SURFACES {
+        if let Reads::By(read) = reads {
+            read(&case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+        }
+    }
+    for (name, read) in BESIDE {
+        read(&case).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+    }
+    Ok(())
+}
+
+impl<'c> Case<'c> {
+    fn investigation(&self) -> &'c Investigation {
+        self.assessment.investigation
+    }
+
+    fn rules(&self) -> EffectiveRules<'c> {
+        self.assessment.rules.unwrap()
+    }
+
+    /// The answers that stand, and those that are refuted.
+    fn answers(&self) -> impl Iterator<Item = &Answer<'c>> {
+        self.assessment.answers.iter().chain(&self.assessment.refuted)
+    }
+
+    /// The class and the words of what stands on top.
+    fn top(&self) -> Option<(&'static str, String)> {
+        match (self.assessment.verdict(), self.assessment.first()) {
+            (Some(verdict), _) => Some((verdict.class(), self.assessment.words().unwrap().into_owned())),
+            (None, Some(first)) => Some((first.verdict.class(), first.words().into_owned())),
+            (None, None) => None,
+        }
+    }
+}
+
+fn first_page(case: &Case<'_>) -> Read {
+    let assessment = case.assessment;
+    let index = page(case.files, "index.html");
+    top_of(case, &index)?;
+    let is_green = case.top().is_some_and(|(class, _)| class == "confirmed");
+    let may_be_green = assessment.overall().is_some_and(Verdict::is_confirmed);
+    prop_assert_eq!(is_green, may_be_green && assessment.first().is_some());
+    let order: Vec<&str> = assessment.answers.iter().map(|answer| answer.node.id.as_str()).collect();
+    let cards = between(&index, "<h2 id=\"answers\">", "</section>");
+    let places: Vec<Option<usize>> =
+        order.iter().take(4).map(|id| cards.find(&format!("<span class=\"node-id\">{id}</span>"))).collect();
+    prop_assert!(places.is_sorted() && !places.contains(&None), "{order:?} {places:?}");
+    Ok(())
+}
+
+/// What stands on top of the first page, of the print and of the single file.
+fn top_of(case: &Case<'_>, page: &str) -> Read {
+    let top = between(page, "<section class=\"answer ", "</section>");
+    if let Some((class, words)) = case.top() {
         prop_assert!(top.starts_with(&format!("{class}\"")), "{top}");
         prop_assert!(top.contains(&format!(", {words}</p>")), "{words}: {top}");
     }
-    let is_green = expected.is_some_and(|(class, _)| class == "confirmed");
-    let may_be_green = assessment.overall().is_some_and(Verdict::is_confirmed);
-    prop_assert_eq!(is_green, may_be_green && assessment.first().is_some());
     let headline = between(top, "<h2 id=\"found\">", "</h2>");
-    match assessment.first() {
+    match case.assessment.first() {
         Some(first) => prop_assert!(headline.contains(&format!("title=\"{}\"", first.node.id)), "{headline}"),
         None => prop_assert!(!headline.contains("<a"), "no answer stands beside it: {headline}"),
     }
-    let data: serde_json::Value = serde_json::from_slice(&files["investigation.json"]).unwrap();
-    prop_assert_eq!(&data["outcome"], &serde_json::to_value(assessment.outcome).unwrap());
-    prop_assert_eq!(&data["verdict"], &serde_json::to_value(assessment.words()).unwrap());
-    let entries = render(&[input.clone(), unfinished()]);
-    let entry = page(&entries, "index.html");
-    let entry = between(&entry, &format!("href=\"{}/index.html\"", investigation.meta().id), "</article>");
+    Ok(())
+}
+
+fn index_of_many(case: &Case<'_>) -> Read {
+    let assessment = case.assessment;
+    let entry = page(case.files, "several/index.html");
+    let entry =
+        between(&entry, &format!("href=\"{}/index.html\"", case.investigation().meta().id), "</article>");
     if let Some(first) = assessment.first() {
         let verdict = assessment.overall().unwrap();
         let words = assessment.words().unwrap_or_else(|| first.words());
         prop_assert_eq!(shown(entry), [(verdict.class(), words.as_ref())], "{}", entry);
     }
     prop_assert!(entry.contains(&assessment.found()), "{entry}");
-    let page_of = readme::readme(investigation, &rules);
-    if let Some(words) = assessment.words() {
-        prop_assert!(page_of.contains(&format!("## Conclusion, {words}\n")), "{page_of}");
-        let print = page(&files, "print.html");
-        prop_assert!(print.contains(&format!(", {words}</p>")), "{}", print);
-    }
+    Ok(())
+}
 
-    // Each answer, in the same order everywhere.
-    let order: Vec<&str> = assessment.answers.iter().map(|answer| answer.node.id.as_str()).collect();
-    let listed: Vec<&str> =
-        data["solutions"].as_array().unwrap().iter().map(|it| it["node"].as_str().unwrap()).collect();
-    prop_assert_eq!(&listed, &order);
-    let cards = between(&index, "<h2 id=\"answers\">", "</section>");
-    let places: Vec<Option<usize>> =
-        order.iter().take(4).map(|id| cards.find(&format!("<span class=\"node-id\">{id}</span>"))).collect();
-    prop_assert!(places.is_sorted() && !places.contains(&None), "{order:?} {places:?}");
-    let (dot, mermaid) = (graph::dot(&assessment), graph::mermaid(&assessment));
-    let tree = page(&files, "tree.html");
-    let drawing = page(&files, "graph.html");
-    let empty = Snapshot {
-        investigation: Arc::new(Investigation::new(investigation.meta().clone())),
-        ..snapshot.clone()
-    };
-    let changes = changes::markdown(&empty, &snapshot, ["a", "b"]);
-    let notes = review::review(None, investigation, Some(&rules), &Evidence::default());
-    for (at, answer) in both().enumerate() {
-        let (id, verdict) = (&answer.node.id, answer.verdict);
-        let words = answer.words();
-        let of_node = page(&files, &format!("nodes/{id}.html"));
-        prop_assert_eq!(shown(between(&of_node, "<p class=\"eyebrow\">", "</p>")), [told(verdict)]);
-        let head = between(&of_node, "page-head node-head ", "\"");
-        prop_assert_eq!(head.split(' ').nth(1), Some(verdict.class()), "{}", head);
-        let row = between(&tree, &format!("<a id=\"{id}\""), "</a>");
-        prop_assert_eq!(shown(row), [told(verdict)], "{}", row);
-        let card = between(&drawing, &format!("<title>{id} ("), "</title>");
-        prop_assert!(card.contains(&format!(", {})", verdict.label())), "{card}");
-        let name = id.as_str().replace('.', "_");
-        let line = |text: &str| {
-            text.lines()
-                .find(|line| {
-                    line.trim().starts_with(&format!("{name}["))
-                        || line.trim().starts_with(&format!("{name} ["))
-                })
-                .unwrap_or_default()
-                .to_owned()
-        };
-        for text in [&dot, &mermaid] {
-            prop_assert!(line(text).contains(&format!(", {})", verdict.label())), "{}", line(text));
-        }
-        if verdict == Verdict::Refuted {
-            prop_assert!(changes.contains(&format!("`{id}` refuted by")), "{changes}");
-            continue;
-        }
-        prop_assert_eq!(data["solutions"][at]["verdict"].as_str(), Some(words.as_ref()));
-        prop_assert_eq!(data["solutions"][at]["verified"].as_bool(), Some(verdict.is_confirmed()));
-        prop_assert!(changes.contains(&format!("`{id}` {words}:")), "{changes}");
-        let way = page(&files, &format!("answers/{id}.html"));
-        prop_assert!(way.contains(&format!("argument-head {}\"", verdict.class())), "{way}");
-        if investigation.conclusion().is_some() {
-            let row = between(&page_of, &format!("| [{id}](<"), "\n").to_owned();
-            prop_assert!(row.contains(&format!("| {words}")), "{row}");
-        }
-        let noted = notes.iter().filter(|it| it.node.as_ref() == Some(id)).flat_map(|it| &it.notes);
-        let is_doubted = noted.clone().any(|note| note.text.starts_with("an answer, "));
-        prop_assert_eq!(is_doubted, !answer.grade.is_confirmed());
+fn feed(case: &Case<'_>) -> Read {
+    let feed = page(case.files, "feed.xml");
+    if case.assessment.end().is_none() {
+        prop_assert!(!feed.contains("<entry>"), "it has not ended: {feed}");
+        return Ok(());
     }
-    for node in investigation.nodes().filter(|node| assessment.answer(&node.id).is_none()) {
+    let summary = between(&feed, "<summary>", "</summary>");
+    let (first, _) = summary.split_once('\n').unwrap();
+    prop_assert_eq!(first, format!("{}.", case.assessment.top()));
+    let end = case.top().map_or_else(String::new, |(_, words)| format!(", {words}."));
+    prop_assert!(first.ends_with(&end), "{end}: {first}");
+    Ok(())
+}
+
+fn print(case: &Case<'_>) -> Read {
+    top_of(case, &page(case.files, "print.html"))
+}
+
+fn single_file(case: &Case<'_>) -> Read {
+    let bytes = site::document(case.input, &TEMPLATES).unwrap().bytes;
+    top_of(case, &String::from_utf8(bytes).unwrap())
+}
+
+fn doubts_page(case: &Case<'_>) -> Read {
+    let page = page(case.files, "doubts.html");
+    let lines = page.split("<ul class=\"doubts\">").skip(1).flat_map(|list| list.split("<li class="));
+    let lines: Vec<&str> = lines.collect();
+    for answer in &case.assessment.answers {
+        let of_it = lines.iter().filter(|line| line.contains(&format!("nodes/{}.html\"", answer.node.id)));
+        let words = [" checked by nobody", " confirmed only by", " checked only by", " confirmed it since"];
+        let is_doubted = of_it.clone().any(|line| words.iter().any(|words| line.contains(words)));
+        prop_assert_eq!(is_doubted, !answer.grade.is_confirmed(), "{}", page);
+        if !answer.against.is_empty() {
+            prop_assert!(of_it.clone().any(|line| line.contains("object")), "{page}");
+        }
+    }
+    Ok(())
+}
+
+fn tree(case: &Case<'_>) -> Read {
+    let tree = page(case.files, "tree.html");
+    for node in case.investigation().nodes() {
         let row = between(&tree, &format!("<a id=\"{}\"", node.id), "</a>");
-        prop_assert_eq!(shown(row), [], "{} is no answer", node.id);
+        let expected: Vec<_> = case.assessment.verdict_of(&node.id).into_iter().map(told).collect();
+        prop_assert_eq!(shown(row), expected, "{}", row);
     }
+    Ok(())
+}
 
-    // The commit of an end counts as the pages do.
+fn drawing(case: &Case<'_>, path: &str) -> Read {
+    let drawing = page(case.files, path);
+    for answer in case.answers() {
+        let card = between(&drawing, &format!("<title>{} (", answer.node.id), "</title>");
+        prop_assert!(card.contains(&format!(", {})", answer.verdict.label())), "{card}");
+    }
+    Ok(())
+}
+
+fn graph_text(case: &Case<'_>, text: &str) -> Read {
+    for answer in case.answers() {
+        let name = answer.node.id.as_str().replace('.', "_");
+        let is_of_it = |line: &&str| {
+            let rest = line.trim().strip_prefix(&name);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('['))
+        };
+        let line = text.lines().find(is_of_it).unwrap_or_default();
+        prop_assert!(line.contains(&format!(", {})", answer.verdict.label())), "{}", line);
+    }
+    Ok(())
+}
+
+fn node_pages(case: &Case<'_>) -> Read {
+    for answer in case.answers() {
+        let page = page(case.files, &format!("nodes/{}.html", answer.node.id));
+        prop_assert_eq!(shown(between(&page, "<p class=\"eyebrow\">", "</p>")), [told(answer.verdict)]);
+        let head = between(&page, "page-head node-head ", "\"");
+        prop_assert_eq!(head.split(' ').nth(1), Some(answer.verdict.class()), "{}", head);
+        for by in answer.confirming.iter().filter(|by| by.verdict() > Verdict::NotChecked) {
+            let distance = case.assessment.distance(answer.node, by).unwrap().to_string();
+            prop_assert!(page.contains(&distance), "{distance}: {page}");
+        }
+    }
+    Ok(())
+}
+
+fn ways(case: &Case<'_>) -> Read {
+    for answer in &case.assessment.answers {
+        let way = page(case.files, &format!("answers/{}.html", answer.node.id));
+        prop_assert!(way.contains(&format!("argument-head {}\"", answer.verdict.class())), "{way}");
+        for by in &answer.confirming {
+            let distance = case.assessment.distance(answer.node, by).unwrap().to_string();
+            prop_assert!(way.contains(&distance), "{distance}: {way}");
+        }
+    }
+    Ok(())
+}
+
+fn compared(case: &Case<'_>) -> Read {
+    let page = page(case.files, "compare.html");
+    let section = between(&page, "<h2 id=\"verdict\">", "</section>");
+    for answer in case.answers() {
+        let line = between(section, &format!("nodes/{}.html\"", answer.node.id), "</li>");
+        let words = match answer.verdict {
+            Verdict::Refuted => "refuted".to_owned(),
+            verdict => format!("an answer, {}", verdict.label()),
+        };
+        prop_assert!(line.contains(&format!("<b>{words}</b>")), "{line}");
+    }
+    prop_assert!(section.contains(&format!("<td>{}</td></tr>", case.assessment.found())), "{section}");
+    Ok(())
+}
+
+fn data(case: &Case<'_>) -> Read {
+    let assessment = case.assessment;
+    let data: Value = serde_json::from_slice(&case.files["investigation.json"]).unwrap();
+    prop_assert_eq!(&data["outcome"], &serde_json::to_value(assessment.outcome).unwrap());
+    prop_assert_eq!(&data["verdict"], &serde_json::to_value(assessment.words()).unwrap());
+    let solutions = data["solutions"].as_array().unwrap();
+    prop_assert_eq!(solutions.len(), assessment.answers.len());
+    for (solution, answer) in solutions.iter().zip(&assessment.answers) {
+        prop_assert_eq!(solution["node"].as_str(), Some(answer.node.id.as_str()));
+        prop_assert_eq!(&solution["verdict"], &Value::from(answer.words()));
+        prop_assert_eq!(solution["verified"].as_bool(), Some(answer.verdict.is_confirmed()));
+    }
+    let refuted: Vec<&str> =
+        data["refuted"].as_array().unwrap().iter().filter_map(|it| it["node"].as_str()).collect();
+    let expected: Vec<&str> = assessment.refuted.iter().map(|answer| answer.node.id.as_str()).collect();
+    prop_assert_eq!(refuted, expected);
+    Ok(())
+}
+
+fn search_data(case: &Case<'_>) -> Read {
+    let script = page(case.files, "search-data.js");
+    let json = script.strip_prefix("totSearch(").and_then(|text| text.strip_suffix(");\n")).unwrap();
+    let data: Value = serde_json::from_str(json).unwrap();
+    for found in data["found"].as_array().unwrap() {
+        let Ok(id) = found[0].as_str().unwrap().parse::<NodeId>() else { continue };
+        let label = case.assessment.verdict_of(&id).map(Verdict::label);
+        prop_assert_eq!(found[4]["label"].as_str(), label, "{}", id);
+    }
+    Ok(())
+}
+
+/// How each node stands, for a browser to keep.
+fn states(case: &Case<'_>) -> Read {
+    let script = page(case.files, "states.js");
+    let text = between(&script, "totStates(\"", "\"");
+    let mut letters: BTreeMap<String, char> = BTreeMap::new();
+    for standing in text.split(';').filter(|standing| !standing.is_empty()) {
+        let letter = standing.chars().next().unwrap();
+        for round in standing[1..].split(' ') {
+            let (round, suffixes) = round.split_once('.').unwrap();
+            letters.extend(suffixes.split(',').map(|suffix| (format!("R{round}.{suffix}"), letter)));
+        }
+    }
+    for answer in case.answers() {
+        let expected = match answer.verdict {
+            Verdict::Refuted => 'r',
+            Verdict::Contested => 'x',
+            verdict if verdict.is_confirmed() => 'c',
+            _ => 'a',
+        };
+        prop_assert_eq!(letters.get(answer.node.id.as_str()), Some(&expected), "{}", text);
+    }
+    Ok(())
+}
+
+fn page_for_forges(case: &Case<'_>) -> Read {
+    let page = readme::readme(case.investigation(), &case.rules());
+    if let Some(words) = case.assessment.words() {
+        prop_assert!(page.contains(&format!("## Conclusion, {words}\n")), "{page}");
+    }
+    if case.assessment.end().is_some() {
+        for answer in &case.assessment.answers {
+            let row = between(&page, &format!("| [{}](<", answer.node.id), "\n");
+            prop_assert!(row.contains(&format!("| {}", answer.words())), "{row}");
+        }
+    }
+    Ok(())
+}
+
+/// The commit of an end counts as the pages do.
+fn end_commit(case: &Case<'_>) -> Read {
     let end = Conclusion { conclusion: Some("It is so.".into()), ..Conclusion::new(time(999)) };
     let event = Event::Ended { conclusion: Arc::new(end) };
-    let subject = message::message(investigation, &rules, &event, &[], &Caller::default());
-    for (verdict, count) in assessment.counts() {
+    let subject = message::message(case.investigation(), &case.rules(), &event, &[], &Caller::default());
+    for (verdict, count) in case.assessment.counts() {
         prop_assert!(subject.contains(&format!(", {count} {}", verdict.label())), "{subject}");
     }
     Ok(())
+}
+
+fn changes_in_markdown(case: &Case<'_>) -> Read {
+    let changes = changes::markdown(&before(case.input), &case.input.snapshot, ["a", "b"]);
+    for answer in case.answers() {
+        let words = match answer.verdict {
+            Verdict::Refuted => " refuted by".to_owned(),
+            _ => format!(" {}:", answer.words()),
+        };
+        prop_assert!(changes.contains(&format!("`{}`{words}", answer.node.id)), "{changes}");
+    }
+    Ok(())
+}
+
+fn reviewed(case: &Case<'_>) -> Read {
+    let notes = review::review(None, case.investigation(), Some(&case.rules()), &Evidence::default());
+    for answer in &case.assessment.answers {
+        let mut noted =
+            notes.iter().filter(|it| it.node.as_ref() == Some(&answer.node.id)).flat_map(|it| &it.notes);
+        let is_doubted = noted.any(|note| note.text.starts_with("an answer, "));
+        prop_assert_eq!(is_doubted, !answer.grade.is_confirmed());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_of_a_site_without_a_reader_fails() {
+    let kinds = |input: &ReportInput| -> BTreeSet<String> {
+        let files = site_of(input, &WITH_ADDRESS);
+        files
+            .keys()
+            .map(|path| if path.starts_with("several/") { path.clone() } else { kind(path) })
+            .collect()
+    };
+    let mut long = sample();
+    let first = long.history[0].clone();
+    long.history.extend(std::iter::repeat_n(first, 450));
+    let found: BTreeSet<String> =
+        [backed(), compare::ended_twice(), large(400), long].iter().flat_map(kinds).collect();
+    let known: BTreeSet<String> = SURFACES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let unread: Vec<&String> = found.difference(&known).collect();
+    assert!(unread.is_empty(), "SURFACES has neither a reader of these, nor why they need none: {unread:?}");
+    let gone: Vec<&String> = known.difference(&found).collect();
+    assert!(gone.is_empty(), "no site has these any more: {gone:?}");
+    for (name, reads) in SURFACES {
+        assert!(!matches!(reads, Reads::Nothing(why) if why.is_empty()), "{name}");
+    }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -279,15 +693,21 @@ fn step() -> impl Strategy<Value = Step> {
         .prop_map(|(parent, state, hand, later, by)| Step { parent, state, hand, later, by })
 }
 
+fn some_branch() -> impl Strategy<Value = Branch> {
+    let said = (0..8_usize, prop::option::of(0..6_usize));
+    let ended = (any::<bool>(), prop::collection::vec((0..8_usize, 0..3_usize), 0..3), any::<bool>());
+    (prop::collection::vec(step(), 1..9), prop::collection::vec(said, 0..3), prop::option::of(ended))
+}
+
 proptest! {
     #![proptest_config(crate::testing::sampled(2_000))]
 
     #[test]
     fn every_surface_says_the_same_of_each_answer_and_of_the_whole(
-        steps in prop::collection::vec(step(), 1..9),
-        said in prop::collection::vec((0..8_usize, prop::option::of(0..6_usize)), 0..3),
-        end in prop::option::of((any::<bool>(), prop::collection::vec((0..8_usize, 0..3_usize), 0..3), any::<bool>())),
+        ours in some_branch(),
+        theirs in prop::option::weighted(0.3, some_branch()),
+        by_hand in prop::collection::vec(0..8_usize, 0..2),
     ) {
-        agree(of(&steps, &said, end))?;
+        agree(&of(ours, theirs, &by_hand))?;
     }
 }

@@ -223,7 +223,13 @@ pub(super) fn ended_twice() -> ReportInput {
         Investigation::from_facts(old.meta().clone(), nodes, old.conclusion().cloned());
     assert!(faults.is_empty(), "{faults:?}");
     before.snapshot.investigation = Arc::new(investigation);
-    ReportInput { ends: vec![end(1, before), end(2, sample())], ..sample() }
+    let mut after = sample();
+    let facts = Arc::unwrap_or_clone(after.snapshot.investigation);
+    let mut conclusion = Conclusion::clone(facts.conclusion().unwrap());
+    conclusion.not_covered = vec!["The other zone.".to_owned()];
+    conclusion.answers[0].role = BoundAs::Part;
+    after.snapshot.investigation = Arc::new(facts.with(&[Change::Concluded(Arc::new(conclusion))]));
+    ReportInput { ends: vec![end(1, before), end(2, after.clone())], ..after }
 }
 
 #[test]
@@ -235,6 +241,12 @@ fn what_changed_from_one_end_to_the_next_has_a_page() {
     let page = page(&files, "ended-1-2.html");
     assert!(page.contains("From <b class=\"break\">ended/1</b> to <b class=\"break\">ended/2</b>"), "{page}");
     assert!(section(&page, "reclassified").contains("nodes/R2.A3.html"));
+    let conclusion = section(&page, "conclusion");
+    for shown in
+        ["R4.A1a1 (answer)", "R4.A1a1 (part of the answer)", "<dt>Not covered</dt>", "The other zone."]
+    {
+        assert!(conclusion.contains(shown), "{shown}: {conclusion}");
+    }
     // It has no page any more.
     assert!(section(&page, "gone").contains("R2.A9") && !page.contains("nodes/R2.A9"));
     let once = ReportInput { ends: Vec::new(), ..ended_twice() };

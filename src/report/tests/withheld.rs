@@ -65,6 +65,7 @@ fn amendment() -> Amendment {
         findings: Some(text("findings")),
         evidence: Some(text("evidence")),
         alternatives_considered: Some(vec![text("alternative")]),
+        caveats: Some(vec![text("caveat")]),
         commands: Some(commands()),
         references: Some(references()),
         ..Amendment::new(time(801), text("reason of the amendment"))
@@ -83,6 +84,7 @@ fn filled(node: &Node) -> Node {
     // Alone it says nothing, by the rules.
     it.verification_method = Some(SECRET.to_owned());
     it.alternatives_considered = vec![text("one alternative"), text("another")];
+    it.caveats = vec![text("one caveat"), text("other caveat")];
     it.commands = commands();
     it.references = references();
     it.warnings.push(warning());
@@ -266,7 +268,11 @@ fn what_follows_from_the_facts_stays_as_it_is() {
         hidden.snapshot.investigation.nodes().for_each(|node| list.add(node.id.clone(), "Anna", None));
         hidden.withhold(&followed(list, &input).unwrap());
         let data = |input: &ReportInput| -> serde_json::Value {
-            serde_json::from_slice(&export::data(input).unwrap()).unwrap()
+            let mut data: serde_json::Value = serde_json::from_slice(&export::data(input).unwrap()).unwrap();
+            // What a confirmation cites can't be told of one that is withheld.
+            let solutions = data["solutions"].as_array_mut().unwrap();
+            solutions.iter_mut().filter_map(|it| it.as_object_mut()?.remove("distances")).for_each(drop);
+            data
         };
         let (public, hidden) = (data(&input), data(&hidden));
         for key in ["solutions", "refuted", "theories", "deadEnds", "quality", "meta", "conclusion"] {

@@ -35,6 +35,7 @@ fn nothing_that_an_agent_gave_is_left_out() {
         "evidence": "Measured on three machines.",
         "verificationMethod": "Repeated with a cold cache.",
         "alternativesConsidered": ["A hash table"],
+        "caveats": ["A file that does not fit into memory."],
         "commands": [{"command": "cargo bench", "exitCode": 101, "output": "1.5 s before"}],
         "references": [{"target": "src/sort.rs", "lines": "18-24", "commit": "0a1b2c3d", "quote": "sort_unstable()",
             "note": "three of five calls"}],
@@ -46,7 +47,7 @@ fn nothing_that_an_agent_gave_is_left_out() {
     session.ok("tot_reclassify", again.clone());
     let amended = json!({"nodeId": "R2.A1", "reason": "It was a slip.", "agentId": "agent-9", "title": "Sorted",
         "headline": "Sorting saves half", "findings": "It sorts last.", "evidence": "Measured on four machines.",
-        "alternativesConsidered": ["A heap"], "commands": [{"command": "cargo bench --all", "exitCode": 3}],
+        "alternativesConsidered": ["A heap"], "caveats": ["A full disk."], "commands": [{"command": "cargo bench --all", "exitCode": 3}],
         "references": [{"target": "src/heap.rs", "lines": "7"}]});
     session.ok("tot_amend", amended.clone());
     let address = format!("tot://{}/nodes/R2.A1", session.id);

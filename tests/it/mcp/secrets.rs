@@ -35,13 +35,13 @@ fn every_text_is_looked_into_and_the_warning_stays() {
 
     sandbox.sleep(60);
     let result = json!({"nodeId": "R1.A", "state": "EXPLORE", "agentId": "a", "findings": text, "evidence": text,
-        "verificationMethod": text, "alternativesConsidered": ["none", text]});
+        "verificationMethod": text, "alternativesConsidered": ["none", text], "caveats": [text]});
     let reply = session.ok("tot_commit", json!({"results": [result]}));
-    assert_eq!(warnings(&reply).len(), 5, "the plan, and each text of the result: {reply:#}");
+    assert_eq!(warnings(&reply).len(), 6, "the plan, and each text of the result: {reply:#}");
     assert!(!reply.to_string().contains(&secret), "the secret is not repeated: {reply:#}");
     insta::assert_snapshot!(reply["warnings"][0]["message"].as_str().unwrap(), @"`findings` of R1.A seems to hold a GitHub token (line 2).");
     let stored = sandbox.git(&session.repository(), &["show", "HEAD:nodes/R1/R1.A.yaml"]);
-    assert_eq!(stored.matches("code: SECRET_SUSPECTED").count(), 5, "{stored}");
+    assert_eq!(stored.matches("code: SECRET_SUSPECTED").count(), 6, "{stored}");
 
     session.grow(&[("R2.A1", Some("R1.A"))], "DEAD");
     let change = json!({"nodeId": "R2.A1", "newState": "EXPLORE", "reason": text});

@@ -242,7 +242,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     one.ok(&["review", "--mark"]);
     let marked = one.head(&id);
     assert_eq!(sandbox.git(&repository, &["rev-parse", "refs/tot/seen"]).trim(), marked);
-    let none = format!("Why is the sky blue?\nNothing is new: since {}.\n\n", &marked[..10]);
+    let none = format!("Why is the sky blue?\nNo answer yet.\nNothing is new: since {}.\n\n", &marked[..10]);
     assert_eq!(one.ok(&["review"]), none);
 
     one.grow(&id, &["R2.A1", "R2.A2"]);
@@ -250,6 +250,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     let told = one.ok(&["review"]);
     assert_snapshot!(told.replace(&marked[..10], "COMMIT"), @r#"
         Why is the sky blue?
+        No answer yet.
         2 of 3 nodes to look at (1 objection); since COMMIT.
 
         R2.A1 EXPLORE Title of R2.A1
@@ -262,7 +263,7 @@ fn a_review_tells_what_is_new_until_it_is_marked() {
     let document: Value = serde_json::from_str(&one.ok(&["review", "--json"])).unwrap();
     assert_eq!(document["items"][0]["risk"], "objection");
     assert_eq!(document["since"], json!(marked));
-    assert_eq!(one.ok(&["review", "--since", "HEAD"]).lines().count(), 3);
+    assert_eq!(one.ok(&["review", "--since", "HEAD"]).lines().count(), 4);
     let unknown = one.tot(&["review", "--since", "nothing"]);
     assert!(unknown.status == 1 && unknown.err.contains("has no commit `nothing`"), "{unknown:?}");
 

@@ -61,7 +61,7 @@ fn what_comes_through_the_server_gives_sound_sites() {
         }
         sandbox.sleep(60);
         let result = json!({"nodeId": id, "state": "DEAD", "findings": text, "evidence": text, "agentId": text,
-            "verificationMethod": text, "alternativesConsidered": [text, text],
+            "verificationMethod": text, "alternativesConsidered": [text, text], "caveats": [text],
             "attachments": [{"name": "page.html", "text": text}]});
         stored += usize::from(session.call("tot_commit", json!({"results": [result]}))["status"] == "OK");
         let change = json!({"nodeId": id, "newState": "EXPLORE", "reason": text, "agentId": text});

@@ -23,7 +23,7 @@ fn secret(sandbox: &Sandbox) -> Session<'_> {
     sandbox.sleep(60);
     let result = json!({
         "nodeId": "R2.A1", "state": "EXPLORE", "agentId": "one", "headline": text("headline"), "findings": text("findings"),
-        "evidence": text("evidence"), "alternativesConsidered": [text("alternative")],
+        "evidence": text("evidence"), "alternativesConsidered": [text("alternative")], "caveats": [text("caveat")],
         "commands": [{"command": text("command")}], "references": [{"target": format!("https://{SECRET}.example.org")}],
     });
     let other = json!({"nodeId": "R2.A2", "state": "EXPLORE", "agentId": "two", "findings": "Nothing."});

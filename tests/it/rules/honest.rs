@@ -300,9 +300,10 @@ fn every_part_of_what_a_node_says_can_be_amended_and_voids_its_confirmation() {
         amend.commands = Some(vec![ran("cargo bench")]);
         amend.references = Some(vec![Cited { target: "src/cache.rs".into(), ..Cited::default() }]);
     };
-    let each: [(&str, Change); 5] = [
+    let each: [(&str, Change); 6] = [
         ("evidence", |amend| amend.evidence = Some("Measured twice.".into())),
         ("alternativesConsidered", |amend| amend.alternatives_considered = Some(Vec::new())),
+        ("caveats", |amend| amend.caveats = Some(vec!["The other disk.".into()])),
         ("commands", |amend| amend.commands = Some(vec![ran("make")])),
         ("references", |amend| {
             amend.references = Some(vec![Cited { target: "src/a.rs".into(), ..Cited::default() }]);

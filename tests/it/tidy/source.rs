@@ -244,6 +244,13 @@ impl Source {
         self.tokens.windows(2).any(|pair| pair[0].text == name && pair[1].text == "!")
     }
 
+    /// Whether its words and marks have that code in them, which is without blanks.
+    pub fn spells(&self, code: &str) -> bool {
+        let is_code = |token: &&Token| matches!(token.kind, Kind::Word | Kind::Mark);
+        let text: String = self.tokens.iter().filter(is_code).map(|token| token.text.as_str()).collect();
+        text.contains(code)
+    }
+
     /// Whether a string or, where those count, a comment has that text in it.
     pub fn says(&self, text: &str, comments_too: bool) -> bool {
         self.tokens.iter().any(|token| {

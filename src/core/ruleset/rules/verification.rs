@@ -208,7 +208,7 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
 
 /// Everyone who wrote what a node claims, up to a moment where one is given: who committed it, who last gave it a state by
 /// hand, and who amended more of it than the title.
-pub(super) fn writers(classification: &Classification, until: Option<Timestamp>) -> Vec<Who<'_>> {
+pub(crate) fn writers(classification: &Classification, until: Option<Timestamp>) -> Vec<Who<'_>> {
     let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
     let given =
         classification.reclassified.iter().rev().find(|it| it.by.child().is_none() && is_before(it.at));
@@ -224,22 +224,18 @@ pub(super) fn writers(classification: &Classification, until: Option<Timestamp>)
 #[derive(Clone, Copy)]
 pub(crate) struct Who<'a> {
     agent: Option<&'a str>,
-    /// Through whose command it came, also what that one hands in for an agent.
-    person: Option<&'a Person>,
-    session: Option<&'a str>,
-    /// Whether git contradicts who it says it was: it may be anybody.
-    is_disowned: bool,
+    /// Through which client or whose command it came, also what a person hands in for an agent.
+    pub(crate) caller: &'a Caller,
 }
 
 impl<'a> Who<'a> {
     pub(crate) fn of(agent: Option<&'a str>, caller: &'a Caller) -> Self {
-        let (person, session) = (caller.person.as_ref(), caller.session.as_deref());
-        Who { agent, person, session, is_disowned: caller.disowned.is_some() }
+        Who { agent, caller }
     }
 
     /// How far somebody is from those who wrote something.
     pub(super) fn apart_from(self, others: &[Who<'_>]) -> Grade {
-        if self.is_disowned || others.iter().any(|other| other.is_disowned) {
+        if self.is_disowned() || others.iter().any(Who::is_disowned) {
             Grade::None
         } else if !self.has_name() || others.iter().any(|other| self.is(other)) {
             Grade::SelfChecked
@@ -252,20 +248,25 @@ impl<'a> Who<'a> {
         }
     }
 
+    /// Whether git contradicts who it says it was: it may be anybody.
+    fn is_disowned(&self) -> bool {
+        self.caller.disowned.is_some()
+    }
+
     fn has_name(&self) -> bool {
-        self.agent.is_some() || self.person.is_some()
+        self.agent.is_some() || self.caller.person.is_some()
     }
 
     /// The person, where no agent did it.
-    fn person_alone(&self) -> Option<&'a Person> {
-        self.person.filter(|_| self.agent.is_none())
+    pub(crate) fn person_alone(&self) -> Option<&'a Person> {
+        self.caller.person.as_ref().filter(|_| self.agent.is_none())
     }
 
     /// Whether both are the same. A person who names an agent is nobody else by that. Who has an address goes by that: a name is
     /// written in many ways.
     pub(crate) fn is(&self, other: &Who<'_>) -> bool {
         let is_same = |a: &str, b: &str| a.trim().eq_ignore_ascii_case(b.trim());
-        match (self.agent, other.agent, self.person, other.person) {
+        match (self.agent, other.agent, &self.caller.person, &other.caller.person) {
             (Some(a), Some(b), ..) => is_same(a, b),
             (.., Some(a), Some(b)) => match (&a.email, &b.email) {
                 (Some(a), Some(b)) => is_same(a, b),
@@ -277,7 +278,7 @@ impl<'a> Who<'a> {
 
     /// Whether what one of them did can't be what the other was told to say: in another session, or a person's.
     fn is_elsewhere(&self, other: &Who<'_>) -> bool {
-        let sessions = (self.session, other.session);
+        let sessions = (&self.caller.session, &other.caller.session);
         self.person_alone().is_some()
             || other.person_alone().is_some()
             || matches!(sessions, (Some(own), Some(other)) if own != other)
@@ -285,7 +286,7 @@ impl<'a> Who<'a> {
 }
 
 /// What was said with a state.
-enum Text<'a> {
+pub(crate) enum Text<'a> {
     Findings(&'a str),
     /// The evidence of a later change of state.
     Change(Option<&'a str>),
@@ -293,7 +294,7 @@ enum Text<'a> {
 
 /// Who gave the node the state in force, and what was said with it. A child that changed it said nothing itself: what counts
 /// is who committed the node.
-fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
+pub(crate) fn author(classification: &Classification) -> (Who<'_>, Text<'_>) {
     let committed = Who::of(classification.agent_id.as_deref(), &classification.caller);
     let Some(change) = classification.reclassified.last() else {
         return (committed, Text::Findings(&classification.findings));

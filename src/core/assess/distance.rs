@@ -1,0 +1,129 @@
+//! How far a confirmation is from what it confirms: the model and the client of both sides, how long it took, and what it
+//! cites and ran. Callers say themselves who they are, so none of this changes a grade; it stands beside it.
+
+use std::fmt;
+
+use super::Assessment;
+use crate::decide::references::sources;
+use crate::domain::node::program_of;
+use crate::domain::{Caller, Classification, Node};
+use crate::ruleset::rules::verification::{Confirming, author, writers};
+use crate::text::{counted, one_line, shorten};
+
+/// The most characters of the name of a model or a client.
+const NAME: usize = 40;
+
+/// How far a confirmation is from what it confirms. As text it is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// `another session of the same model (opus-4)`, `the same client (claude-code)`: what is known of both sides.
+    between: Vec<String>,
+    /// From its proposal, or from when its work began, where that was earlier.
+    seconds: i64,
+    /// What it cites and ran; absent where its texts are withheld.
+    pub own: Option<Own>,
+    /// How many confirmations came in the same call, this one among them.
+    in_one_call: usize,
+}
+
+/// What a confirmation cites and ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    sources: usize,
+    commands: usize,
+    files: usize,
+}
+
+impl Assessment<'_> {
+    /// How far a confirmation is from the answer. None where its node is gone.
+    pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
+        let node = self.investigation.node(&by.node)?;
+        let (result, confirmed) = (node.classification.as_ref()?, answer.classification.as_ref()?);
+        let began = result.started_at.map_or(node.proposed_at, |at| at.min(node.proposed_at));
+        Some(Distance {
+            between: between(result, confirmed),
+            seconds: result.current_since().seconds().saturating_sub(began.seconds()).max(0),
+            own: Some(Own {
+                sources: sources(result),
+                commands: result.commands.len(),
+                files: self.investigation.attachments_of(&node.id).len(),
+            }),
+            in_one_call: self.in_one_call(result),
+        })
+    }
+
+    /// How many confirmations came in the call that brought this one.
+    fn in_one_call(&self, result: &Classification) -> usize {
+        if result.reclassified.last().is_some_and(|change| change.by.child().is_none()) {
+            return 1;
+        }
+        let calls = self.calls.get(&result.committed_at).into_iter().flatten();
+        calls.filter(|caller| **caller == &result.caller).count()
+    }
+}
+
+/// What is known of the callers of both sides. Of a person's own word there is nothing to compare.
+fn between(result: &Classification, confirmed: &Classification) -> Vec<String> {
+    let (by, _) = author(result);
+    if by.person_alone().is_some() {
+        return Vec::new();
+    }
+    let others: Vec<&Caller> = writers(confirmed, None).into_iter().map(|who| who.caller).collect();
+    let compare = |what: &str, of: fn(&Caller) -> Option<&str>| {
+        let own = of(by.caller).filter(|own| !own.trim().is_empty())?;
+        let others = others.iter().map(|other| of(other)).collect::<Option<Vec<&str>>>()?;
+        let name = |text: &str| shorten(&one_line(text), NAME);
+        match others.iter().find(|other| !own.eq_ignore_ascii_case(other)) {
+            None => Some(format!("the same {what} ({})", name(own))),
+            Some(other) if !others.iter().any(|other| own.eq_ignore_ascii_case(other)) => {
+                Some(format!("another {what} ({}, not {})", name(own), name(other)))
+            }
+            Some(_) => None,
+        }
+    };
+    let model = compare("model", |caller| caller.model.as_deref()).map(|model| {
+        let own = by.caller.session.as_deref();
+        let sessions: Vec<Option<&str>> = others.iter().map(|other| other.session.as_deref()).collect();
+        match own {
+            Some(_) if sessions.contains(&own) => format!("the same session of {model}"),
+            Some(_) if !sessions.contains(&None) => format!("another session of {model}"),
+            _ => model,
+        }
+    });
+    let client = compare("client", |caller| caller.client.as_deref().map(program_of));
+    model.into_iter().chain(client).collect()
+}
+
+impl fmt::Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.sources, "cites", "source"),
+            (self.commands, "ran", "command"),
+            (self.files, "attached", "file"),
+        ];
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let parts: Vec<String> =
+            parts.map(|(number, verb, what)| format!("{verb} {}", counted(number, what))).collect();
+        f.write_str(if parts.is_empty() { "cites and ran nothing" } else { "" })?;
+        f.write_str(&parts.join(", "))
+    }
+}
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let together = (self.in_one_call > 1).then(|| format!("one of {} in one call", self.in_one_call));
+        let parts = self.between.iter().cloned().chain([format!("took {}", in_words(self.seconds))]);
+        let parts = parts.chain(self.own.map(|own| own.to_string())).chain(together);
+        f.write_str(&parts.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// `42 s`, `5 min`, `3 h`, `4 days`.
+fn in_words(seconds: i64) -> String {
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
