@@ -65,10 +65,9 @@ impl<'i> Pages<'i> {
         while let Some(Todo { root, tops, up, group }) = todo.pop_front() {
             let number = pages.pages.len();
             let mut page = pages.map(root, tops, up, group);
-            let mut next = number + 1 + todo.len();
-            for part in &mut page.parts {
+            let next = number + 1 + todo.len();
+            for (next, part) in (next..).zip(&mut page.parts) {
                 part.page = Some(next);
-                next += 1;
                 let (root, tops, group) = match part.tops[..] {
                     [branch] => (Some(branch), pages.children(Some(branch)).collect(), None),
                     _ => {
