@@ -537,8 +537,7 @@ fn an_edit_by_hand_does_not_hide_in_a_merge() {
     let head = sandbox.head(&folder);
     let other = beside(&sandbox, &folder, &head);
     merge_as(&sandbox, &folder, &head, &other, &head);
-    let confirmed = "confirmed by another agent, same session";
-    each_says(&mut session, &sandbox, confirmed, "not checked");
+    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
     for (path, from) in
         [("nodes/R2/R2.A1.yaml", "Findings of R2.A1."), ("nodes/R3/R3.A1a.yaml", "Findings of R3.A1a.")]
     {
@@ -548,19 +547,19 @@ fn an_edit_by_hand_does_not_hide_in_a_merge() {
         std::fs::write(&file, text.replace(from, "Seen by three people.")).unwrap();
         sandbox.git(&folder, &["commit", "-qam", "Edit"]);
         merge_as(&sandbox, &folder, &head, &other, "HEAD");
-        each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+        each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
     }
     // An objection that a merge leaves out is not settled by that.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     let objection =
         json!({"nodeId": "R2.A1", "kind": "objection", "text": "It was another day.", "agentId": "x"});
     session.ok("tot_comment", objection);
-    each_says(&mut session, &sandbox, "contested", "not checked");
+    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
     let contested = sandbox.head(&folder);
     merge_as(&sandbox, &folder, &other, &contested, &contested);
-    each_says(&mut session, &sandbox, "contested", "not checked");
+    each_says(&mut session, &sandbox, CONTESTED, NOT_CHECKED);
     merge_as(&sandbox, &folder, &other, &contested, &head);
-    each_says(&mut session, &sandbox, "changed by hand, not checked since", "not checked");
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
     // Neither are the terms of another beginning agreed on.
     sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
     let beginning = sandbox.git(&folder, &["commit-tree", "HEAD^{tree}", "-m", "Begin"]).trim().to_owned();
