@@ -37,12 +37,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tree_of_thoughts::domain::{Caller, Classification, Event, Meta, Node, NodeId, Timestamp};
-use tree_of_thoughts::format::{self, layout, meta_file};
+use tree_of_thoughts::format::{self, FileChange, layout, meta_file};
 use tree_of_thoughts::mcp::{Tool, tools};
 use tree_of_thoughts::ruleset::builtin;
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::store::Store;
-use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, FileChange, Git, Options};
+use tree_of_thoughts::store::git::{CommitId, Configuration, Durability, Git, Options};
 use tree_of_thoughts::world::World;
 
 /// The server's own.
