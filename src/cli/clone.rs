@@ -11,7 +11,8 @@ use super::print::{say_json, tell};
 use super::sync::shown;
 use super::{Progress, finish, remote_address, say};
 use crate::remote::GitProgram;
-use crate::sync::clone::{Cloned, clone};
+use crate::sync;
+use crate::sync::clone::{Cloned, Folder, clone};
 use crate::text::one_line;
 
 /// Takes investigations from a remote into the root: a repository of one, or those of one that holds many.
@@ -47,6 +48,9 @@ struct Entry {
     path: Option<String>,
     /// Whether it was there before.
     present: bool,
+    /// What a person should look at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,8 +86,10 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
     }
     for Cloned { branch, outcome } in &cloned {
         match outcome {
-            Ok((path, true)) => say(&one_line(&format!("{branch} is in {}", path.display())))?,
-            Ok((path, false)) => {
+            Ok(Folder { path, is_new: true, .. }) => {
+                say(&one_line(&format!("{branch} is in {}", path.display())))?;
+            }
+            Ok(Folder { path, .. }) => {
                 say(&one_line(&format!("{branch} was in {} before: `tot sync` updates it", path.display())))?;
             }
             Err(error) => {
@@ -92,19 +98,23 @@ fn try_run(arguments: &CloneArguments) -> Result<usize, Box<dyn std::error::Erro
             }
         }
         say("\n")?;
+        for left_out in outcome.iter().flat_map(|folder| &folder.left_out) {
+            say(&format!("  {}\n", one_line(&sync::note(left_out))))?;
+        }
     }
     Ok(failed)
 }
 
 fn entry(cloned: &Cloned) -> Entry {
-    let (path, error) = match &cloned.outcome {
-        Ok((path, _)) => (Some(path.display().to_string()), None),
+    let (folder, error) = match &cloned.outcome {
+        Ok(folder) => (Some(folder), None),
         Err(error) => (None, Some(error)),
     };
     Entry {
         branch: cloned.branch.clone(),
-        path,
-        present: matches!(cloned.outcome, Ok((_, false))),
+        path: folder.map(|folder| folder.path.display().to_string()),
+        present: folder.is_some_and(|folder| !folder.is_new),
+        notes: folder.iter().flat_map(|folder| folder.left_out.iter().map(sync::note)).collect(),
         error: error.map(shown),
         code: error.map(|error| error.code()),
     }

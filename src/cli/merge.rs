@@ -1,5 +1,6 @@
 //! `tot merge --resolve`: what git could not merge by lines, by node.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,7 +11,8 @@ use super::print::say_json;
 use super::{Outcome, finish, say};
 use crate::merge::Decision;
 use crate::remote::GitProgram;
-use crate::store::{Joined, Resolved};
+use crate::store::{BY_HAND, CommitId, JoinError, Joined, Resolved, Store, StoreError};
+use crate::sync::{self, SyncError};
 use crate::text::one_line;
 use crate::world::World;
 
@@ -46,6 +48,9 @@ struct Document {
     /// The files that had conflict markers in a commit.
     files: Vec<String>,
     decisions: Vec<Decision>,
+    /// The branch that keeps what stood in the work tree, where a merge was in progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<String>,
 }
 
 pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
@@ -57,15 +62,20 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     let path = place.one(arguments.id.as_deref())?;
     let git = GitProgram::find(super::is_person())?;
     let mut document = Document::default();
-    if let Some(theirs) = git.merge_head(&path)? {
-        git.abort_merge(&path)?;
-        match place.store.join(&path, theirs)? {
-            Joined::Unchanged => {}
-            Joined::FastForwarded { to, .. } => document.commit = Some(to.to_string()),
-            Joined::Merged { commit, decisions } => {
-                document = Document { commit: Some(commit.to_string()), decisions, ..document };
-            }
+    // Looked at first: what stands here is somebody's work, and stays where it can't be joined.
+    let stopped = place.store.stopped_merge(&path).map_err(|error| match &error {
+        StoreError::Join(JoinError::Conflicts { .. }) => {
+            format!("{error}. The merge in progress stays as it is. {BY_HAND}").into()
         }
+        _ => Box::<dyn std::error::Error>::from(error),
+    })?;
+    if !stopped.is_empty() {
+        let message = "Keep a merge by hand, which tot merge --resolve makes anew";
+        let work = git.commit_work(&path, &stopped, message)?;
+        let kept = sync::keep(&git, &World::Machine, &path, work)?;
+        anew(&place.store, &git, &path, &stopped, &mut document)
+            .map_err(|error| format!("{error}. {}", as_it_stood(&kept)))?;
+        document.kept = Some(kept);
     }
     if let Some(Resolved { commit, files, decisions }) = place.store.resolve(&path, World::Machine.now()?)? {
         document.commit = Some(commit.to_string());
@@ -75,12 +85,41 @@ fn try_run(arguments: &MergeArguments) -> Outcome {
     if arguments.common.json {
         return say_json(&document);
     }
-    let Some(commit) = &document.commit else {
-        return say("Nothing is to be resolved.\n");
+    let mut text = match &document.commit {
+        Some(commit) => format!("Joined in {commit:.10}\n"),
+        None => "Nothing is to be resolved.\n".to_owned(),
     };
-    let mut text = format!("Joined in {commit:.10}\n");
     for decision in &document.decisions {
         text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
     }
+    if let Some(kept) = &document.kept {
+        text.push_str(&format!("{}\n", as_it_stood(kept)));
+    }
     say(&text)
+}
+
+/// Gives the merge up that is in progress, and makes it by node.
+fn anew(
+    store: &Store,
+    git: &GitProgram,
+    path: &Path,
+    stopped: &[CommitId],
+    document: &mut Document,
+) -> Result<(), SyncError> {
+    git.abort_merge(path)?;
+    for theirs in stopped {
+        match store.join(path, *theirs)? {
+            Joined::Unchanged => {}
+            Joined::FastForwarded { to, .. } => document.commit = Some(to.to_string()),
+            Joined::Merged { commit, decisions } => {
+                document.commit = Some(commit.to_string());
+                document.decisions.extend(decisions);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn as_it_stood(branch: &str) -> String {
+    format!("The merge by hand, as it stood, is in the branch {branch}")
 }

@@ -1,6 +1,7 @@
 //! What is here: references, and questions about commits and files that only the exchange with a remote asks.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 use super::process::{Call, Ran};
@@ -223,6 +224,16 @@ impl GitProgram {
         Ok(ran.status == Some(0))
     }
 
+    /// Moves a reference that is at `from`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn move_reference(&self, repository: &Path, name: &str, from: CommitId, to: CommitId) -> Result<()> {
+        let (from, to) = (from.to_string(), to.to_string());
+        self.here(repository, &["update-ref", name, &to, &from])?.succeeded("git update-ref").map(drop)
+    }
+
     /// Removes a reference that nobody else knows of.
     ///
     /// # Errors
@@ -266,23 +277,33 @@ impl GitProgram {
         path: &str,
         text: &str,
         message: &str,
-    ) -> Result<ObjectName> {
+    ) -> Result<CommitId> {
         let made = |what: &str, arguments: &[&str], input: String| -> Result<String> {
             let call = Call { what, input: Some(input.into_bytes()), ..Call::default() };
             Ok(self.run(repository, arguments, call)?.succeeded(what)?.text().trim().to_owned())
         };
         let blob = made("git hash-object", &["hash-object", "-w", "--stdin"], text.to_owned())?;
         let tree = made("git mktree", &["mktree"], format!("100644 blob {blob}\t{path}\n"))?;
+        let parents: Vec<String> = parent.iter().map(ToString::to_string).collect();
+        self.commit_tree(repository, &tree, &parents, message)
+    }
+
+    fn commit_tree(
+        &self,
+        repository: &Path,
+        tree: &str,
+        parents: &[String],
+        message: &str,
+    ) -> Result<CommitId> {
         // It is nobody's work, and git need not know a name.
         let mut arguments =
-            vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", &tree];
-        let parent = parent.map(|parent| parent.to_string());
-        if let Some(parent) = &parent {
-            arguments.extend(["-p", parent]);
-        }
-        let commit = made("git commit-tree", &arguments, format!("{message}\n"))?;
+            vec!["-c", "user.name=Tree of Thoughts", "-c", "user.email=tot@localhost", "commit-tree", tree];
+        arguments.extend(parents.iter().flat_map(|parent| ["-p", parent.as_str()]));
+        let what = "git commit-tree";
+        let call = Call { what, input: Some(format!("{message}\n").into_bytes()), ..Call::default() };
+        let commit = self.run(repository, &arguments, call)?.succeeded(what)?.text();
         let answer = shorten(&commit, 80);
-        commit.parse().map_err(|_| RemoteError::Unreadable { what: "git commit-tree".into(), answer })
+        commit.trim().parse().map_err(|_| RemoteError::Unreadable { what: what.into(), answer })
     }
 
     /// What HEAD and another commit have each changed in these files since what they have in common, as git shows it.
@@ -300,14 +321,32 @@ impl GitProgram {
         Ok([changes(&theirs, "HEAD")?, changes("HEAD", &theirs)?])
     }
 
-    /// The commit that a merge in progress brings in.
+    /// A commit of all that stands in the work tree of the files that git knows, in the middle of a merge of HEAD with these;
+    /// on no branch. Neither work tree nor index changes.
     ///
     /// # Errors
     ///
     /// Whatever git says.
-    pub fn merge_head(&self, repository: &Path) -> Result<Option<CommitId>> {
-        let ran = self.here(repository, &["rev-parse", "--verify", "--quiet", "MERGE_HEAD"])?;
-        Ok(ran.text().trim().parse().ok())
+    pub fn commit_work(&self, repository: &Path, theirs: &[CommitId], message: &str) -> Result<CommitId> {
+        let folder = repository.join(".git");
+        let index = folder.join(format!("tot-index-{}", std::process::id()));
+        let made = || -> Result<CommitId> {
+            let failed = |source| RemoteError::Io { action: format!("write {}", index.display()), source };
+            fs::copy(folder.join("index"), &index).map_err(failed)?;
+            let of_index = |what: &str, arguments: &[&str]| -> Result<Ran> {
+                let call = Call { what, index: Some(&index), ..Call::default() };
+                self.run(repository, arguments, call)?.succeeded(what)
+            };
+            of_index("git add", &["add", "--update"])?;
+            let tree = of_index("git write-tree", &["write-tree"])?.text().trim().to_owned();
+            let parents: Vec<String> =
+                std::iter::once("HEAD".to_owned()).chain(theirs.iter().map(ToString::to_string)).collect();
+            self.commit_tree(repository, &tree, &parents, message)
+        };
+        let made = made();
+        // It was nobody's but ours.
+        let _ = fs::remove_file(&index);
+        made
     }
 
     /// The files of the work tree that are not as they are committed, among those that git knows.
@@ -343,15 +382,24 @@ impl GitProgram {
         Ok(())
     }
 
-    /// Brings HEAD, the index and the work tree of a new repository to a commit.
+    /// Brings HEAD, the index and the work tree of a new repository to a commit. The work tree does not get these files, and
+    /// git is told that they are missing on purpose, as in a sparse checkout.
     ///
     /// # Errors
     ///
     /// Whatever git says.
-    pub fn check_out(&self, repository: &Path, commit: CommitId) -> Result<()> {
-        self.here(repository, &["reset", "--quiet", "--hard", &commit.to_string()])?
-            .succeeded("git reset")?;
-        Ok(())
+    pub fn check_out(&self, repository: &Path, commit: CommitId, left_out: &[&str]) -> Result<()> {
+        let commit = commit.to_string();
+        if left_out.is_empty() {
+            self.here(repository, &["reset", "--quiet", "--hard", &commit])?.succeeded("git reset")?;
+            return Ok(());
+        }
+        self.here(repository, &["reset", "--quiet", &commit])?.succeeded("git reset")?;
+        let (what, names) = ("git update-index", left_out.join("\0"));
+        let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
+        let arguments = ["update-index", "--skip-worktree", "-z", "--stdin"];
+        self.run(repository, &arguments, call)?.succeeded(what)?;
+        self.here(repository, &["checkout", "--quiet", "--", "."])?.succeeded("git checkout").map(drop)
     }
 }
 

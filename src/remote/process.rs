@@ -105,6 +105,8 @@ pub(super) struct Call<'a> {
     pub what: &'a str,
     /// What it reads; nothing where it is left out.
     pub input: Option<Vec<u8>>,
+    /// git's index, where it is another one than the repository's own.
+    pub index: Option<&'a Path>,
     /// Whether it speaks with a remote.
     pub exchange: bool,
     /// Whether it may ask for the passphrase of a key.
@@ -249,6 +251,9 @@ impl GitProgram {
         command.env("GIT_DEFAULT_HASH", "sha1").env("GIT_DEFAULT_REF_FORMAT", "files");
         for name in CLEARED {
             command.env_remove(name);
+        }
+        if let Some(index) = call.index {
+            command.env("GIT_INDEX_FILE", index);
         }
         // What an object says is what is stored under its id: no other is put in its place, as by `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");

@@ -154,6 +154,8 @@ impl GitProgram {
             (push, format!("{here_tags}:{there_tags}")),
             // Else those of other investigations would come along by their names there.
             (key("tagOpt"), "--no-tags".to_owned()),
+            // What was acknowledged keeps its id, whatever the user's own setting is.
+            ("pull.rebase".to_owned(), "false".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");
         if settings.last(&remote).is_none_or(|other| other == name) {

@@ -38,8 +38,20 @@ pub enum Pushed {
     Refused {
         /// In the words of git and of the remote.
         said: String,
+        /// Whether each refusal may be that of a lost race: git, here or there, found the reference at another commit, or
+        /// locked. What a hook or a host says for itself is none.
+        may_pass: bool,
     },
 }
+
+/// What git says in its own status of a reference that it could not move.
+const LOST: [&str; 5] = [
+    "cannot lock ref",
+    "failed to lock",
+    "failed to update ref",
+    "incorrect old value",
+    "reference already exists",
+];
 
 impl GitProgram {
     /// All that a remote has of what fits the patterns, by one call. `remote` is a name or an address.
@@ -171,7 +183,11 @@ impl GitProgram {
             let reasons = crate::text::one_line(&refused.join(", "));
             let remote: Vec<&str> = ran.said.lines().filter(|line| line.starts_with("remote:")).collect();
             let said = if remote.is_empty() { reasons } else { format!("{reasons}\n{}", remote.join("\n")) };
-            return Ok(Pushed::Refused { said });
+            // The words of hooks are not looked at: they stand in lines of their own.
+            let may_pass = refused.iter().all(|status| {
+                status.starts_with("[rejected]") || LOST.iter().any(|words| status.contains(words))
+            });
+            return Ok(Pushed::Refused { said, may_pass });
         }
         let ran = ran.succeeded(&what)?;
         if told.len() < refs.len() {

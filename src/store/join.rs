@@ -1,7 +1,8 @@
 //! Taking in what others have committed: a fast-forward, or a merge by node.
 //!
-//! 1. Each commit that comes in is looked at before anything moves: plain files alone, with names that every checkout
-//!    accepts, none larger than what is read; and of the last, all files together no more than is taken in.
+//! 1. What is no plain file, has a name that not every system accepts, or is larger than what is read, is taken as it is,
+//!    and left out of the work tree. [`Store::left_out`] names it, of what came and of what is to go. All other files of
+//!    the commit together have no more bytes than are taken in.
 //! 2. Both must be the same investigation, with a commit in common.
 //! 3. Where ours is one of those that theirs came from, HEAD goes forward to theirs.
 //! 4. Else their trees are merged by [`crate::merge`] against what they have in common. Where that is several commits, these
@@ -9,10 +10,11 @@
 //!    would come again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
-use super::{Snapshot, Store, StoreError, TRIES, limits, read};
+use super::{Snapshot, Store, StoreError, TRIES, limits, read, resolve};
 use crate::format::layout::{self, Place};
 use crate::format::{FileChange, message};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
@@ -64,15 +66,13 @@ pub enum JoinError {
         /// The id of theirs.
         theirs: String,
     },
-    /// A commit holds what is not taken in.
-    #[error("the commit {commit} has put {file:?} into its tree: {reason}")]
+    /// A tree that is to be merged has a name that git itself does not accept.
+    #[error("the commit {theirs} has {file:?} in its tree: a name that no checkout accepts")]
     Refused {
-        /// The commit.
-        commit: CommitId,
+        /// Their commit.
+        theirs: CommitId,
         /// The path in its tree.
         file: String,
-        /// What is wrong with it.
-        reason: String,
     },
     /// Its files have more bytes together than are taken in.
     #[error(
@@ -92,6 +92,16 @@ pub enum JoinError {
         path: PathBuf,
         /// The files.
         conflicts: Vec<Conflict>,
+    },
+    /// Committed files with conflict markers, which the other side has changed as well.
+    #[error("{path} has conflict markers in committed files, which the commit {theirs} has changed: {}", .files.join(", "))]
+    Marked {
+        /// The repository.
+        path: PathBuf,
+        /// Their commit.
+        theirs: CommitId,
+        /// The files.
+        files: Vec<String>,
     },
     /// Files that both sides have changed, and that only a person can merge.
     #[error("{path} and the commit {theirs} can't be merged: {}", list(.conflicts))]
@@ -115,19 +125,26 @@ impl JoinError {
                     .to_owned()
             }
             JoinError::Another { .. } => "Check the address and the branch".to_owned(),
-            JoinError::Refused { commit, .. } => {
-                format!("Look at it with `git show {commit}`, and ask who made it to take it out")
+            JoinError::Refused { theirs, .. } => {
+                format!("Look at it with `git ls-tree -r {theirs}`, and ask who made it to take it out")
             }
             JoinError::TooLarge { commit, .. } => format!(
                 "`git ls-tree -r -l {commit}` shows the sizes; ask who made it to remove what is large in another commit"
             ),
             JoinError::Unresolved { .. } => "Put the file right by hand, and commit it".to_owned(),
+            JoinError::Marked { .. } => {
+                "`tot merge --resolve` merges both sides of the markers by node; then call again".to_owned()
+            }
             JoinError::Conflicts { path, theirs, .. } => {
-                format!("Merge it by hand: `git -C {} merge {theirs}`", path.display())
+                format!("Merge it by hand: `git -C {} merge {theirs}`. {BY_HAND}", path.display())
             }
         }
     }
 }
+
+/// How a merge by hand goes on once it has begun.
+pub const BY_HAND: &str = "Put right what is named here, and commit all with `git commit -a`: `tot merge --resolve` then merges by \
+                           node what still has conflict markers";
 
 fn list(conflicts: &[Conflict]) -> String {
     conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
@@ -140,15 +157,30 @@ pub(super) type Flat = BTreeMap<String, (BlobId, FileKind)>;
 pub(super) type Contents = HashMap<BlobId, Vec<u8>>;
 
 impl Store {
-    /// The state at a commit of a new clone, which has none of its own yet, if all that it came from can be taken in.
+    /// The state at a commit of a new clone, which has none of its own yet, if it can be taken in.
     ///
     /// # Errors
     ///
     /// [`JoinError`], and as [`Store::load_at`].
     pub fn inspect(&self, path: &Path, theirs: CommitId) -> Result<Snapshot, StoreError> {
         let git = self.open(path)?;
-        refuse_strange(&git, None, theirs)?;
+        refuse_large(&git, theirs)?;
         read::snapshot(&git, path, theirs, None, None)
+    }
+
+    /// What stands at a commit, and not so at another, that is put into no work tree: each file, and why.
+    ///
+    /// # Errors
+    ///
+    /// Whatever git says.
+    pub fn left_out(
+        &self,
+        path: &Path,
+        before: Option<CommitId>,
+        after: CommitId,
+    ) -> Result<Vec<LeftOut>, StoreError> {
+        let left_out = self.open(path)?.left_out(before, after)?;
+        Ok(left_out.into_iter().map(|(file, reason)| LeftOut { file, reason }).collect())
     }
 
     /// Takes in a commit whose objects are in the repository: HEAD goes forward to it, or to a merge with it.
@@ -167,37 +199,18 @@ impl Store {
             if git.descent(theirs, ours)? == Descent::Yes {
                 return Ok(Joined::Unchanged);
             }
-            let bases = git.merge_bases(ours, &[theirs])?;
-            if bases.is_empty() {
-                return Err(JoinError::Unrelated { path: path.to_owned(), theirs }.into());
-            }
-            refuse_strange(&git, Some(ours), theirs)?;
-            let other = read::snapshot(&git, path, theirs, None, Some(&before))?.investigation.meta().id;
-            if other != before.investigation.meta().id {
-                let (ours, theirs, commit) =
-                    (before.investigation.meta().id.to_string(), other.to_string(), theirs);
-                return Err(JoinError::Another { path: path.to_owned(), commit, ours, theirs }.into());
-            }
-            let joined = if bases == [ours] {
-                writer.fast_forward(ours, theirs).map(|()| Joined::FastForwarded { from: ours, to: theirs })
-            } else {
-                let mut kept = Contents::new();
-                let base = common(&git, &bases, 0, &mut kept)?;
-                let ours_flat = flat(&git, ours)?;
-                let merged = merge_flat(&git, &kept, &base, &ours_flat, &flat(&git, theirs)?)?;
-                let (after, contents, decisions) = merged.map_err(|conflicts| {
-                    StoreError::from(JoinError::Conflicts { path: path.to_owned(), theirs, conflicts })
-                })?;
-                let changes = changes(&ours_flat, &after, &git, &contents)?;
-                limits::after(&git, &before, &changes, self.most)?;
-                let executables = after
-                    .iter()
-                    .map(|(path, (_, kind))| (path.clone(), *kind == FileKind::Executable))
-                    .collect();
-                let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
-                let message = message::merged(&ids(ours, theirs), &lines);
-                let commit = writer.merge(ours, theirs, &changes, &executables, &message);
-                commit.map(|commit| Joined::Merged { commit, decisions })
+            // Before anything is advised that git would refuse now.
+            git.refuse_in_progress()?;
+            let joined = match self.plan(&git, &before, theirs)? {
+                None => writer
+                    .fast_forward(ours, theirs)
+                    .map(|()| Joined::FastForwarded { from: ours, to: theirs }),
+                Some(Merge { changes, executables, unfit, decisions }) => {
+                    let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
+                    let message = message::merged(&ids(ours, theirs), &lines);
+                    let commit = writer.merge(ours, theirs, &changes, &executables, &unfit, &message);
+                    commit.map(|commit| Joined::Merged { commit, decisions })
+                }
             };
             match joined {
                 Err(GitError::HeadMoved { .. }) => continue,
@@ -211,18 +224,107 @@ impl Store {
         }
         Err(GitError::Busy { path: git::Shown(path.to_owned()) }.into())
     }
+
+    /// The commits that a merge by git brings in which has stopped, if each could be taken in by [`Store::join`] once that
+    /// merge is given up; none where there is no merge. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::join`].
+    pub fn stopped_merge(&self, path: &Path) -> Result<Vec<CommitId>, StoreError> {
+        self.refuse_read_only()?;
+        let git = self.open(path)?;
+        let stopped = git.stopped_merge()?;
+        if !stopped.is_empty() {
+            let before = self.load_from(&git, path)?;
+            for theirs in &stopped {
+                if git.descent(*theirs, before.head)? != Descent::Yes {
+                    self.plan(&git, &before, *theirs)?;
+                }
+            }
+        }
+        Ok(stopped)
+    }
+
+    /// What makes a merge of a commit that is not in ours; `None` where HEAD goes forward to it.
+    fn plan(&self, git: &Git, before: &Snapshot, theirs: CommitId) -> Result<Option<Merge>, StoreError> {
+        let (path, ours) = (&before.path, before.head);
+        let other = read::snapshot(git, path, theirs, None, Some(before))?.investigation.meta().id;
+        if other != before.investigation.meta().id {
+            let (ours, theirs, commit) =
+                (before.investigation.meta().id.to_string(), other.to_string(), theirs);
+            return Err(JoinError::Another { path: path.to_owned(), commit, ours, theirs }.into());
+        }
+        let bases = git.merge_bases(ours, &[theirs])?;
+        if bases.is_empty() {
+            return Err(JoinError::Unrelated { path: path.to_owned(), theirs }.into());
+        }
+        refuse_large(git, theirs)?;
+        if bases == [ours] {
+            return Ok(None);
+        }
+        let mut kept = Contents::new();
+        let base = common(git, &bases, 0, &mut kept)?;
+        let ours_flat = flat(git, ours)?;
+        let (after, contents, decisions) =
+            match merge_flat(git, &kept, &base, &ours_flat, &flat(git, theirs)?)? {
+                Ok(merged) => merged,
+                Err(conflicts) => {
+                    let mut files: Vec<String> =
+                        resolve::marked(git, before)?.into_iter().map(|(file, _)| file).collect();
+                    files.retain(|file| conflicts.iter().any(|conflict| conflict.path == *file));
+                    let path = path.to_owned();
+                    return Err(match files.is_empty() {
+                        true => JoinError::Conflicts { path, theirs, conflicts }.into(),
+                        false => JoinError::Marked { path, theirs, files }.into(),
+                    });
+                }
+            };
+        let (changes, unfit) = changes(&ours_flat, &after, git, &contents)?;
+        if let Some((file, _)) = unfit.iter().find(|(_, to)| to.is_some_and(|to| to.1 == FileKind::Unsafe)) {
+            return Err(JoinError::Refused { theirs, file: file.clone() }.into());
+        }
+        let counted = unfit.iter().filter_map(|(path, to)| to.map(|_| path.clone()));
+        let counted = counted.map(|path| FileChange { path, content: Some(Vec::new()) });
+        let counted: Vec<_> = changes.iter().cloned().chain(counted).collect();
+        limits::after(git, before, &counted, self.most)?;
+        let executables =
+            after.into_iter().map(|(path, (_, kind))| (path, kind == FileKind::Executable)).collect();
+        Ok(Some(Merge { changes, executables, unfit, decisions }))
+    }
 }
 
-/// Refuses commits that hold what is not taken in, of those that come with theirs, and theirs where it is too large.
-fn refuse_strange(git: &Git, ours: Option<CommitId>, theirs: CommitId) -> Result<(), StoreError> {
-    for commit in git.new_commits(ours, theirs)? {
-        if let Some((file, reason)) = git.strange_file(commit, read::FILE_MAX)? {
-            return Err(JoinError::Refused { commit, file, reason }.into());
-        }
-    }
-    match limits::beyond_a_checkout(git, theirs)? {
-        Some(bytes) => Err(JoinError::TooLarge { commit: theirs, bytes }.into()),
+/// Refuses a commit whose files are too large together.
+fn refuse_large(git: &Git, commit: CommitId) -> Result<(), StoreError> {
+    match limits::beyond_a_checkout(git, commit)? {
+        Some(bytes) => Err(JoinError::TooLarge { commit, bytes }.into()),
         None => Ok(()),
+    }
+}
+
+/// A merge that can be made.
+struct Merge {
+    changes: Vec<FileChange>,
+    executables: HashMap<String, bool>,
+    unfit: Vec<Unfit>,
+    decisions: Vec<Decision>,
+}
+
+/// A path that is put into no work tree, with what the tree has there now.
+type Unfit = (String, Option<(BlobId, FileKind)>);
+
+/// A file that is put into no work tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its path.
+    pub file: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.reason)
     }
 }
 
@@ -290,7 +392,7 @@ pub(super) fn merge_flat(
             }
             continue;
         }
-        if [base, ours, theirs].into_iter().flatten().any(|(_, kind)| !kind.is_plain()) {
+        if is_unfit(git, kept, path, [base, ours, theirs])? {
             let entry = match (ours == base, theirs == base) {
                 (true, _) => theirs,
                 (_, true) => ours,
@@ -342,16 +444,35 @@ pub(super) fn merge_flat(
     Ok(Ok((tree, contents, merged.decisions)))
 }
 
+/// Whether one of these entries is put into no work tree. What no object holds is a file of the investigation.
+fn is_unfit<const N: usize>(
+    git: &Git,
+    contents: &Contents,
+    path: &str,
+    entries: [Option<&(BlobId, FileKind)>; N],
+) -> Result<bool, StoreError> {
+    for entry in entries.into_iter().flatten().filter(|(blob, _)| !contents.contains_key(blob)) {
+        if git.unfit(path, *entry)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What makes the tree `after` of `before`.
 fn changes(
     before: &Flat,
     after: &Flat,
     git: &Git,
     contents: &Contents,
-) -> Result<Vec<FileChange>, StoreError> {
-    let mut changes = Vec::new();
+) -> Result<(Vec<FileChange>, Vec<Unfit>), StoreError> {
+    let (mut changes, mut unfit) = (Vec::new(), Vec::new());
     for (path, entry) in after {
         if before.get(path) == Some(entry) {
+            continue;
+        }
+        if is_unfit(git, contents, path, [before.get(path), Some(entry)])? {
+            unfit.push((path.clone(), Some(*entry)));
             continue;
         }
         let content = match contents.get(&entry.0) {
@@ -360,7 +481,11 @@ fn changes(
         };
         changes.push(FileChange { path: path.clone(), content: Some(content) });
     }
-    let gone = before.keys().filter(|path| !after.contains_key(*path));
-    changes.extend(gone.map(|path| FileChange { path: path.clone(), content: None }));
-    Ok(changes)
+    for (path, entry) in before.iter().filter(|(path, _)| !after.contains_key(*path)) {
+        match is_unfit(git, contents, path, [Some(entry)])? {
+            true => unfit.push((path.clone(), None)),
+            false => changes.push(FileChange { path: path.clone(), content: None }),
+        }
+    }
+    Ok((changes, unfit))
 }

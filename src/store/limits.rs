@@ -137,7 +137,10 @@ fn measure(git: &Git, commit: CommitId) -> Result<Size, StoreError> {
 
 /// The bytes of all files of a commit, where they are more than are taken in.
 pub(super) fn beyond_a_checkout(git: &Git, commit: CommitId) -> Result<Option<u64>, StoreError> {
-    Ok(Some(bytes_of(git, git.files(commit)?.iter())).filter(|bytes| *bytes > CHECKOUT_MAX))
+    // What is larger alone is left out of the work tree.
+    let is_written = |file: &&TreeFile| git.size(file.blob).is_ok_and(|size| size <= read::FILE_MAX);
+    let files = git.files(commit)?;
+    Ok(Some(bytes_of(git, files.iter().filter(is_written))).filter(|bytes| *bytes > CHECKOUT_MAX))
 }
 
 fn bytes_of<'f>(git: &Git, files: impl Iterator<Item = &'f TreeFile>) -> u64 {

@@ -40,7 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use catalog::FindError;
 pub use git::{CommitId, Durability, Left, LostChain};
 use git::{Descent, Git, GitError, Options, Writer};
-pub use join::{JoinError, Joined};
+pub use join::{BY_HAND, JoinError, Joined, LeftOut};
 pub use limits::Size;
 pub use list::{ListEntry, ListFacts, ListFilter, ListState, Listing};
 pub use moved::Moved;
@@ -669,6 +669,15 @@ impl Store {
         self.heads.wrote(&after);
         self.hold(&after);
         Ok(after)
+    }
+
+    /// Refuses while git is in the middle of a merge, a rebase or their like.
+    ///
+    /// # Errors
+    ///
+    /// [`GitError::InProgress`], and no repository.
+    pub fn refuse_in_progress(&self, path: &Path) -> Result<(), StoreError> {
+        Ok(self.open(path)?.refuse_in_progress()?)
     }
 
     fn refuse_read_only(&self) -> Result<(), StoreError> {

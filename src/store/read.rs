@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+pub(super) use super::git::FILE_MAX;
 use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
 use super::hands::Past;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
@@ -14,9 +15,6 @@ use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, meta_file, node_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
-
-/// The most bytes of one file: several texts of 1 MiB each, and no more.
-pub(super) const FILE_MAX: u64 = 16 << 20;
 
 /// The most bytes of nodes and comments that are read at once: many times the largest investigation, and less than a machine has.
 pub(super) const TEXT_MAX: u64 = 512 << 20;

@@ -36,6 +36,8 @@ impl Store {
     /// [`JoinError::Unresolved`], and as [`Store::transact`].
     pub fn resolve(&self, path: &Path, at: Timestamp) -> Result<Option<Resolved>, StoreError> {
         let git = self.open(path)?;
+        // Who stands in the middle of something has not committed the markers yet.
+        git.refuse_in_progress()?;
         let written = self.transact(path, |snapshot| -> Result<_, StoreError> {
             let Some((marked, (files, decisions))) = mend(&git, snapshot)? else {
                 return Ok((Vec::new(), None));
@@ -49,10 +51,23 @@ impl Store {
         let commit = written.after.head;
         Ok(written.decided.map(|(files, decisions)| Resolved { commit, files, decisions }))
     }
+
+    /// The committed files that can't be read for the conflict markers in them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::load`].
+    pub fn marked(&self, path: &Path) -> Result<Vec<String>, StoreError> {
+        let marked = marked(&self.open(path)?, &self.load(path)?)?;
+        Ok(marked.into_iter().map(|(file, _)| file).collect())
+    }
 }
 
-/// The files that have markers, and what puts them right; `None` where there are none.
-fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
+/// The committed files that can't be read for the conflict markers in them, with both sides, in their order.
+pub(super) fn marked(git: &Git, snapshot: &Snapshot) -> Result<Vec<(String, Sides)>, StoreError> {
+    if snapshot.all_faults().next().is_none() {
+        return Ok(Vec::new());
+    }
     let tree = flat(git, snapshot.head)?;
     let mut marked = Vec::new();
     for fault in snapshot.all_faults() {
@@ -62,9 +77,16 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     }
     marked.sort_by(|(one, _), (other, _)| one.cmp(other));
     marked.dedup_by(|(one, _), (other, _)| one == other);
+    Ok(marked)
+}
+
+/// The files that have markers, and what puts them right; `None` where there are none.
+fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>, StoreError> {
+    let marked = marked(git, snapshot)?;
     if marked.is_empty() {
         return Ok(None);
     }
+    let tree = flat(git, snapshot.head)?;
     let paths: Vec<String> = marked.iter().map(|(path, _)| path.clone()).collect();
     let unresolved =
         |conflicts| StoreError::from(JoinError::Unresolved { path: snapshot.path.clone(), conflicts });

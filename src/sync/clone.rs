@@ -9,7 +9,7 @@ use std::{fs, io, process};
 use super::{DEFAULT_NAME, SyncError, at_once};
 use crate::domain::SessionId;
 use crate::remote::{Advertised, GitProgram, Place, RemoteError, whole_address};
-use crate::store::{FindError, Store, StoreError};
+use crate::store::{FindError, LeftOut, Store, StoreError};
 
 /// The branch here.
 const BRANCH: &str = "main";
@@ -19,8 +19,19 @@ const BRANCH: &str = "main";
 pub struct Cloned {
     /// The branch there.
     pub branch: String,
-    /// Its folder, and whether it was made; else it had been there.
-    pub outcome: Result<(PathBuf, bool), SyncError>,
+    /// Its folder, or why there is none.
+    pub outcome: Result<Folder, SyncError>,
+}
+
+/// The folder of an investigation that was to be cloned.
+#[derive(Debug)]
+pub struct Folder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether it was made; else it had been there.
+    pub is_new: bool,
+    /// The files of the newest commit that its work tree does not get.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Clones the investigations of a remote: those whose id begins or ends so, or all.
@@ -78,19 +89,22 @@ fn one(
     address: &str,
     place: &Place,
     advertised: &Advertised,
-) -> Result<(PathBuf, bool), SyncError> {
+) -> Result<Folder, SyncError> {
+    let known = |path| Folder { path, is_new: false, left_out: Vec::new() };
     if let Some(present) = place.id().and_then(|id| present(store, id)) {
-        return Ok((present, false));
+        return Ok(known(present));
     }
     let name = format!(".tmp-{}-{}", place.branch.replace('/', "-"), process::id());
     let aside = store.root().join(&name);
     let built = build(store, git, address, place, advertised, &name, true);
-    let outcome = built.and_then(|id| match present(store, id) {
-        Some(present) => Ok((present, false)),
+    let outcome = built.and_then(|(id, left_out)| match present(store, id) {
+        Some(present) => Ok(known(present)),
         None => {
             let path = store.root().join(id.to_string());
-            let failed = |source| io_error("rename the clone to", &path, source);
-            fs::rename(&aside, &path).map_err(failed).map(|()| (path.clone(), true))
+            match fs::rename(&aside, &path) {
+                Ok(()) => Ok(Folder { path, is_new: true, left_out }),
+                Err(source) => Err(io_error("rename the clone to", &path, source)),
+            }
         }
     });
     // The error to report is the first one; what remains is a hidden folder that is swept away later.
@@ -107,7 +121,8 @@ pub(super) fn present(store: &Store, id: SessionId) -> Option<PathBuf> {
     }
 }
 
-/// Builds it in a folder of the root; `is_remote`: with where it came from as its remote.
+/// Builds it in a folder of the root; `is_remote`: with where it came from as its remote. Gives its id, and what its work tree
+/// does not get.
 pub(super) fn build(
     store: &Store,
     git: &GitProgram,
@@ -116,7 +131,7 @@ pub(super) fn build(
     advertised: &Advertised,
     name: &str,
     is_remote: bool,
-) -> Result<SessionId, SyncError> {
+) -> Result<(SessionId, Vec<LeftOut>), SyncError> {
     let aside = store.root().join(name);
     git.init(store.root(), name)?;
     let (remote, tracking) = if is_remote {
@@ -138,12 +153,20 @@ pub(super) fn build(
         let said = format!("the branch {} was not given", place.branch);
         return Err(RemoteError::Failed { what: format!("fetch from {address}"), said }.into());
     };
-    let snapshot = store.inspect(&aside, tip)?;
-    git.check_out(&aside, tip)?;
+    let id = store.inspect(&aside, tip)?.investigation.meta().id;
+    // Who has another's name would take the place of the one that is where it belongs.
+    if place.id().is_some_and(|named| named != id) {
+        return Err(SyncError::Misnamed { branch: place.branch.clone(), id });
+    }
+    let left_out = store.left_out(&aside, None, tip)?;
+    // A name that is no UTF-8 can't be told to git from here, which then does as it does.
+    let files = left_out.iter().map(|it| it.file.as_str()).filter(|file| !file.contains('\u{fffd}'));
+    let files: Vec<&str> = files.collect();
+    git.check_out(&aside, tip, &files)?;
     if !is_remote {
         git.remove_reference(&aside, &tracking)?;
     }
-    Ok(snapshot.investigation.meta().id)
+    Ok((id, left_out))
 }
 
 pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> SyncError {

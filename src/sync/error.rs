@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::SessionId;
 use crate::remote::RemoteError;
-use crate::store::StoreError;
+use crate::store::{LeftOut, StoreError};
 
 /// Why an investigation could not be synced. Nothing is lost, and what is here stays as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -26,6 +26,24 @@ pub enum SyncError {
         address: String,
         /// The id, or a part of one; empty where none at all is there.
         id: String,
+    },
+    /// The branch there is that of another investigation, by its name.
+    #[error("{branch} on {remote} is named after another investigation, and this one is {id}")]
+    AnotherBranch {
+        /// The name of the remote.
+        remote: String,
+        /// The branch there.
+        branch: String,
+        /// The id of this one.
+        id: SessionId,
+    },
+    /// A branch holds another investigation than it is named after.
+    #[error("the branch {branch} holds the investigation {id}, which has another name")]
+    Misnamed {
+        /// The branch there.
+        branch: String,
+        /// The id of what it holds.
+        id: SessionId,
     },
     /// HEAD is on no branch.
     #[error("HEAD of {path} is on no branch")]
@@ -70,6 +88,14 @@ pub enum SyncError {
     Unreadable {
         /// File, line and reason.
         faults: Vec<String>,
+        /// Whether there are conflict markers among that.
+        is_marked: bool,
+    },
+    /// What would be pushed has files that no work tree gets.
+    #[error("not pushed, since no clone would get {}", .files.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unfit {
+        /// Which, and why.
+        files: Vec<LeftOut>,
     },
     /// Another investigation has the id.
     #[error("{path} has the id {id} already, and not this history")]
@@ -127,12 +153,14 @@ impl SyncError {
         match self {
             SyncError::NoRemote { .. } => "NO_REMOTE",
             SyncError::NotThere { .. } => "NOT_THERE",
+            SyncError::AnotherBranch { .. } | SyncError::Misnamed { .. } => "ANOTHER_BRANCH",
             SyncError::Detached { .. } => "DETACHED_HEAD",
             SyncError::Rewritten { .. } => "REMOTE_REWRITTEN",
             SyncError::Refused { .. } => "PUSH_REFUSED",
             SyncError::LostRaces { .. } => "LOST_RACES",
             SyncError::SecretSuspected { .. } => "SECRET_SUSPECTED",
             SyncError::Unreadable { .. } => "UNREADABLE",
+            SyncError::Unfit { .. } => "UNFIT",
             SyncError::AlreadyHere { .. } => "ALREADY_HERE",
             SyncError::Remote(_) => "REMOTE_FAILED",
             SyncError::BothChanged { .. } | SyncError::Store(_) => "NOT_JOINED",
@@ -144,6 +172,12 @@ impl SyncError {
         Some(match self {
             SyncError::NoRemote { .. } => "Add one with `tot remote add origin URL`".to_owned(),
             SyncError::NotThere { .. } => "`git ls-remote` there lists its branches".to_owned(),
+            SyncError::AnotherBranch { remote, .. } => {
+                format!("Nothing was moved. `tot remote add {remote} URL` goes back to the branch of its own name")
+            }
+            SyncError::Misnamed { .. } => {
+                "Nothing was taken from it. Ask who pushed it to push it under its own name".to_owned()
+            }
             SyncError::Detached { .. } => "Go back to its branch with `git switch main`".to_owned(),
             SyncError::Rewritten { .. } => {
                 "Find out who did it and why. `tot sync --rejoin` joins what is there with what is here"
@@ -163,7 +197,13 @@ impl SyncError {
                      If it is none, or may be known, `tot sync --allow-secrets` pushes it"
                 )
             }
+            SyncError::Unreadable { is_marked: true, .. } => {
+                "`tot merge --resolve` merges both sides of the conflict markers by node".to_owned()
+            }
             SyncError::Unreadable { .. } => "Mend the file and commit it; `tot check` tells more".to_owned(),
+            SyncError::Unfit { .. } => {
+                "Take it out with `git rm --cached` and commit that. It may stay in the history and in your folder".to_owned()
+            }
             SyncError::AlreadyHere { .. } => {
                 "Nothing was moved. Import it into another folder with --root; a JSON file can become another \
                  investigation with --as-new"

@@ -1,4 +1,4 @@
-//! What is not pushed: credentials, and files that nobody can read.
+//! What is not pushed: credentials, files that nobody can read, and files that no work tree would get.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,13 @@ impl Syncing<'_> {
             let known = theirs.map(faults).transpose()?.unwrap_or_default();
             let new: Vec<String> = ours.difference(&known).take(NAMED).cloned().collect();
             if !new.is_empty() {
-                return Err(SyncError::Unreadable { faults: new });
+                let is_marked = !self.store.marked(&subject.path)?.is_empty();
+                return Err(SyncError::Unreadable { faults: new, is_marked });
             }
+        }
+        let files = self.store.left_out(&subject.path, theirs, tip)?;
+        if !files.is_empty() {
+            return Err(SyncError::Unfit { files });
         }
         self.refuse_secrets(subject, &[tip.into()], known)
     }

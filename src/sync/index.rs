@@ -92,12 +92,12 @@ impl Syncing<'_> {
             }
             let message = format!("List {}", counted(lines.len(), "investigation"));
             let commit = git.commit_file(path, parent, PAGE, &after, &message)?;
-            match git.push(path, remote, &[(there.clone(), commit)])? {
+            match git.push(path, remote, &[(there.clone(), commit.into())])? {
                 Pushed::Accepted => {
                     index.is_new = true;
                     return Ok(());
                 }
-                Pushed::Refused { said } => {
+                Pushed::Refused { said, .. } => {
                     let now = git.ls_remote(path, remote, std::slice::from_ref(&there))?;
                     if now.refs.get(&there).and_then(ObjectName::commit) == parent {
                         return Err(SyncError::Refused { remote: remote.to_owned(), said });

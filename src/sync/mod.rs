@@ -26,7 +26,7 @@ pub use error::SyncError;
 use crate::domain::SessionId;
 use crate::parallel;
 use crate::remote::{Advertised, GitProgram, Here, Place, RemoteError, Upstream};
-use crate::store::{Store, StoreError};
+use crate::store::{CommitId, LeftOut, Store, StoreError};
 use crate::world::World;
 
 /// How many are synced at once. Hosts refuse more connections of one user than some ten.
@@ -100,7 +100,7 @@ pub struct Done {
     /// The tags that went.
     pub tags_went: Vec<String>,
     /// The merge, where one was made, with each decision in it.
-    pub joined: Option<(crate::store::CommitId, Vec<crate::merge::Decision>)>,
+    pub joined: Option<(CommitId, Vec<crate::merge::Decision>)>,
     /// What a person should look at.
     pub notes: Vec<String>,
 }
@@ -156,7 +156,11 @@ impl Syncing<'_> {
     /// Where the investigation is synced with. `None`: nowhere, and nobody asked for this one.
     fn subject(&self, path: &Path, all: bool) -> Result<Option<Subject>, SyncError> {
         let here = self.git.references(path)?;
-        let branch = here.branch.clone().ok_or_else(|| SyncError::Detached { path: path.to_owned() })?;
+        let Some(branch) = here.branch.clone() else {
+            // In the middle of a rebase, HEAD is on no branch, and git lets nobody switch.
+            self.store.refuse_in_progress(path)?;
+            return Err(SyncError::Detached { path: path.to_owned() });
+        };
         let mut settings = self.git.settings(path)?;
         if settings.upstream(&branch).is_none()
             && !self.options.dry_run
@@ -191,6 +195,38 @@ fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     patterns.sort();
     patterns.dedup();
     Ok(git.ls_remote(&first.path, &first.upstream.remote, &patterns)?)
+}
+
+/// What is told of a file that came and is in no work tree.
+pub fn note(left_out: &LeftOut) -> String {
+    format!("{} is left out of the work tree: {}", left_out.file, left_out.reason)
+}
+
+/// What the branches are called that keep what nothing else would lead to.
+const KEPT: &str = "tot-kept";
+
+/// A branch at that commit, by the name of today; the one that is there already, where there is one.
+///
+/// # Errors
+///
+/// Whatever git says.
+pub fn keep(git: &GitProgram, world: &World, path: &Path, commit: CommitId) -> Result<String, RemoteError> {
+    let here = git.references(path)?;
+    let kept = here.refs.iter().find(|(name, object)| {
+        name.starts_with(&format!("refs/heads/{KEPT}/")) && object.commit() == Some(commit)
+    });
+    if let Some((name, _)) = kept {
+        return Ok(name["refs/heads/".len()..].to_owned());
+    }
+    let today = world.now().map(|now| now.to_string()).unwrap_or_default();
+    let day = format!("{KEPT}/{}", today.get(..10).unwrap_or("unknown"));
+    let names = std::iter::once(day.clone()).chain((2..).map(|number| format!("{day}-{number}")));
+    for name in names.take(100) {
+        if git.create_branch(path, &name, commit)? {
+            return Ok(name);
+        }
+    }
+    Ok(commit.to_string())
 }
 
 /// Where investigations go that have no remote yet.

@@ -13,13 +13,13 @@ use crate::text::{causes, counted};
 
 /// How often it is tried when others push in between.
 const TRIES: u32 = 10;
+/// How often a push is refused, while nobody else has pushed, until that is no passing lock.
+const UNMOVED: u32 = 3;
 /// How long is waited at most before the second try; it doubles with each.
 const JITTER: Duration = Duration::from_millis(200);
 const MOST_JITTER: Duration = Duration::from_secs(10);
 /// How many findings of a check are told.
 const FINDINGS: usize = 10;
-/// What the branch is called that keeps what a rewritten remote has.
-const KEPT: &str = "tot-kept";
 
 /// Tags by their names here.
 type Tags<'h> = Vec<(&'h str, &'h ObjectName)>;
@@ -48,9 +48,15 @@ impl Syncing<'_> {
         if !is_settled {
             // A lock that a killed server left would be in git's way.
             self.store.recover(path);
+            let id = self.store.id(path)?;
+            let branch = upstream.place.branch.clone();
+            if upstream.place.id().is_some_and(|named| named != id) {
+                return Err(SyncError::AnotherBranch { remote: upstream.remote.clone(), branch, id });
+            }
         }
         let mut advertised = advertised.clone();
         let mut here = subject.here.clone();
+        let mut unmoved = 0;
         for attempt in 0..TRIES {
             let theirs = self.take_in(subject, &advertised, &here, done)?;
             here = self.git.references(path)?;
@@ -65,22 +71,24 @@ impl Syncing<'_> {
                 let pushed = self.git.push(path, &upstream.remote, &[(place.clone(), object)]);
                 let refused = match pushed {
                     Ok(Pushed::Accepted) => None,
-                    Ok(Pushed::Refused { said }) => Some(self.refused(subject, said)),
-                    Err(error) => Some(error.into()),
+                    Ok(Pushed::Refused { said, may_pass }) => Some((self.refused(subject, said), may_pass)),
+                    Err(error) => Some((error.into(), false)),
                 };
-                if let Some(error) = refused {
+                if let Some((error, may_pass)) = refused {
                     thread::sleep(self.world.jitter((JITTER * (1 << attempt)).min(MOST_JITTER)));
                     // The remote alone knows: somebody else may have been faster, or the answer was cut off.
                     let now = match super::ask(self.git, &[subject]) {
                         Ok(now) => now,
-                        Err(cut) => return Err(if is_passing(&error) { cut } else { error }),
+                        Err(cut) => return Err(if may_pass { cut } else { error }),
                     };
                     let there = now.refs.get(&place).and_then(ObjectName::commit);
                     advertised = now;
                     here = self.git.references(path)?;
-                    if there == theirs && !is_passing(&error) {
-                        return Err(error);
-                    } else if there != Some(ours) {
+                    if there != Some(ours) {
+                        unmoved = if there == theirs { unmoved + 1 } else { 0 };
+                        if there == theirs && (!may_pass || unmoved == UNMOVED) {
+                            return Err(error);
+                        }
                         continue;
                     }
                 }
@@ -115,14 +123,19 @@ impl Syncing<'_> {
         };
         done.tags_came.extend(tags);
         let Some(mut theirs) = theirs else {
-            let Some(seen) = seen.filter(|_| !self.options.rejoin) else { return Ok(None) };
+            let Some(seen) = seen else { return Ok(None) };
             // In doubt we ask again: git takes an answer whose head was cut off for that of an empty repository.
             let again = super::ask(self.git, &[subject])?;
             if again.refs.contains_key(&upstream.place.branch_ref()) {
                 return self.take_in(subject, &again, here, done);
             }
-            return Err(self.rewritten(subject, seen, None)?);
+            if !self.options.rejoin {
+                return Err(self.rewritten(subject, seen, None)?);
+            }
+            self.keep_unjoined(subject, seen, done)?;
+            return Ok(None);
         };
+        let mut rewritten = None;
         let now = self.git.references(path)?.commit(&upstream.tracking);
         match (seen, now) {
             (_, Some(now)) if now == theirs => {}
@@ -133,6 +146,7 @@ impl Syncing<'_> {
                 if !self.options.rejoin {
                     return Err(error);
                 }
+                rewritten = Some(seen);
             }
             // It went on between our question and the fetch.
             (seen, Some(now)) if Some(now) != seen => theirs = now,
@@ -146,7 +160,26 @@ impl Syncing<'_> {
             }
         }
         self.join(subject, theirs, done)?;
+        if let Some(seen) = rewritten {
+            self.keep_unjoined(subject, seen, done)?;
+            self.git.move_reference(path, &upstream.tracking, seen, theirs)?;
+        }
         Ok(Some(theirs))
+    }
+
+    /// Keeps what a remote had before it was rewritten where that was fetched and never joined: nothing else leads to it.
+    fn keep_unjoined(&self, subject: &Subject, seen: CommitId, done: &mut Done) -> Result<(), SyncError> {
+        let ours = self.store.head(&subject.path)?;
+        if let Some(ours) = ours
+            && !self.git.is_ancestor(&subject.path, seen, ours)?
+        {
+            let kept = super::keep(self.git, self.world, &subject.path, seen)?;
+            let remote = &subject.upstream.remote;
+            done.notes.push(format!(
+                "what {remote} had before, and was never joined here, is kept in the branch {kept}"
+            ));
+        }
+        Ok(())
     }
 
     /// Has the store take in what the remote is at, and checks the result.
@@ -166,6 +199,9 @@ impl Syncing<'_> {
             return Ok(());
         }
         done.came += self.git.count(path, theirs, before)?;
+        if let Some(now) = self.store.head(path)? {
+            done.notes.extend(self.store.left_out(path, before, now)?.iter().map(super::note));
+        }
         if let Joined::Merged { commit, decisions } = joined {
             done.joined = Some((commit, decisions));
         }
@@ -189,33 +225,13 @@ impl Syncing<'_> {
             Some(theirs) => {
                 let number = counted(self.git.count(path, seen, Some(theirs))?, "commit");
                 let newest = self.git.newest(path, seen, Some(theirs))?;
-                let kept = self.keep(subject, theirs)?;
+                let kept = super::keep(self.git, self.world, path, theirs)?;
                 format!(
                     "it had {number} that it has no more, the newest {newest}; what it has now is kept in the branch {kept}"
                 )
             }
         };
         Ok(SyncError::Rewritten { remote: upstream.remote.clone(), missing })
-    }
-
-    /// A branch at that commit, by the name of today; the one that is there already, where there is one.
-    fn keep(&self, subject: &Subject, commit: CommitId) -> Result<String, SyncError> {
-        let here = self.git.references(&subject.path)?;
-        let kept = here.refs.iter().find(|(name, object)| {
-            name.starts_with(&format!("refs/heads/{KEPT}/")) && object.commit() == Some(commit)
-        });
-        if let Some((name, _)) = kept {
-            return Ok(name["refs/heads/".len()..].to_owned());
-        }
-        let today = self.world.now().map(|now| now.to_string()).unwrap_or_default();
-        let day = format!("{KEPT}/{}", today.get(..10).unwrap_or("unknown"));
-        let names = std::iter::once(day.clone()).chain((2..).map(|number| format!("{day}-{number}")));
-        for name in names.take(100) {
-            if self.git.create_branch(&subject.path, &name, commit)? {
-                return Ok(name);
-            }
-        }
-        Ok(commit.to_string())
     }
 
     /// Pushes the tags that are not there. A tag that is another one there stays as it is on both sides.
@@ -234,7 +250,7 @@ impl Syncing<'_> {
                 new.iter().map(|(tag, object)| (place.tag_ref(tag), (*object).clone())).collect();
             match self.git.push(&subject.path, &subject.upstream.remote, &refs)? {
                 Pushed::Accepted => done.tags_went.extend(new.iter().map(|(tag, _)| (*tag).to_owned())),
-                Pushed::Refused { said } => return Err(self.refused(subject, said)),
+                Pushed::Refused { said, .. } => return Err(self.refused(subject, said)),
             }
         }
         suspected.map_or(Ok(()), Err)
@@ -340,11 +356,4 @@ fn new_tags(subject: &Subject, advertised: &Advertised, here: &Here, done: &mut 
         }
     }
     new
-}
-
-/// Whether a push was refused because of another push, before it or at that moment.
-fn is_passing(error: &SyncError) -> bool {
-    let words =
-        ["(fetch first)", "(non-fast-forward)", "lock ref", "update ref", "old value", "already exists"];
-    matches!(error, SyncError::Refused { said, .. } if words.iter().any(|word| said.contains(word)))
 }

@@ -179,6 +179,8 @@ pub(super) struct Step {
     /// States in which the path is not the user's: it is taken from any of them to `to`.
     pub(super) from: Vec<Option<Leaf>>,
     pub(super) to: Option<Leaf>,
+    /// Whether what it comes from, and what it goes to, is put into no work tree.
+    pub(super) unfit: (bool, bool),
     /// Whether a file that is absent in the work tree was deleted by the user, though it is a state of `from`.
     pub(super) is_absence_kept: bool,
     /// Whether a file in the work tree without a byte, or of zeros alone, is ours: what a power cut leaves of one whose
@@ -300,6 +302,7 @@ impl Git {
         let draft = self.draft_of(
             parent,
             changes,
+            Vec::new(),
             |_, old| old,
             |tree| gix::objs::Commit {
                 tree,
@@ -314,11 +317,12 @@ impl Git {
         Ok(Draft { subject: message, time, ..draft })
     }
 
-    /// The same for any commit of a tree. `kind` says what a file is that was of a kind before.
+    /// The same for any commit of a tree, with more steps. `kind` says what a file is that was of a kind before.
     pub(super) fn draft_of(
         &self,
         parent: Option<ObjectId>,
         changes: &[FileChange],
+        more: Vec<Step>,
         kind: impl Fn(&str, EntryKind) -> EntryKind,
         commit: impl FnOnce(ObjectId) -> gix::objs::Commit,
     ) -> Result<Draft> {
@@ -349,7 +353,8 @@ impl Git {
             };
             steps.push(Step::plain(change.path.clone(), old, to));
         }
-        let changed: Vec<&Step> = steps.iter().filter(|step| !step.from.contains(&step.to)).collect();
+        steps.extend(more);
+        let changed: Vec<&Step> = steps.iter().filter(|step| step.from.first() != Some(&step.to)).collect();
         let tree = match changed.as_slice() {
             [] if parent.is_some() => parent_tree,
             changed => self.edit_tree(parent_tree, changed, &mut write)?,

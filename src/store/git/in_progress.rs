@@ -1,27 +1,25 @@
 //! Merges, rebases and their like, into which nothing is committed.
 
-use super::error::Result;
-use super::{Git, GitError};
+use std::fs;
+use std::io::ErrorKind;
+
+use super::error::{Result, io_error};
+use super::{CommitId, Git, GitError};
+
+/// What a merge by git brings in, a commit a line.
+const MERGE: &str = "MERGE_HEAD";
 
 /// What git itself is in the middle of, by the file or folder that says so, and how it is brought to an end. A commit
 /// then would land inside of it: a rebase would carry it along or leave it behind, a merge would be concluded on a
-/// state that nobody has looked at.
+/// state that nobody has looked at. A rebase may have merges in it, and so comes first.
 const IN_PROGRESS: [(&str, &str, &str); 6] = [
+    ("rebase-merge", "a rebase", REBASE),
+    ("rebase-apply", "a rebase", REBASE),
     (
-        "MERGE_HEAD",
+        MERGE,
         "a merge",
         "Have it joined by node with `tot merge --resolve`, or finish it with `git merge --continue`, or give it up with \
          `git merge --abort`",
-    ),
-    (
-        "rebase-merge",
-        "a rebase",
-        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
-    ),
-    (
-        "rebase-apply",
-        "a rebase",
-        "Finish it with `git rebase --continue`, or give it up with `git rebase --abort`",
     ),
     (
         "CHERRY_PICK_HEAD",
@@ -35,12 +33,30 @@ const IN_PROGRESS: [(&str, &str, &str); 6] = [
     ),
     ("BISECT_LOG", "a bisect", "End it with `git bisect reset`"),
 ];
+const REBASE: &str = "Give it up with `git rebase --abort`, since `tot sync` joins both sides by node and no commit gets another \
+                      id; or finish it with `git rebase --continue`";
 
 impl Git {
     /// Refuses while git is in the middle of something.
     pub fn refuse_in_progress(&self) -> Result<()> {
-        let found = IN_PROGRESS.iter().find(|(name, ..)| self.git_dir.join(name).symlink_metadata().is_ok());
-        match found {
+        self.refuse_all_but("")
+    }
+
+    /// What a merge by git that has stopped brings in; none where there is no merge. Refuses while git is in the middle of
+    /// something else.
+    pub fn stopped_merge(&self) -> Result<Vec<CommitId>> {
+        self.refuse_all_but(MERGE)?;
+        let path = self.git_dir.join(MERGE);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().filter_map(|line| line.parse().ok()).collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(io_error("read", &path)(error)),
+        }
+    }
+
+    fn refuse_all_but(&self, accepted: &str) -> Result<()> {
+        let is_there = |name: &str| name != accepted && self.git_dir.join(name).symlink_metadata().is_ok();
+        match IN_PROGRESS.iter().find(|(name, ..)| is_there(name)) {
             None => Ok(()),
             Some((_, what, hint)) => Err(GitError::InProgress { path: self.shown(), what, hint }),
         }

@@ -20,7 +20,7 @@ use super::lock::IndexLock;
 use super::refuse::refuse_link;
 use super::tree::{Leaf, TreeWalk};
 use super::worktree::{Placed, optional_metadata};
-use super::{FileKind, Git, GitError, STAGING_FILE};
+use super::{Git, GitError, STAGING_FILE};
 
 impl Git {
     /// Steps 7 and 8: brings the work tree to the steps' end, and writes the new index into the lock file.
@@ -85,13 +85,8 @@ impl Git {
         let mut state = State::new(gix::hash::Kind::Sha1);
         let mut paths = HashSet::new();
         for file in TreeWalk::whole(self, tree)?.files {
-            let mode = match file.kind {
-                FileKind::File => Mode::FILE,
-                FileKind::Executable => Mode::FILE_EXECUTABLE,
-                FileKind::Symlink => Mode::SYMLINK,
-                FileKind::Submodule => Mode::COMMIT,
-                FileKind::Unsafe => continue,
-            };
+            let Some(kind) = file.kind.entry_kind() else { continue };
+            let mode = mode_of(kind);
             if !paths.contains(&file.path) {
                 let path = BStr::new(&file.path);
                 state.dangerously_push_entry(Stat::default(), file.blob.0, Flags::empty(), mode, path);
@@ -102,6 +97,9 @@ impl Git {
         Ok(state)
     }
 }
+
+/// What marks an entry that has no file in the work tree, on purpose.
+const LEFT_OUT: Flags = Flags::SKIP_WORKTREE.union(Flags::EXTENDED);
 
 /// What the index has at a path.
 #[derive(Debug, PartialEq, Eq)]
@@ -130,9 +128,11 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
             Placed::There(stat) => *stat,
             Placed::Gone | Placed::Kept => Stat::default(),
         };
+        // As in a sparse checkout: git misses no file there.
+        let is_left_out = step.unfit.1 && matches!(placed, Placed::Gone);
         let Some(at) = at else {
             let leaf = step.to.filter(|_| !is_blocked(index, &step.path));
-            added.extend(leaf.map(|leaf| (step, leaf, stat)));
+            added.extend(leaf.map(|leaf| (step, leaf, stat, is_left_out)));
             continue;
         };
         let entry = &mut index.entries_mut()[at];
@@ -141,10 +141,14 @@ fn update(index: &mut State, steps: &[Step], placed: &[Placed]) {
             None => entry.flags.insert(Flags::REMOVE),
             Some(leaf) => (entry.id, entry.mode, entry.stat) = (leaf.id, mode_of(leaf.kind), stat),
         }
+        if step.unfit.0 || is_left_out {
+            entry.flags.set(LEFT_OUT, is_left_out);
+        }
     }
-    for (step, leaf, stat) in added {
+    for (step, leaf, stat, is_left_out) in added {
         let path = BStr::new(&step.path);
-        index.dangerously_push_entry(stat, leaf.id, Flags::empty(), mode_of(leaf.kind), path);
+        let flags = if is_left_out { LEFT_OUT } else { Flags::empty() };
+        index.dangerously_push_entry(stat, leaf.id, flags, mode_of(leaf.kind), path);
     }
     index.sort_entries();
 }
@@ -165,13 +169,16 @@ fn staged(index: &State, path: &str) -> Staged {
 
 /// Whether a file is staged where a folder is needed for the path, or the other way round.
 fn is_blocked(index: &State, path: &str) -> bool {
-    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-    if folders.any(|folder| index.entry_range(BStr::new(folder)).is_some()) {
+    let stays = |entry: &gix::index::Entry| !entry.flags.contains(Flags::REMOVE);
+    let mut folders = path.match_indices('/').filter_map(|(at, _)| index.entry_range(BStr::new(&path[..at])));
+    if folders.any(|range| index.entries()[range].iter().any(stays)) {
         return true;
     }
     let inside = format!("{path}/");
     let first = index.entries().partition_point(|entry| entry.path(index) < BStr::new(&inside));
-    index.entries().get(first).is_some_and(|entry| entry.path(index).starts_with(inside.as_bytes()))
+    let mut within =
+        index.entries()[first..].iter().take_while(|entry| entry.path(index).starts_with(inside.as_bytes()));
+    within.any(stays)
 }
 
 fn mode_of(kind: EntryKind) -> Mode {

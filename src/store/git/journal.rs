@@ -72,7 +72,8 @@ impl Journal {
         for name in references {
             facts.push_str(&format!("\nreference {name}"));
         }
-        for step in steps {
+        // A name that not every system accepts is in no work tree.
+        for step in steps.iter().filter(|step| check_path(&step.path).is_ok()) {
             let old = step.from.first().copied().flatten();
             facts.push_str(&format!("\npath {} {} {}", leaf_text(old), leaf_text(step.to), step.path));
         }
@@ -268,10 +269,14 @@ impl Git {
                 Err(GitError::PathConflict { .. }) => continue,
                 Err(error) => return Err(error),
             };
+            // Where its object is gone, it was none that matters any more.
+            let unfit = (self.is_unfit(&path, old).unwrap_or(false), self.is_unfit(&path, to)?);
             // Files are written before the head moves: with the head at the new commit, one that is absent was
             // deleted by the user.
-            let from = vec![old, new];
-            steps.push(Step { path, from, to, is_absence_kept: to == new, are_zeros_ours: true });
+            let mut from = vec![old, new];
+            from.extend(unfit.0.then_some(None));
+            let is_absence_kept = to == new && !unfit.0;
+            steps.push(Step { path, from, to, unfit, is_absence_kept, are_zeros_ours: true });
         }
         let mut lock = IndexLock::take(&self.git_dir)?;
         journal.note(&lock)?;

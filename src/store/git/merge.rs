@@ -9,13 +9,12 @@ use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 use gix::objs::{CommitRef, Kind};
 
-use super::ancestry::Walk;
 use super::commit::{Draft, Step, clean_message};
 use super::error::Result;
 use super::paths::check_changes;
-use super::read::Differences;
+use super::read::Changed;
 use super::tree::Leaf;
-use super::{BlobId, CommitId, Descent, Git, Writer};
+use super::{BlobId, CommitId, Descent, FileKind, Git, Writer};
 use crate::format::FileChange;
 
 /// Reading.
@@ -40,41 +39,6 @@ impl Git {
         Ok(best)
     }
 
-    /// The commits that `theirs` came from and `ours` did not; without ours, all of them.
-    pub fn new_commits(&self, ours: Option<CommitId>, theirs: CommitId) -> Result<Vec<CommitId>> {
-        let mut walk = Walk::new(self)?;
-        if let Some(ours) = ours {
-            walk.find(ours.0, |_| false);
-        }
-        let mut new = Vec::new();
-        walk.find(theirs.0, |id| {
-            new.push(CommitId(id));
-            false
-        });
-        Ok(new)
-    }
-
-    /// What a commit has put into its tree that is not a plain file of at most so many bytes with a name that every
-    /// checkout accepts: the path, and what is wrong with it. Looks at what differs from the first parent.
-    pub fn strange_file(&self, commit: CommitId, max_len: u64) -> Result<Option<(String, String)>> {
-        // None where a shallow clone ends.
-        let parent = Walk::new(self)?.parents(commit.0).first().copied().map(CommitId);
-        let Differences { found, strange } = self.differences(parent, commit)?;
-        if let Some(found) = strange {
-            return Ok(Some(found));
-        }
-        for change in found {
-            let size = change.after.map(|blob| self.size(blob)).transpose()?.unwrap_or(0);
-            if size > max_len {
-                return Ok(Some((
-                    change.path,
-                    format!("it has {size} bytes, and at most {max_len} are read"),
-                )));
-            }
-        }
-        Ok(None)
-    }
-
     /// The id that a file of these bytes has.
     pub fn blob_id(&self, content: &[u8]) -> Result<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);
@@ -87,17 +51,19 @@ impl Writer<'_> {
     /// Moves the head from `expected` to `to`, which came from it, with index and work tree as a commit does.
     pub fn fast_forward(&self, expected: CommitId, to: CommitId) -> Result<()> {
         let git = self.git();
-        let (parent_tree, tree) = (git.tree_of(expected.0)?, git.tree_of(to.0)?);
+        let leaf = |entry: Option<(BlobId, FileKind)>| entry.and_then(|(blob, kind)| Leaf::of(blob, kind));
         let mut steps = Vec::new();
-        for change in git.diff(Some(expected), to)? {
-            let (before, after) = (git.leaf(parent_tree, &change.path)?, git.leaf(tree, &change.path)?);
-            steps.push(Step::plain(change.path, before, after));
+        for Changed { path, before, after } in git.changed(Some(expected), to)? {
+            let is_unsafe =
+                |entry: Option<(BlobId, FileKind)>| entry.is_some_and(|it| it.1 == FileKind::Unsafe);
+            // git itself refuses such a name in its index.
+            if !is_unsafe(before) && !is_unsafe(after) {
+                steps.push(git.step(path, leaf(before), leaf(after))?);
+            }
         }
-        // The paths alone count.
-        let content = |step: &Step| step.to.map(|_| Vec::new());
-        let changes: Vec<FileChange> =
-            steps.iter().map(|step| FileChange { path: step.path.clone(), content: content(step) }).collect();
-        check_changes(&changes)?;
+        // What makes room for another comes first.
+        steps.sort_by_key(|step| step.to.is_some());
+        let parent_tree = git.tree_of(expected.0)?;
         let draft = Draft {
             commit: to.0,
             parent: Some(expected.0),
@@ -112,13 +78,15 @@ impl Writer<'_> {
     }
 
     /// Commits `changes` on top of `expected` as a merge with `theirs`, and moves the head there. A file of `executables` is
-    /// one if that says so, and else stays what it was.
+    /// one if that says so, and else stays what it was. What is in `unfit` is in the repository already, and put into the
+    /// tree alone.
     pub fn merge(
         &self,
         expected: CommitId,
         theirs: CommitId,
         changes: &[FileChange],
         executables: &HashMap<String, bool>,
+        unfit: &[(String, Option<(BlobId, FileKind)>)],
         message: &str,
     ) -> Result<CommitId> {
         check_changes(changes)?;
@@ -141,7 +109,13 @@ impl Writer<'_> {
         };
         let time = seconds(&later);
         self.land(expected, |git| {
-            let draft = git.draft_of(Some(expected.0), changes, kind, |tree| gix::objs::Commit {
+            let parent_tree = git.tree_of(expected.0)?;
+            let step = |(path, to): &(String, Option<(BlobId, FileKind)>)| {
+                let to = to.and_then(|(blob, kind)| Leaf::of(blob, kind));
+                git.step(path.clone(), git.leaf(parent_tree, path)?, to)
+            };
+            let unfit = unfit.iter().map(step).collect::<Result<_>>()?;
+            let draft = git.draft_of(Some(expected.0), changes, unfit, kind, |tree| gix::objs::Commit {
                 tree,
                 parents: parents.into_iter().collect(),
                 author: author.clone(),
@@ -160,9 +134,27 @@ impl Writer<'_> {
     }
 }
 
+impl Git {
+    /// How a path gets from an entry of one tree to that of another.
+    fn step(&self, path: String, before: Option<Leaf>, after: Option<Leaf>) -> Result<Step> {
+        let unfit = (self.is_unfit(&path, before)?, self.is_unfit(&path, after)?);
+        let mut step = Step { unfit, ..Step::plain(path, before, after) };
+        step.from.extend(unfit.0.then_some(None));
+        Ok(step)
+    }
+}
+
+impl Leaf {
+    /// The entry of that kind, where the kind is known.
+    fn of(blob: BlobId, kind: FileKind) -> Option<Leaf> {
+        Some(Leaf { kind: kind.entry_kind()?, id: blob.0 })
+    }
+}
+
 impl Step {
     /// A step between two states that nothing else stands between.
     pub(super) fn plain(path: String, from: Option<Leaf>, to: Option<Leaf>) -> Step {
-        Step { path, from: vec![from], to, is_absence_kept: false, are_zeros_ours: false }
+        let unfit = (false, false);
+        Step { path, from: vec![from], to, unfit, is_absence_kept: false, are_zeros_ours: false }
     }
 }

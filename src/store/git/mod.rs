@@ -95,6 +95,7 @@ pub use durability::Durability;
 use error::shown;
 pub use error::{GitError, Shown};
 use identity::Identity;
+pub use paths::FILE_MAX;
 pub use read::{MAX_CHANGES, head_at_a_glance};
 pub use shared::Upstream;
 pub use tag::{Annotated, TagContent};

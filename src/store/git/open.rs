@@ -1,7 +1,7 @@
 //! Creating and opening a repository.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
@@ -129,6 +129,11 @@ pub(super) fn build_aside(
     // Sample hooks are only in the way of a reader.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
+    // A plain `git pull` merges: what was acknowledged keeps its id.
+    let config = aside.join(".git").join("config");
+    let file = fs::OpenOptions::new().append(true).open(&config);
+    file.and_then(|mut file| file.write_all(b"[pull]\n\trebase = false\n"))
+        .map_err(io_error("write", &config))?;
     // The folder is synced as a whole at its end.
     let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;

@@ -1,13 +1,62 @@
-//! Which paths are written, and which names of a stranger's tree are names of files.
+//! Which paths are written, which names of a stranger's tree are names of files, and which files no work tree gets.
 
 use std::collections::HashSet;
 
 use gix::bstr::{BStr, ByteSlice};
+use gix::objs::tree::EntryKind;
 
-use super::GitError;
 use super::error::Result;
-use super::tree::MAX_DEPTH;
+use super::tree::{Leaf, MAX_DEPTH};
+use super::{BlobId, FileKind, Git, GitError};
 use crate::format::FileChange;
+
+/// The most bytes of one file that is read, and put into a work tree: several texts of 1 MiB each, and no more.
+pub const FILE_MAX: u64 = 16 << 20;
+
+impl Git {
+    /// Why a file is put into no work tree, wherever it came from; `None` where it is a plain one. What is so in a commit is
+    /// carried along and shown to git as left out on purpose.
+    pub fn unfit(&self, path: &str, (blob, kind): (BlobId, FileKind)) -> Result<Option<String>> {
+        Ok(match kind {
+            FileKind::Symlink => Some("a symbolic link".to_owned()),
+            FileKind::Submodule => Some("another repository".to_owned()),
+            FileKind::File | FileKind::Executable if check_path(path).is_ok() => {
+                let size = self.size(blob)?;
+                (size > FILE_MAX).then(|| format!("{size} bytes, and at most {FILE_MAX} are read"))
+            }
+            _ => Some("a name that not every system accepts".to_owned()),
+        })
+    }
+
+    /// The same of an entry that is safe by its name.
+    pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> Result<bool> {
+        let Some(leaf) = leaf else { return Ok(false) };
+        Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
+    }
+}
+
+impl FileKind {
+    /// That of an entry that is no folder and has a safe name.
+    pub(super) fn of(kind: EntryKind) -> FileKind {
+        match kind {
+            EntryKind::BlobExecutable => FileKind::Executable,
+            EntryKind::Link => FileKind::Symlink,
+            EntryKind::Commit => FileKind::Submodule,
+            EntryKind::Blob | EntryKind::Tree => FileKind::File,
+        }
+    }
+
+    /// The reverse; `None` where the kind is not known.
+    pub(super) fn entry_kind(self) -> Option<EntryKind> {
+        Some(match self {
+            FileKind::File => EntryKind::Blob,
+            FileKind::Executable => EntryKind::BlobExecutable,
+            FileKind::Symlink => EntryKind::Link,
+            FileKind::Submodule => EntryKind::Commit,
+            FileKind::Unsafe => return None,
+        })
+    }
+}
 
 pub(super) fn check_changes(changes: &[FileChange]) -> Result<()> {
     let mut paths = HashSet::with_capacity(changes.len());

@@ -16,7 +16,7 @@ use super::open::locate;
 use super::paths::is_safe_name;
 use super::refuse::{check_layout, refuse_link};
 use super::tree::{MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, TreeWalk, is_file};
-use super::{BlobId, CommitId, CommitInfo, Git, GitError, Head, PathChange, Tree, TreeFile};
+use super::{BlobId, CommitId, CommitInfo, FileKind, Git, GitError, Head, PathChange, Tree, TreeFile};
 
 /// How many bytes a commit has that is read: its message is not read without the rest of it.
 const MAX_COMMIT_BYTES: u64 = 256 << 20;
@@ -218,17 +218,41 @@ impl Git {
     ///
     /// Files only: a symbolic link or submodule counts as no file, and a changed executable bit as no change.
     pub fn diff(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<PathChange>> {
-        Ok(self.differences(before, after)?.found)
+        let file = |entry: Option<Entry>| entry.filter(|(_, kind)| kind.is_plain()).map(|(blob, _)| blob);
+        let changes = self.changed(before, after)?.into_iter().map(|it| PathChange {
+            path: it.path,
+            before: file(it.before),
+            after: file(it.after),
+        });
+        Ok(changes.filter(|change| change.before != change.after).collect())
     }
 
-    pub(super) fn differences(&self, before: Option<CommitId>, after: CommitId) -> Result<Differences> {
+    /// What stands in `after` and not so in `before` that is put into no work tree: each path with the reason.
+    pub fn left_out(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<(String, String)>> {
+        let entries: Vec<(String, Entry)> = match before {
+            None => self.files(after)?.into_iter().map(|file| (file.path, (file.blob, file.kind))).collect(),
+            Some(_) => {
+                let changed = self.changed(before, after)?;
+                changed.into_iter().filter_map(|change| Some((change.path, change.after?))).collect()
+            }
+        };
+        let mut left_out = Vec::new();
+        for (path, entry) in entries {
+            let reason = self.unfit(&path, entry)?;
+            left_out.extend(reason.map(|reason| (path, reason)));
+        }
+        Ok(left_out)
+    }
+
+    /// All entries that differ and are no folders, in order of their paths.
+    pub(super) fn changed(&self, before: Option<CommitId>, after: CommitId) -> Result<Vec<Changed>> {
         let before = match before {
             Some(commit) => self.tree_of(commit.0)?,
             None => ObjectId::empty_tree(gix::hash::Kind::Sha1),
         };
         let after = self.tree_of(after.0)?;
         if before == after {
-            return Ok(Differences::default());
+            return Ok(Vec::new());
         }
         let old = self.object(before, Kind::Tree)?;
         let new = self.object(after, Kind::Tree)?;
@@ -253,9 +277,9 @@ impl Git {
                 return Err(self.library("compare two trees")(source));
             }
         }
-        let mut differences = changes.differences;
-        differences.found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(differences)
+        let mut found = changes.found;
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
     }
 }
 
@@ -340,23 +364,27 @@ fn ends_of(message: &BStr) -> (String, usize) {
     (format!("{}\n\n[{left_out} bytes left out]\n{}", begin.to_str_lossy(), end.to_str_lossy()), left_out)
 }
 
-/// What differs between two trees.
-#[derive(Default)]
-pub(super) struct Differences {
-    /// The files.
-    pub(super) found: Vec<PathChange>,
-    /// A new entry that is no plain file, or has a name that no checkout accepts, and what is wrong with it.
-    pub(super) strange: Option<(String, String)>,
+/// An entry of a tree that is no folder.
+type Entry = (BlobId, FileKind);
+
+/// An entry that differs between two trees.
+pub(super) struct Changed {
+    /// Its path. Bytes that are not UTF-8 are replaced.
+    pub(super) path: String,
+    /// Absent where there was none, or a folder.
+    pub(super) before: Option<Entry>,
+    /// Absent where there is none, or a folder.
+    pub(super) after: Option<Entry>,
 }
 
-/// Collects the files of a difference, under the caps.
+/// Collects what differs, under the caps.
 #[derive(Default)]
 pub(super) struct FileChanges {
     /// It keeps the current path.
     recorder: gix::diff::tree::Recorder,
     seen: usize,
     bytes: usize,
-    differences: Differences,
+    found: Vec<Changed>,
 }
 
 impl gix::diff::tree::Visit for FileChanges {
@@ -386,35 +414,23 @@ impl gix::diff::tree::Visit for FileChanges {
         if self.seen > MAX_ENTRIES || self.bytes > MAX_TREE_BYTES || depth > MAX_DEPTH {
             return std::ops::ControlFlow::Break(());
         }
-        let file = |mode: gix::objs::tree::EntryMode, id| is_file(mode.kind()).then_some(BlobId(id));
+        let is_safe = path.split_str("/").all(|part| is_safe_name(BStr::new(part)));
+        let entry = |mode: gix::objs::tree::EntryMode, id| {
+            let kind = if is_safe { FileKind::of(mode.kind()) } else { FileKind::Unsafe };
+            (!mode.is_tree()).then_some((BlobId(id), kind))
+        };
         let (before, after) = match change {
-            Change::Addition { entry_mode, oid, .. } => (None, file(entry_mode, oid)),
-            Change::Deletion { entry_mode, oid, .. } => (file(entry_mode, oid), None),
+            Change::Addition { entry_mode, oid, .. } => (None, entry(entry_mode, oid)),
+            Change::Deletion { entry_mode, oid, .. } => (entry(entry_mode, oid), None),
             Change::Modification { previous_entry_mode, previous_oid, entry_mode, oid } => {
-                (file(previous_entry_mode, previous_oid), file(entry_mode, oid))
+                (entry(previous_entry_mode, previous_oid), entry(entry_mode, oid))
             }
         };
-        let (new, is_folder) = match change {
-            Change::Addition { entry_mode, .. } | Change::Modification { entry_mode, .. } => {
-                (!is_file(entry_mode.kind()) && !entry_mode.is_tree(), entry_mode.is_tree())
-            }
-            Change::Deletion { .. } => (false, true),
-        };
-        let reason = match () {
-            () if new => Some("it is a symbolic link or another repository"),
-            () if !is_folder && !path.split_str("/").all(|part| is_safe_name(BStr::new(part))) => {
-                Some("its name is one that no checkout accepts")
-            }
-            () => None,
-        };
-        if let (Some(reason), None) = (reason, &self.differences.strange) {
-            self.differences.strange = Some((path.to_str_lossy().into_owned(), reason.to_owned()));
-        }
         if before != after {
-            if self.differences.found.len() == MAX_CHANGES {
+            if self.found.len() == MAX_CHANGES {
                 return std::ops::ControlFlow::Break(());
             }
-            self.differences.found.push(PathChange { path: path.to_str_lossy().into_owned(), before, after });
+            self.found.push(Changed { path: path.to_str_lossy().into_owned(), before, after });
         }
         std::ops::ControlFlow::Continue(())
     }

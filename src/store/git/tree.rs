@@ -124,10 +124,7 @@ impl<'a> TreeWalk<'a> {
                     continue;
                 }
                 _ if !is_safe => FileKind::Unsafe,
-                EntryKind::Blob => FileKind::File,
-                EntryKind::BlobExecutable => FileKind::Executable,
-                EntryKind::Link => FileKind::Symlink,
-                EntryKind::Commit => FileKind::Submodule,
+                kind => FileKind::of(kind),
             };
             self.files.push(TreeFile { path, blob: BlobId(entry.oid.to_owned()), kind });
         }

@@ -28,6 +28,8 @@ pub(super) enum Placed {
 impl Git {
     /// Brings one path of the work tree to the step's end, if it is in one of the states the step starts from.
     pub(super) fn place(&self, work_dir: &Path, staging: &Path, step: &Step) -> Result<Placed> {
+        // What the work tree does not get is as if it were removed there.
+        let to = step.to.filter(|_| !step.unfit.1);
         let target = work_dir.join(&step.path);
         let Some(missing_folders) = missing_folders(work_dir, &step.path)? else { return Ok(Placed::Kept) };
         let metadata = if missing_folders.is_empty() { optional_metadata(&target)? } else { None };
@@ -36,7 +38,7 @@ impl Git {
             Some(metadata) if metadata.is_file() => Some(self.file_state(&target, metadata, step)?),
             Some(_) => return Ok(Placed::Kept),
         };
-        let already = match (there, step.to) {
+        let already = match (there, to) {
             (None, None) => true,
             (Some(FileState::Of(id)), Some(to)) => is_file(to.kind) && id == to.id,
             _ => false,
@@ -48,7 +50,7 @@ impl Git {
                     (Some(FileState::Of(id)), Some(from)) => is_file(from.kind) && id == from.id,
                     _ => false,
                 });
-            match step.to {
+            match to {
                 _ if !ours => return Ok(Placed::Kept),
                 Some(to) if is_file(to.kind) => {
                     // Read only now: all files of a step together may be more than fits into memory.
@@ -66,7 +68,7 @@ impl Git {
                 _ => return Ok(Placed::Kept),
             }
         }
-        if step.to.is_none() {
+        if to.is_none() {
             return Ok(Placed::Gone);
         }
         let metadata =

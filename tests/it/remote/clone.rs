@@ -61,27 +61,6 @@ fn what_is_no_investigation_is_not_cloned() {
 }
 
 #[test]
-fn a_symbolic_link_anywhere_in_the_history_is_not_cloned() {
-    let sandbox = Sandbox::new();
-    let hub = hub(&sandbox);
-    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
-    let repository = one.repository(&id);
-    std::os::unix::fs::symlink("/etc", repository.join("notes")).unwrap();
-    sandbox.git(&repository, &["add", "notes"]);
-    sandbox.git(&repository, &["commit", "-q", "-m", "Link"]);
-    sandbox.git(&repository, &["rm", "-q", "notes"]);
-    sandbox.git(&repository, &["commit", "-q", "-m", "Take it out"]);
-    sandbox.git(&repository, &["push", "-q"]);
-    let third = Machine::new(&sandbox, "third");
-    let ran = third.tot(&["clone", hub.to_str().unwrap()]);
-    assert!(ran.status == 1 && ran.err.contains("notes"), "{ran:?}");
-    assert!(!third.repository(&id).exists());
-    let before = other.head(&id);
-    other.fails("NOT_JOINED", &[]);
-    assert_eq!(other.head(&id), before);
-}
-
-#[test]
 fn a_shallow_source_and_a_shallow_clone_are_taken() {
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);

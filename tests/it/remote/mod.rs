@@ -21,6 +21,8 @@ mod resolve;
 #[cfg(unix)]
 mod signoff;
 #[cfg(unix)]
+mod stuck;
+#[cfg(unix)]
 mod sync;
 #[cfg(unix)]
 mod team;

@@ -42,7 +42,6 @@ fn two_clones_have_one_history() {
 }
 
 #[test]
-#[ignore = "takes half a minute; .ci/run tries it"]
 fn a_push_that_was_not_complete_is_not_told_as_complete() {
     let sandbox = Sandbox::new();
     let hub = hub(&sandbox);

@@ -8,7 +8,7 @@ use crate::support::{Sandbox, node, result};
 
 /// Two machines that have committed different results for one proposal, and one a second node with a child; on `one`, the
 /// other's work was fetched and a merge by git has stopped.
-fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
+pub(super) fn stopped(sandbox: &Sandbox) -> (Machine<'_>, Machine<'_>, String) {
     let hub = hub(sandbox);
     let (one, other, id) = two(sandbox, hub.to_str().unwrap());
     let propose = |nodes| json!({"sessionId": id, "nodes": nodes});
@@ -64,12 +64,19 @@ fn a_merge_that_git_has_stopped_is_made_by_node() {
     assert!(refused.to_string().contains("tot merge --resolve"), "{refused}");
     let said = one.ok(&["merge", "--resolve"]);
     let commit = one.head(&id);
-    assert_snapshot!(said.replace(&commit[..10], "COMMIT"), @r"
+    let (said, kept) = said
+        .replace(&commit[..10], "COMMIT")
+        .rsplit_once(" tot-kept/")
+        .map(|(said, kept)| (said.to_owned(), kept.to_owned()))
+        .unwrap();
+    assert_eq!(kept.trim().len(), "2026-01-05".len(), "{kept}");
+    assert_snapshot!(said, @r"
     Joined in COMMIT
       R2.A2 renamed to R2.A3 (Second of theirs)
       R3.A2t renamed to R3.A3t (Title of R3.A2t)
       R2.A1 has a second result
       R2.A1 is contested: EXPLORE against DEAD
+    The merge by hand, as it stood, is in the branch
     ");
     assert_eq!(titles(&one, &id), JOINED);
     one.assert_sound(&id);

@@ -10,7 +10,7 @@ use super::{Machine, hub, refs, two};
 use crate::support::Sandbox;
 
 /// A hook of the hub.
-fn hook(hub: &Path, name: &str, script: &str) {
+pub(super) fn hook(hub: &Path, name: &str, script: &str) {
     let path = hub.join("hooks").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -18,7 +18,7 @@ fn hook(hub: &Path, name: &str, script: &str) {
 }
 
 /// What a machine has to say about syncs in which nothing is to be done.
-fn assert_settled(machine: &Machine) {
+pub(super) fn assert_settled(machine: &Machine) {
     let entry = machine.synced();
     for nothing in ["came", "went"] {
         assert_eq!(entry[nothing], 0, "{entry:#}");

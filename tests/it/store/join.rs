@@ -271,23 +271,29 @@ fn a_file_that_both_have_changed_by_hand_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_commit_with_a_link_or_a_huge_file_is_refused_though_its_tip_has_neither() {
+fn a_link_or_a_huge_file_of_others_is_taken_and_comes_into_no_work_tree() {
     let pair = Pair::new();
-    let folder: &Path = &pair.there.repository;
-    std::fs::write(folder.join("huge.bin"), vec![0; 20 << 20]).unwrap();
-    pair.sandbox.git(folder, &["add", "huge.bin"]);
-    pair.sandbox.git(folder, &["commit", "--quiet", "-m", "Huge"]);
-    pair.sandbox.git(folder, &["rm", "--quiet", "huge.bin"]);
-    pair.sandbox.git(folder, &["commit", "--quiet", "-m", "Gone"]);
-    let error = pair.refused(&pair.here, &pair.there);
-    assert!(matches!(&error, JoinError::Refused { file, .. } if file == "huge.bin"), "{error}");
-    pair.sandbox.git(folder, &["reset", "--quiet", "--hard", "HEAD~2"]);
+    let (folder, here): (&Path, &Path) = (&pair.there.repository, &pair.here.repository);
     let blob = pair.sandbox.git(folder, &["rev-parse", "HEAD:ruleset.yaml"]);
     let entry = format!("120000,{},link", blob.trim());
+    std::fs::write(folder.join("huge.bin"), vec![0; 20 << 20]).unwrap();
+    pair.sandbox.git(folder, &["add", "huge.bin"]);
     pair.sandbox.git(folder, &["update-index", "--add", "--cacheinfo", &entry]);
-    pair.sandbox.git(folder, &["commit", "--quiet", "-m", "Link"]);
-    let error = pair.refused(&pair.here, &pair.there);
-    assert!(error.to_string().contains("symbolic link"), "{error}");
+    pair.sandbox.git(folder, &["commit", "--quiet", "-m", "Huge, and a link"]);
+    // Forward, and then joined.
+    for number in 0..2 {
+        pair.join(&pair.here, &pair.there).unwrap();
+        for file in ["huge.bin", "link"] {
+            assert!(here.join(file).symlink_metadata().is_err(), "{file}");
+            pair.sandbox.git(here, &["cat-file", "-e", &format!("HEAD:{file}")]);
+        }
+        pair.sandbox.assert_sound(here);
+        pair.grow(&pair.here, &format!("R2.A{}", number + 5), "Here");
+        pair.sandbox
+            .git(folder, &["update-index", "--add", "--cacheinfo", &entry.replace(",link", ",other")]);
+        pair.sandbox.git(folder, &["commit", "--quiet", "--allow-empty", "-m", "Another link"]);
+    }
+    assert!(here.join("other").symlink_metadata().is_err());
 }
 
 #[test]
