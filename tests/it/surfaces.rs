@@ -435,13 +435,11 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
         json!({"conclusion": "It is the first.", "answers": ["R2.A1"], "notCovered": ["The other machine."],
             "stopped": {"reason": "enough"}}),
     );
-    let far = "another session of the same model (opus-4), the same client (it), took 90 s";
-    let distance = format!("{far}, ran 1 command, one of 2 in one call");
+    let far = "another session of the same model (opus-4), took 90 s";
+    let call = "one of 2 in one call, the same client (it)";
+    let distance = format!("{far}, ran 1 command, {call}");
     assert_eq!(end["solutions"][0]["distance"], distance, "{end}");
-    assert_eq!(
-        end["solutions"][1]["distance"],
-        format!("{far}, cites and ran nothing, one of 2 in one call")
-    );
+    assert_eq!(end["solutions"][1]["distance"], format!("{far}, cites and ran nothing, {call}"));
     let caveat = "R3.A1a did not try: The other disk.";
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["limits"], json!([caveat]), "{read}");

@@ -16,8 +16,10 @@ const NAME: usize = 40;
 /// How far a confirmation is from what it confirms. As text it is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distance {
-    /// `another session of the same model (opus-4)`, `the same client (claude-code)`: what is known of both sides.
-    between: Vec<String>,
+    /// `another session of the same model (opus-4)`, where the model of both sides is known.
+    model: Option<String>,
+    /// `the same client (claude-code)`, where the client of both sides is known.
+    client: Option<String>,
     /// From its proposal, or from when its work began, where that was earlier.
     seconds: i64,
     /// What it cites and ran; absent where its texts are withheld.
@@ -40,8 +42,10 @@ impl Assessment<'_> {
         let node = self.investigation.node(&by.node)?;
         let (result, confirmed) = (node.classification.as_ref()?, answer.classification.as_ref()?);
         let began = result.started_at.map_or(node.proposed_at, |at| at.min(node.proposed_at));
+        let (model, client) = between(result, confirmed);
         Some(Distance {
-            between: between(result, confirmed),
+            model,
+            client,
             seconds: result.current_since().seconds().saturating_sub(began.seconds()).max(0),
             own: Some(Own {
                 sources: sources(result),
@@ -62,11 +66,11 @@ impl Assessment<'_> {
     }
 }
 
-/// What is known of the callers of both sides. Of a person's own word there is nothing to compare.
-fn between(result: &Classification, confirmed: &Classification) -> Vec<String> {
+/// What is known of the model and the client of both sides. Of a person's own word there is nothing to compare.
+fn between(result: &Classification, confirmed: &Classification) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
-        return Vec::new();
+        return (None, None);
     }
     let others: Vec<&Caller> = writers(confirmed, None).into_iter().map(|who| who.caller).collect();
     let compare = |what: &str, of: fn(&Caller) -> Option<&str>| {
@@ -91,7 +95,7 @@ fn between(result: &Classification, confirmed: &Classification) -> Vec<String> {
         }
     });
     let client = compare("client", |caller| caller.client.as_deref().map(program_of));
-    model.into_iter().chain(client).collect()
+    (model, client)
 }
 
 impl fmt::Display for Own {
@@ -112,8 +116,10 @@ impl fmt::Display for Own {
 impl fmt::Display for Distance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let together = (self.in_one_call > 1).then(|| format!("one of {} in one call", self.in_one_call));
-        let parts = self.between.iter().cloned().chain([format!("took {}", in_words(self.seconds))]);
-        let parts = parts.chain(self.own.map(|own| own.to_string())).chain(together);
+        // What tells most comes first: a narrow screen cuts the rest.
+        let parts = [self.model.clone(), Some(format!("took {}", in_words(self.seconds)))];
+        let own = self.own.map(|own| own.to_string());
+        let parts = parts.into_iter().chain([own, together, self.client.clone()]).flatten();
         f.write_str(&parts.collect::<Vec<_>>().join(", "))
     }
 }
