@@ -157,7 +157,7 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     assert_snapshot!(person.ok(&["end", "-m", "It *scatters*."]), @"
     answer R2.A1 The law holds at noon (not checked)
     conclusion not checked ended, tag ended/1
-    commit f21370dc19
+    commit 23ae1015c1
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
     assert_snapshot!(person.refused(&["propose", "--withdraw", "R2.A1"], ""), @"
@@ -167,13 +167,13 @@ fn a_person_without_an_agent_gets_from_the_question_to_the_published_report() {
     person.ok(&["reclassify", "R3.A1a", "EXPLORE", "-m", "The filter was the wrong one."]);
     assert_snapshot!(person.ok(&["reclassify", "R3.A1a", "VERIFY", "-m", "It was not."]), @"
     R3.A1a was EXPLORE and is VERIFY
-    commit 5b8661772e
+    commit 386a13c2e6
     Next: Nothing is owed: `tot end` with your conclusion, or go deeper.
     ");
     person.ok(&["end", "-m", "It *scatters*."]);
     assert_snapshot!(person.ok_with(&["amend", "-"], "---\nreason: A word was missing.\n---\nIt *scatters*, at noon.\n"), @"
     amended the conclusion
-    commit 16e2fa8459
+    commit 800da759ad
     Next: The investigation has ended. `tot reclassify NODE STATE` with an open state reopens it.
     ");
 

@@ -412,6 +412,23 @@ fn references_that_are_not_in_the_project() {
 }
 
 #[test]
+fn references_to_what_git_ignores() {
+    let mut table = tree();
+    table.propose(&[("R2.A2", "R1.A")]);
+    table.sleep(60);
+    let result = NodeResult {
+        findings: "Found.\n\n## References\n- keys.tfvars:2".into(),
+        ..found("R2.A2", "EXPLORE")
+    };
+    let cited = cited_by_results(std::slice::from_ref(&result));
+    table.known = cited.into_iter().map(|path| (path, LookedUp::Ignored("keys.tfvars".into()))).collect();
+    assert_snapshot!(said(table.try_commit(vec![result])), @"
+    REFERENCE_IGNORED R2.A2: R2.A2 cites what git ignores, so only its name is stored: keys.tfvars. If it may be shared, quote what matters in the findings.
+    INCOMPLETE_EXPLORE R2.A1: 2 EXPLORE nodes still lack children: R2.A1, R2.A2.
+    ");
+}
+
+#[test]
 fn references_that_no_one_can_find() {
     let mut table = tree();
     table.propose(&[("R2.A2", "R1.A"), ("R2.A3", "R1.A")]);
