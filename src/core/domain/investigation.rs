@@ -236,7 +236,12 @@ impl Investigation {
 
     /// When something was last proposed, committed or given another state.
     pub fn last_research(&self) -> Option<Timestamp> {
-        self.nodes().map(|node| node.last_research()).max()
+        let times = self.nodes().map(|node| {
+            let result =
+                node.classification.as_ref().map(|result| result.current_since().max(result.committed_at));
+            result.map_or(node.proposed_at, |at| at.max(node.proposed_at))
+        });
+        times.max()
     }
 
     /// The node of that id, committed or pending.

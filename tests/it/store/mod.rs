@@ -1,6 +1,5 @@
 //! The store, and what people find in it.
 
-mod clones;
 mod cost;
 mod durable;
 mod faulty;
