@@ -18,7 +18,7 @@
 //! - Who and when stay: agents, clients, sessions, and the authors of commits.
 //! - What else says the same is not looked for: the conclusion, the question, and other nodes that quote one of these. Nor is
 //!   anything removed from the repository.
-//! - A message is known to quote a text by [`RUN`] words of it in their order, or by all of a shorter text.
+//! - A message is known to quote a text by `RUN` words of it in their order, or by all of a shorter text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

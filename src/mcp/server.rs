@@ -10,7 +10,7 @@
 //!
 //! Limits: calls run side by side and in no order, but for those that write to one investigation (`queues`);
 //! a tool must be safe to run beside itself. A call that takes longer than [`PATIENCE`] is answered by `TIMED_OUT` and
-//! goes on; one that has not had its turn by [`TURN`] is refused. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
+//! goes on; one that has not had its turn by `TURN` is refused. Of a panic only the place is told, in the log; a build with `panic = "abort"` would end here.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
