@@ -178,7 +178,7 @@ impl List {
 pub struct Withheld {
     /// As they were listed.
     listed: Labels,
-    /// The same under any id, in each form that the history has of them.
+    /// The listed nodes under any id, in each form that the history has of them.
     nodes: HashMap<Key, String>,
     /// The other nodes of the state that the list is of.
     public: HashSet<Key>,
@@ -487,7 +487,7 @@ impl Comments<'_> {
 struct Quotes {
     /// Words in their order, with a space between.
     runs: HashMap<String, String>,
-    /// The same of texts that are too short to be known by themselves.
+    /// Runs of texts that are too short to be known by themselves.
     short: HashMap<String, String>,
 }
 

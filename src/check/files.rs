@@ -57,9 +57,7 @@ fn page(subject: &Subject, rules: Option<&EffectiveRules>) -> Option<Finding> {
 
 /// Whether a call wrote the page, and none but calls has changed a fact since.
 fn is_as_a_call_wrote_it(subject: &Subject) -> bool {
-    let is_call = |entry: &HistoryEntry| {
-        entry.gaps.is_empty() && entry.trailers().iter().any(|(key, _)| *key == "Tool")
-    };
+    let is_call = |entry: &HistoryEntry| entry.gaps.is_empty() && entry.is_of_call();
     let concerns_it = |path: &String| path == layout::README || layout::place(path) != Place::Other;
     let last = subject.history.iter().find(|entry| match is_call(entry) {
         true => entry.paths.iter().any(|path| path == layout::README),

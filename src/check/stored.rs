@@ -107,7 +107,7 @@ impl Stored {
             }
             Happening::Reopened => {
                 let before = self.conclusion.take()?;
-                let by_call = entry.trailers().iter().any(|(key, _)| *key == "Tool");
+                let by_call = entry.is_of_call();
                 (!by_call && before.conclusion.is_some())
                     .then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }

@@ -249,7 +249,7 @@ pub struct Top {
     pub what: &'static str,
     /// `confirmed by Ada`; empty where there is nothing to trust.
     pub words: Cow<'static, str>,
-    /// The same as a verdict; absent where there is nothing to trust.
+    /// Its verdict; absent where there is nothing to trust.
     pub verdict: Option<Verdict>,
 }
 
@@ -323,7 +323,7 @@ pub struct Assessment<'a> {
     pub method_confirms: bool,
     /// Where the nodes are in `answers`, or after them in `refuted`.
     places: HashMap<&'a NodeId, usize>,
-    /// Who called to confirm an answer, by the time of the call: one entry for each confirmation.
+    /// The callers who confirmed an answer, by the time of the call: one entry for each confirmation.
     calls: HashMap<Timestamp, Vec<&'a Caller>>,
     bound: Vec<(NodeId, BoundAs)>,
 }

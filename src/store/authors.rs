@@ -11,7 +11,7 @@ use super::Fault;
 use super::git::{BlobId, Git};
 use super::hands::{Ancestor, Past};
 use super::read;
-use crate::domain::{Code, Comment, Conclusion, Investigation, Node, Person, Timestamp};
+use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Timestamp};
 use crate::format::layout::{self, Place};
 
 /// That a person wrote a part of a file, at the time that the part has.
@@ -77,7 +77,7 @@ impl Past<'_> {
         for node in nodes.iter_mut() {
             let path = layout::node(&node.id);
             if of_node(node).any(|claim| unfounded.contains_key(&claim)) {
-                disown_node(Arc::make_mut(node), |person, at| is_false(&path, person, at));
+                Arc::make_mut(node).visit_callers(disowning(|person, at| is_false(&path, person, at)));
             }
         }
         for comment in comments.iter_mut() {
@@ -86,7 +86,7 @@ impl Past<'_> {
             }
         }
         if let Some(end) = conclusion {
-            disown_conclusion(end, |person, at| is_false(layout::CONCLUSION, person, at));
+            end.visit_callers(disowning(|person, at| is_false(layout::CONCLUSION, person, at)));
         }
     }
 
@@ -174,20 +174,13 @@ pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timest
     all.filter_map(|(at, caller)| Some((caller.disowned.clone()?, at))).collect()
 }
 
-pub(super) fn disown_node(node: &mut Node, is_false: impl Fn(&Person, Timestamp) -> bool) {
-    node.visit_callers(|at, caller| {
+/// Visits callers, and takes from each the person for whom that is false.
+pub(super) fn disowning(is_false: impl Fn(&Person, Timestamp) -> bool) -> impl Fn(Timestamp, &mut Caller) {
+    move |at, caller| {
         if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
             caller.disown();
         }
-    });
-}
-
-pub(super) fn disown_conclusion(end: &mut Conclusion, is_false: impl Fn(&Person, Timestamp) -> bool) {
-    end.visit_callers(|at, caller| {
-        if caller.person.as_ref().is_some_and(|person| is_false(person, at)) {
-            caller.disown();
-        }
-    });
+    }
 }
 
 fn of_node(node: &Node) -> impl Iterator<Item = Attribution> {

@@ -333,7 +333,7 @@ fn touch(
     }
 }
 
-/// The same of a comment's file: a comment that is gone or another now, and a resolution, are about the node, what it
+/// Notes what a change of a comment's file is about: a comment that is gone or another now, and a resolution, are about the node, what it
 /// confirms and all that rests on it.
 fn touch_said(
     investigation: &Investigation,

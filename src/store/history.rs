@@ -262,7 +262,7 @@ impl Files<'_> {
                 take(self.git, &mut self.room, blob)?;
                 let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
                 let mut node = read::node(self.git, path, blob, id);
-                node.iter_mut().for_each(|node| authors::disown_node(node, is_false));
+                node.iter_mut().for_each(|node| node.visit_callers(authors::disowning(is_false)));
                 new.insert(node.map(Arc::new))
             }
         };
@@ -297,7 +297,7 @@ impl Files<'_> {
                 take(self.git, &mut self.room, blob)?;
                 let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
                 let mut end = read::conclusion(self.git, path, blob);
-                end.iter_mut().for_each(|end| authors::disown_conclusion(end, is_false));
+                end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));
                 new.insert(end.map(Arc::new))
             }
         };

@@ -13,6 +13,7 @@ use super::hands::{Ancestor, Edit, FileText, Past, is_judged, is_marked};
 use super::join::{Contents, Flat, common, flat, merge_flat};
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, conclusion_file, node_file};
+use crate::yaml::YamlError;
 
 /// The files of a merge that merging its parents does not give. So many more merges may be made anew.
 pub(super) fn edits(
@@ -114,16 +115,16 @@ fn remade(past: &Past<'_>, first: CommitId, other: CommitId) -> Result<Option<(F
 
 /// Whether two texts of a file say the same.
 fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
+    fn says_same<T: PartialEq>(texts: [&str; 2], read: impl Fn(&str) -> Result<T, YamlError>) -> bool {
+        let [one, other] = texts.map(|text| read(text).ok());
+        one.is_some() && one == other
+    }
     let (Some(a), Some(b)) = (one, other) else { return one == other };
-    let says_same = match layout::place(path) {
-        Place::Node(_) => node_file::read(a).ok().zip(node_file::read(b).ok()).is_some_and(|(a, b)| a == b),
-        Place::Comment(_) => {
-            comment_file::read(a).ok().zip(comment_file::read(b).ok()).is_some_and(|(a, b)| a == b)
+    a == b
+        || match layout::place(path) {
+            Place::Node(_) => says_same([a, b], node_file::read),
+            Place::Comment(_) => says_same([a, b], comment_file::read),
+            Place::Conclusion => says_same([a, b], conclusion_file::read),
+            _ => false,
         }
-        Place::Conclusion => {
-            conclusion_file::read(a).ok().zip(conclusion_file::read(b).ok()).is_some_and(|(a, b)| a == b)
-        }
-        _ => false,
-    };
-    a == b || says_same
 }

@@ -147,6 +147,11 @@ impl HistoryEntry {
         self.message.lines().next().unwrap_or_default()
     }
 
+    /// Whether it carries the mark of a call.
+    pub fn is_of_call(&self) -> bool {
+        is_of_call(&self.message)
+    }
+
     /// The trailers of the message, in order: `("Agent-Id", "abc-123")`.
     pub fn trailers(&self) -> Vec<(&str, &str)> {
         trailers(&self.message)

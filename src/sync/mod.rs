@@ -197,7 +197,7 @@ fn ask(git: &GitProgram, group: &[&Subject]) -> Result<Advertised, SyncError> {
     Ok(git.ls_remote(&first.path, &first.upstream.remote, &patterns)?)
 }
 
-/// What is told of a file that came and is in no work tree.
+/// The message about a file that came and is left out of the work tree.
 pub fn note(left_out: &LeftOut) -> String {
     format!("{} is left out of the work tree: {}", left_out.file, left_out.reason)
 }

@@ -571,7 +571,7 @@ fn confirming(node: &str) -> String {
     format!("---\nnodeId: {node}\nstate: VERIFY\n---\n\nIt was measured again, elsewhere.\n")
 }
 
-/// The same commits from that one on, which has another author now: the files and messages are as they were.
+/// Gives a commit another author, and makes those after it anew: files and messages stay as they were.
 fn give_to(sandbox: &Sandbox, folder: &Path, commit: &str, author: &str) {
     let git = |arguments: &[&str]| sandbox.git(folder, arguments).trim().to_owned();
     let mut parent = git(&["rev-parse", &format!("{commit}~1")]);

@@ -137,7 +137,7 @@ impl Investigation {
         self
     }
 
-    /// The same, with this changed by commits that no call made.
+    /// The investigation with a note of what commits changed that no call made.
     pub fn with_by_hand(mut self, changed: ByHand) -> Self {
         self.by_hand = Arc::new(changed);
         self

@@ -25,7 +25,7 @@ struct Entry {
 /// The nodes of such a list.
 pub type WithheldList = BTreeMap<NodeId, Withholding>;
 
-/// Who withholds the texts of a node, and why.
+/// A decision to withhold the texts of a node: by whom, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withholding {
     /// Who, in the person's own words.

@@ -317,7 +317,7 @@ impl Git {
         Ok(Draft { subject: message, time, ..draft })
     }
 
-    /// The same for any commit of a tree, with more steps. `kind` says what a file is that was of a kind before.
+    /// Drafts any commit of a tree, with more steps. `kind` says what a file is that was of a kind before.
     pub(super) fn draft_of(
         &self,
         parent: Option<ObjectId>,

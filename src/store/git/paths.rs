@@ -28,7 +28,7 @@ impl Git {
         })
     }
 
-    /// The same of an entry that is safe by its name.
+    /// Whether an entry whose name is safe is put into no work tree.
     pub(super) fn is_unfit(&self, path: &str, leaf: Option<Leaf>) -> Result<bool> {
         let Some(leaf) = leaf else { return Ok(false) };
         Ok(self.unfit(path, (BlobId(leaf.id), FileKind::of(leaf.kind)))?.is_some())
