@@ -52,7 +52,7 @@
 //! - `check`: `decide`, `domain`, `format`, `merge` (conflict markers), `ruleset`, `secrets`, `store`, `text`, `view`.
 //! - `signoff`: `assess`, `decide` (what is open), `domain`, `remote` (what git says of a signature), `ruleset`, `store`, `text`.
 //! - `report`: `assess`, `connections`, `decide` (how an investigation stands), `domain`, `format` (where its files are), `graph`,
-//!   `markdown`, `platform` (signals), `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
+//!   `markdown`, `parallel`, `platform` (signals), `project` (how what is cited stands), `review`, `ruleset`, `signoff`, `store`, `temporary`,
 //!   `text`, `view` (what is stored of a node), `withhold`.
 //! - `mcp`: `assess`, `background` (its end), `connections`, `decide`, `domain`, `format`, `graph`, `markdown`, `platform` (signals), `report`, `ruleset`, `service`, `signoff` (which are shown,
 //!   and none is made), `store`, `text`, `view`, `withhold` (what a report leaves out), `world`.

@@ -8,13 +8,12 @@ use serde::Serialize;
 
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
-use super::report::{NoRange, Range};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, assessed, plain_lines, section, styled};
 use super::{Outcome, finish, misused};
 use crate::domain::event::{what_was_attached, what_was_said_between};
 use crate::domain::{Happening, Investigation, Node, NodeId};
 use crate::report::difference::{Line, difference};
-use crate::report::{self, changes, verb_of};
+use crate::report::{self, NoRange, Range, changes, verb_of};
 use crate::store::Snapshot;
 use crate::text::{counted, made_visible, one_line};
 use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};

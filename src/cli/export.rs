@@ -11,10 +11,9 @@ use super::place::{RootArgument, WithholdArgument};
 use super::{Outcome, finish, say};
 use crate::domain::{Investigation, Node};
 use crate::mcp::resources;
-use crate::project::Evidence;
+use crate::project::Project;
 use crate::remote::GitProgram;
-use crate::report::{self, ReportInput, SiteOptions, export};
-use crate::signoff;
+use crate::report::{Reading, ReportInput, SiteOptions, export};
 use crate::sync::SyncError;
 use crate::text::made_visible;
 use crate::view::NodeView;
@@ -85,28 +84,15 @@ fn try_run(arguments: &ExportArguments) -> Outcome {
     let bytes = match arguments.format {
         Format::Bundle => bundle(&folder)?,
         format => {
-            let snapshot = place.store.load(&folder)?;
-            let history = place.store.history(&snapshot)?;
-            let sign_offs = signoff::unchecked(&place.store, &snapshot)?;
-            let attachments = place.store.attachments(&snapshot)?;
-            if format == Format::Json && attachments.len() < snapshot.investigation.attachment_count() {
+            let ignore_uncommitted = arguments.withhold.ignore_uncommitted;
+            let reading = Reading { project: Project::here(), ignore_uncommitted, ..Reading::default() };
+            let (input, _) = reading.read(&place.store, &folder)?;
+            let attached = input.snapshot.investigation.attachment_count();
+            if format == Format::Json && input.attachments.len() < attached {
                 let reason =
                     "its attachments are too many for one JSON file, which would lose some: take a bundle";
                 return Err(reason.into());
             }
-            let mut input = ReportInput {
-                snapshot,
-                history,
-                rev: None,
-                sign_offs,
-                evidence: Evidence::default(),
-                attachments,
-                withheld: Default::default(),
-                // Data, and a page without a history, compare nothing.
-                ends: Vec::new(),
-            };
-            let ignore_uncommitted = arguments.withhold.ignore_uncommitted;
-            input.withhold(&report::withheld(&place.store, &folder, ignore_uncommitted)?);
             text(&input, format)?
         }
     };

@@ -30,7 +30,6 @@ mod open;
 mod place;
 mod print;
 mod propose;
-mod publish;
 mod reclassify;
 mod remote;
 mod report;
@@ -67,7 +66,7 @@ use crate::domain::Diagnostic;
 use crate::mcp::{self, Server};
 use crate::project::Project;
 use crate::remote::{RemoteError, is_address};
-use crate::report::SiteOptions;
+use crate::report::{ReadError, ReportError};
 use crate::ruleset::ATTACHMENT_MAX;
 use crate::service::sharing::Sharing;
 use crate::service::{Refusal, Service};
@@ -433,6 +432,11 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = error.downcast_ref().and_then(StoreError::hint);
     let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
+    let hint = hint.or_else(|| error.downcast_ref().and_then(ReadError::hint));
+    let hint = hint.or_else(|| match error.downcast_ref() {
+        Some(ReportError::Read(error)) => error.hint(),
+        _ => None,
+    });
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
     hint.map(|hint| work::spoken(&hint))
@@ -506,7 +510,7 @@ fn run_demo(arguments: &DemoArguments) -> Outcome {
     let played = demo::play(&dir, |step| progress.show(step))?;
     progress.show("rendering the site");
     let site = dir.join("site");
-    report::render_one(&played.repository, None, &SiteOptions::default(), &site, &progress)?;
+    report::render_one(played.repository.clone(), None, &site, &progress)?;
     progress.clear();
     let repository = played.repository.display();
     say(&format!(
@@ -561,11 +565,6 @@ impl Progress {
 
     fn new() -> Self {
         Progress { terminal: std::io::stderr().is_terminal(), shown: Mutex::new(None) }
-    }
-
-    /// One that shows nothing.
-    fn silent() -> Self {
-        Progress { terminal: false, shown: Mutex::new(None) }
     }
 
     fn show(&self, what: &str) {

@@ -16,7 +16,7 @@ use super::report::render_one;
 use super::{Outcome, Progress, finish};
 use crate::platform;
 use crate::project::Project;
-use crate::report::{self, SiteOptions};
+use crate::report;
 use crate::service::Service;
 use crate::world::World;
 
@@ -69,7 +69,7 @@ fn open(arguments: &OpenArguments) -> Outcome {
     let lock = report::lock_file(service.site(), investigation.meta().id)
         .map_err(|error| format!("{} can't be used for the site: {error}", service.site().display()))?;
     wait_for(&lock, &progress)?;
-    render_one(&folder, Project::here(), &SiteOptions::default(), &site, &progress)?;
+    render_one(folder, Project::here(), &site, &progress)?;
     drop(lock);
     progress.clear();
     let page = std::path::absolute(site.join(page))?;

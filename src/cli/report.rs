@@ -1,27 +1,24 @@
 //! `tot-report`: reads investigations, renders them, and writes the site or serves it.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::{Args, Parser};
 
 use super::hub::Hub;
+use super::interrupt::Interrupt;
 use super::place::{Place, RootArgument, WithholdArgument};
 use super::print::tell;
-use super::publish::publish;
 use super::serve::{self, Address};
-use super::{Outcome, Progress, chain, is_repository, say};
-use crate::domain::{NodeId, Pin, SessionId};
+use super::verify::signers;
+use super::{Outcome, Progress, is_repository, say};
+use crate::domain::NodeId;
 use crate::platform::limit_memory;
-use crate::project::{Evidence, Forge, Project};
-use crate::remote::GitProgram;
+use crate::project::{Forge, Project};
 use crate::report::{
-    self, BaseUrl, Comparison, Contents, IssueUrl, ReportInput, SiteOptions, Unreadable, export,
+    self, BaseUrl, IssueUrl, Range, Reading, ReportError, SiteOptions, Sources, Templates, Unreadable,
+    Waiting, Writing, export, publish,
 };
-use crate::signoff;
-use crate::store::{FindError, Since, Snapshot, Store};
-use crate::withhold::List;
+use crate::store::{FindError, Store};
 
 /// A template may come from a stranger, and a few lines of one double a text until no memory is left; minijinja counts
 /// steps, not bytes. Beyond this the program is ended by the allocator, before anything of the site is written.
@@ -144,31 +141,6 @@ Examples:
   tot-report investigations/ID --single-file sky.html    one page, to be mailed
   tot-report investigations --serve                      on this machine, with every new commit at once";
 
-/// Two commits: `ended/1..HEAD`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Range {
-    pub from: String,
-    pub to: String,
-}
-
-/// An invalid range.
-#[derive(Debug, thiserror::Error)]
-#[error("give two commits with two dots between them: HEAD~3..HEAD, or ended/1.. for what changed since")]
-pub(super) struct NoRange;
-
-impl FromStr for Range {
-    type Err = NoRange;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (from, to) = text.split_once("..").ok_or(NoRange)?;
-        if from.is_empty() || to.contains("..") || to.starts_with('.') {
-            return Err(NoRange);
-        }
-        let to = if to.is_empty() { "HEAD" } else { to };
-        Ok(Range { from: from.to_owned(), to: to.to_owned() })
-    }
-}
-
 /// The command `tot-report`.
 pub(super) fn run(command: &ReportCommand) -> Outcome {
     write(&command.investigations, &command.arguments)
@@ -213,24 +185,24 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
     }
     let progress = Progress::new();
     let hub = arguments.hub.as_ref().map(|address| Hub::clone(address, &progress)).transpose()?;
-    let stores = match &hub {
-        Some(hub) => vec![Store::new(hub.folder.path())],
-        None => investigations.iter().map(Store::new).collect(),
+    let paths = match &hub {
+        Some(hub) => vec![hub.folder.path().to_owned()],
+        None => investigations.to_vec(),
     };
-    let source = Source {
-        stores,
-        missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(),
+    let reading = Reading {
         rev: arguments.rev.clone(),
         range: arguments.compare.clone(),
-        withhold: arguments.withhold.clone(),
-        ignore_uncommitted: arguments.list.ignore_uncommitted,
-        signers: arguments.allowed_signers.as_deref().map(Signers::of).transpose()?,
         project: match &arguments.project {
             Some(dir) => Some(Project::around(dir)?),
             None => Project::here(),
         },
         forge: arguments.source_url.clone(),
+        withhold: arguments.withhold.clone(),
+        ignore_uncommitted: arguments.list.ignore_uncommitted,
+        signers: arguments.allowed_signers.as_ref().map(|file| signers(Some(file))).transpose()?,
     };
+    let source =
+        Source { paths, missing: hub.as_ref().map(|hub| hub.failed.clone()).unwrap_or_default(), reading };
     source.check()?;
     if let Some(address) = &arguments.serve {
         return serve::run(source, options, address.as_ref(), arguments.allow_remote);
@@ -239,30 +211,35 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
         return single_file(&source, &options, file, &progress);
     }
     let Some(out) = &arguments.out else { return Ok(()) };
-    let published = publish(&source, &options, out, &progress)?;
+    let templates = Templates::load(&options)?;
+    let writing = Writing::begin(out)?;
+    let watched = Watched { progress: &progress, interrupt: Some(Interrupt::watch()?) };
+    let published = publish(source.all(&source.folders()?), &templates, &writing, &watched)?;
+    let (shown, kept, unreadable) = (published.shown(), published.kept, published.unreadable.clone());
+    writing.finish(published)?;
     progress.clear();
-    note_unreadable(&published.unreadable);
+    note_unreadable(&unreadable);
     let counted = |number| match number {
         1 => "1 investigation".to_owned(),
         number => format!("{number} investigations"),
     };
-    let kept = match published.kept {
+    let kept = match kept {
         0 => String::new(),
         kept => format!(", {kept} unchanged"),
     };
-    say(&format!("{}{kept}: {}\n", counted(published.shown), out.join("index.html").display()))
+    say(&format!("{}{kept}: {}\n", counted(shown), out.join("index.html").display()))
 }
 
 /// Writes one investigation as one file.
 fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &Progress) -> Outcome {
     let folders = source.folders()?;
-    let [(store, folder)] = folders.as_slice() else {
+    let [folder] = folders.as_slice() else {
         return Err(
             format!("--single-file goes with one investigation, and there are {}", folders.len()).into()
         );
     };
     progress.show(&format!("reading {}", folder.display()));
-    let (input, _) = source.read_one(store, folder)?;
+    let (input, _) = source.reading.read(&Store::new(folder), folder)?;
     progress.show("rendering");
     let page = export::html(&input, options)?;
     progress.clear();
@@ -276,24 +253,34 @@ fn single_file(source: &Source, options: &SiteOptions, file: &Path, progress: &P
 
 /// Renders one investigation into a folder.
 pub(super) fn render_one(
-    repository: &Path,
+    repository: PathBuf,
     project: Option<Project>,
-    options: &SiteOptions,
     out: &Path,
     progress: &Progress,
 ) -> Outcome {
-    let source = Source {
-        stores: vec![Store::new(repository)],
-        missing: Vec::new(),
-        rev: None,
-        range: None,
-        withhold: Vec::new(),
-        ignore_uncommitted: false,
-        signers: None,
-        project,
-        forge: None,
-    };
-    publish(&source, options, out, progress).map(drop)
+    let reading = Reading { project, ..Reading::default() };
+    let source = Source { paths: vec![repository], missing: Vec::new(), reading };
+    let writing = Writing::begin(out)?;
+    let templates = Templates::load(&SiteOptions::default())?;
+    let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
+    let published = publish(source.all(&source.paths), &templates, &writing, &watched)?;
+    Ok(writing.finish(published)?)
+}
+
+/// Somebody at a terminal, who may end it.
+pub(super) struct Watched<'p> {
+    pub progress: &'p Progress,
+    pub interrupt: Option<Interrupt>,
+}
+
+impl Waiting for Watched<'_> {
+    fn show(&self, what: &dyn Fn() -> String) {
+        self.progress.count(what);
+    }
+
+    fn check(&self) -> Result<(), ReportError> {
+        self.interrupt.as_ref().map_or(Ok(()), Interrupt::check)
+    }
 }
 
 /// Says on stderr what the index says of investigations that can't be read.
@@ -305,53 +292,28 @@ pub(super) fn note_unreadable(unreadable: &[Unreadable]) {
 
 /// What is to be read.
 pub(super) struct Source {
-    /// One for each path that was given: the folder of an investigation, or of several. They remember what was read,
-    /// for the next time.
-    stores: Vec<Store>,
+    /// What was given: the folder of an investigation, or of several.
+    paths: Vec<PathBuf>,
     /// Those that are not there, and are named on the index.
-    pub(super) missing: Vec<Unreadable>,
-    pub(super) rev: Option<String>,
-    pub(super) range: Option<Range>,
-    /// What the investigations are about, if that is known.
-    pub(super) project: Option<Project>,
-    /// Where people see its files, if that was said.
-    pub(super) forge: Option<Forge>,
-    pub(super) withhold: Vec<NodeId>,
-    /// Whether a list of withheld nodes counts as it is committed, although it has changed since.
-    pub(super) ignore_uncommitted: bool,
-    pub(super) signers: Option<Signers>,
-}
-
-/// With what sign-offs are checked.
-pub(super) struct Signers {
-    git: GitProgram,
-    allowed: PathBuf,
-}
-
-impl Signers {
-    pub(super) fn of(allowed: &Path) -> Result<Signers, Box<dyn std::error::Error>> {
-        // Else all would be called unchecked, for another reason than this one.
-        std::fs::metadata(allowed)
-            .map_err(|error| format!("{} can't be read: {error}", allowed.display()))?;
-        Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.to_owned() })
-    }
+    missing: Vec<Unreadable>,
+    reading: Reading,
 }
 
 /// The folders of what was given: of an investigation, or of several.
-fn folders_of(store: &Store) -> Vec<PathBuf> {
-    let path = store.root();
-    if is_repository(path) { vec![path.to_owned()] } else { store.folders() }
+fn folders_of(path: &Path) -> Vec<PathBuf> {
+    if is_repository(path) { vec![path.to_owned()] } else { Store::new(path).folders() }
 }
 
 impl Source {
     fn check(&self) -> Outcome {
-        let alone = match (&self.rev, &self.range) {
+        let Reading { rev, range, withhold, .. } = &self.reading;
+        let alone = match (rev, range) {
             (Some(_), _) => "--rev",
             (_, Some(_)) => "--compare",
-            _ if !self.withhold.is_empty() => "--withhold",
+            _ if !withhold.is_empty() => "--withhold",
             _ => return Ok(()),
         };
-        if self.stores.iter().map(|store| folders_of(store).len()).sum::<usize>() > 1 {
+        if self.paths.iter().map(|path| folders_of(path).len()).sum::<usize>() > 1 {
             return Err(format!(
                 "{alone} goes with one investigation: its commits and nodes are not those of another"
             )
@@ -360,12 +322,11 @@ impl Source {
         Ok(())
     }
 
-    /// The folders of the investigations, each with the store that it is in.
-    pub(super) fn folders(&self) -> Result<Vec<(&Store, PathBuf)>, Box<dyn std::error::Error>> {
+    /// The folders of the investigations.
+    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, Box<dyn std::error::Error>> {
         let mut folders = Vec::new();
-        for store in &self.stores {
-            let path = store.root();
-            let found = folders_of(store);
+        for path in &self.paths {
+            let found = folders_of(path);
             if let Some(first) = self.missing.first().filter(|_| found.is_empty()) {
                 return Err(
                     format!("no investigation could be cloned; {}: {}", first.name, first.reason).into()
@@ -379,127 +340,13 @@ impl Source {
                 )
                 .into());
             }
-            folders.extend(found.into_iter().map(|folder| (store, folder)));
+            folders.extend(found);
         }
         Ok(folders)
     }
 
-    /// The investigations. One among several that can't be read does not keep the others from being shown.
-    pub(super) fn read(&self, progress: &Progress) -> Result<Contents, Box<dyn std::error::Error>> {
-        let folders = self.folders()?;
-        let mut contents = Contents::default();
-        if let [(store, folder)] = folders.as_slice() {
-            progress.show(&format!("reading {}", folder.display()));
-            let (input, comparison) = self.read_one(store, folder)?;
-            contents.inputs.push(input);
-            contents.comparison = comparison;
-            return Ok(contents);
-        }
-        let mut known = HashMap::new();
-        for (at, (store, folder)) in folders.iter().enumerate() {
-            progress.count(|| format!("reading investigation {} of {}", at + 1, folders.len()));
-            let name = name_of(folder);
-            let mut unreadable = |reason| contents.unreadable.push(Unreadable { name: name.clone(), reason });
-            match self.read_one(store, folder) {
-                Ok((input, _)) => {
-                    let id = input.snapshot.investigation.meta().id;
-                    if let Some(other) = known.insert(id, name.clone()) {
-                        unreadable(twin(id, &other));
-                    } else {
-                        contents.inputs.push(input);
-                    }
-                }
-                Err(error) => unreadable(without_place(error.as_ref(), folder)),
-            }
-        }
-        refuse_none(&contents.unreadable, folders.len())?;
-        Ok(contents)
+    /// These, with how they are read.
+    pub(super) fn all<'s>(&'s self, folders: &'s [PathBuf]) -> Sources<'s> {
+        Sources { folders, missing: &self.missing, reading: &self.reading, store: None }
     }
-
-    /// How these stand in the project now.
-    pub(super) fn evidence<'p>(&self, pins: impl IntoIterator<Item = &'p Pin>) -> Evidence {
-        let found = self.project.as_ref().map(|project| project.evidence(pins)).unwrap_or_default();
-        Evidence { forge: self.forge.clone().or(found.forge), ..found }
-    }
-
-    /// One investigation, with what it is compared with.
-    pub(super) fn read_one(
-        &self,
-        store: &Store,
-        folder: &Path,
-    ) -> Result<(ReportInput, Option<Comparison>), Box<dyn std::error::Error>> {
-        let rev = self.rev.as_ref().or(self.range.as_ref().map(|range| &range.to));
-        let snapshot = match rev {
-            Some(rev) => store.load_at(folder, rev)?,
-            None => store.load(folder)?,
-        };
-        let mut comparison = match &self.range {
-            None => None,
-            Some(Range { from, to }) => {
-                let before = store.load_at(folder, from)?;
-                let relation = store.relation(&before, &snapshot)?;
-                Some(Comparison { before, relation, names: [from.clone(), to.clone()] })
-            }
-        };
-        let history = store.history(&snapshot)?;
-        // If the newest commit was asked for by its name, the pages need not say so.
-        let rev = rev.filter(|rev| *rev != "HEAD").cloned();
-        let evidence = self.evidence(snapshot.investigation.pins().map(|(_, pin)| pin));
-        let mut sign_offs = match &self.signers {
-            None => signoff::unchecked(store, &snapshot)?,
-            Some(signers) => signoff::checked(store, &snapshot, &signers.git, Some(&signers.allowed))?,
-        };
-        if rev.is_some() {
-            // Those of later states say nothing of this one, and nothing is wrong with them.
-            sign_offs.all.retain(|it| it.since != Since::Elsewhere);
-        }
-        let listed = report::withheld(store, folder, self.ignore_uncommitted)?;
-        let mut named = List::default();
-        for node in &self.withhold {
-            named.add(node.clone(), "the publisher", None);
-        }
-        // These are ids of what is shown.
-        let before: Vec<&Snapshot> = comparison.iter().map(|comparison| &comparison.before).collect();
-        let named = named.follow(&snapshot, &history, &before)?;
-        let attachments = store.attachments(&snapshot)?;
-        let ends = report::ends(store, folder, &history)?;
-        let nothing = Default::default();
-        let mut input =
-            ReportInput { snapshot, history, rev, sign_offs, evidence, attachments, withheld: nothing, ends };
-        for withheld in [listed, named] {
-            if let Some(comparison) = &mut comparison {
-                withheld.hide(&mut comparison.before);
-            }
-            input.withhold(&withheld);
-        }
-        Ok((input, comparison))
-    }
-}
-
-/// Why the second of two that have one id is not shown.
-pub(super) fn twin(id: SessionId, other: &str) -> String {
-    format!("it is the investigation {id}, which stands in {other} too")
-}
-
-/// An error on a page: a site says nothing of the machine that it was made on.
-pub(super) fn without_place(error: &(dyn std::error::Error + 'static), folder: &Path) -> String {
-    chain(error).replace(&folder.display().to_string(), &name_of(folder))
-}
-
-/// Several of which none can be read are an error.
-pub(super) fn refuse_none(unreadable: &[Unreadable], all: usize) -> Outcome {
-    match unreadable.first().filter(|_| unreadable.len() == all) {
-        None => Ok(()),
-        Some(first) => {
-            Err(format!("none of the {all} investigations can be read; {}: {}", first.name, first.reason)
-                .into())
-        }
-    }
-}
-
-pub(super) fn name_of(folder: &Path) -> String {
-    // `.` has a name only in its full form.
-    let full = folder.canonicalize();
-    let name = full.as_deref().unwrap_or(folder).file_name();
-    name.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

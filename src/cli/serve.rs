@@ -1,7 +1,7 @@
-//! `tot-report --serve`: the site from memory, rendered again whenever an investigation has grown.
+//! `tot-report --serve`: the site from memory, in which an investigation is rendered again whenever it has grown.
 //!
-//! A thread looks at the heads of the repositories, cheaply; only when one is another does it read and render. What
-//! then fails is told on stderr, and the last good site stays.
+//! A thread looks at the heads of the repositories, cheaply; only an investigation of which one is another is read and rendered.
+//! What then fails is told on stderr, and the last good site stays.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -12,10 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::print::tell;
-use super::report::{Source, note_unreadable};
+use super::report::{Source, Watched, note_unreadable};
 use super::{Outcome, Progress, chain};
 use crate::report::serve::{Publisher, Served, serve};
-use crate::report::{self, SiteOptions, Templates};
+use crate::report::{SiteOptions, Sources, Templates, Waiting, publish};
+use crate::store::Store;
 
 /// Where it listens when nobody says where.
 const PORT: u16 = 8420;
@@ -51,11 +52,13 @@ pub(super) fn run(
     allow_remote: bool,
 ) -> Outcome {
     let listener = listen(address, allow_remote)?;
-    let mut shown = Shown { source, options, state: String::new() };
+    let options = SiteOptions { live: true, ..options };
+    let mut shown = Shown { source, options, store: Store::new(""), state: String::new() };
     let progress = Progress::new();
     progress.show("reading");
     let first = shown.look()?;
-    let publisher = Publisher::new(shown.render(&first, &progress)?);
+    let watched = Watched { progress: &progress, interrupt: None };
+    let publisher = Publisher::new(shown.render(&first, &Served::default(), &watched)?);
     progress.clear();
     tell(&format!(
         "http://{}/ shows it, and every new commit at once. Ctrl-C ends it.",
@@ -89,6 +92,8 @@ fn listen(address: Option<&Address>, allow_remote: bool) -> Result<TcpListener, 
 struct Shown {
     source: Source,
     options: SiteOptions,
+    /// Remembers what was read, for the next time.
+    store: Store,
     state: String,
 }
 
@@ -96,22 +101,28 @@ impl Shown {
     /// What stands for the state of all repositories.
     fn look(&self) -> Result<String, Box<dyn std::error::Error>> {
         let mut hasher = DefaultHasher::new();
-        for (store, folder) in self.source.folders()? {
+        for folder in self.source.folders()? {
             folder.hash(&mut hasher);
             // A new sign-off moves no branch.
-            store.standing(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
-            store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
+            self.store.standing(&folder).ok().map(|it| (it.head, it.tags)).hash(&mut hasher);
+            self.store.has_uncommitted_list(&folder).ok().hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))
     }
 
-    fn render(&mut self, state: &str, progress: &Progress) -> Result<Served, Box<dyn std::error::Error>> {
+    fn render(
+        &mut self,
+        state: &str,
+        before: &Served,
+        waiting: &dyn Waiting,
+    ) -> Result<Served, Box<dyn std::error::Error>> {
         state.clone_into(&mut self.state);
-        let contents = self.source.read(progress)?;
-        note_unreadable(&contents.unreadable);
-        let options = SiteOptions { live: Some(state.to_owned()), ..self.options.clone() };
-        let files = report::build(&contents, &Templates::load(&options)?, &mut |_| {})?;
-        Ok(Served::new(files, state))
+        let folders = self.source.folders()?;
+        let sources = Sources { store: Some(&self.store), ..self.source.all(&folders) };
+        let next = before.next();
+        let published = publish(sources, &Templates::load(&self.options)?, &next, waiting)?;
+        note_unreadable(&published.unreadable);
+        Ok(next.finish(published))
     }
 
     fn watch(mut self, publisher: &Publisher) {
@@ -126,7 +137,7 @@ impl Shown {
             if state == self.state {
                 continue;
             }
-            match self.render(&state, &Progress::silent()) {
+            match self.render(&state, &publisher.shown(), &()) {
                 Ok(served) => publisher.publish(served),
                 Err(error) => {
                     tell(&format!("tot-report: {}; what is shown is from before", chain(error.as_ref())));

@@ -1,6 +1,6 @@
 //! `tot verify`: what the sign-offs of an investigation are worth.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,7 +12,7 @@ use super::screen::{Screen, assessed};
 use super::{finish, say};
 use crate::domain::Timestamp;
 use crate::remote::GitProgram;
-use crate::signoff::{self, SignOff, SignOffView, SignOffs};
+use crate::signoff::{self, SignOff, SignOffView, SignOffs, Signers};
 use crate::text::{counted, one_line, shorten};
 
 /// Says which sign-offs of an investigation hold, by whom, and what has changed since.
@@ -65,18 +65,22 @@ pub(super) fn run(arguments: &VerifyArguments) -> ExitCode {
     }
 }
 
-/// Gives whether it is approved.
-fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
-    let allowed_signers = arguments.allowed_signers.as_deref();
-    if let Some(file) = allowed_signers {
+/// With what sign-offs are checked.
+pub(super) fn signers(allowed: Option<&Path>) -> Result<Signers, Box<dyn std::error::Error>> {
+    if let Some(file) = allowed {
         // Else all would be called unchecked, for another reason than this one.
         std::fs::metadata(file).map_err(|error| format!("{} can't be read: {error}", file.display()))?;
     }
+    Ok(Signers { git: GitProgram::find(false)?, allowed: allowed.map(Path::to_owned) })
+}
+
+/// Gives whether it is approved.
+fn try_run(arguments: &VerifyArguments) -> Result<bool, Box<dyn std::error::Error>> {
+    let signers = signers(arguments.allowed_signers.as_deref())?;
     let place = arguments.common.place();
     let path = place.one(arguments.id.as_deref())?;
-    let git = GitProgram::find(false)?;
     let snapshot = place.store.load(&path)?;
-    let found = signoff::checked(&place.store, &snapshot, &git, allowed_signers)?;
+    let found = signoff::checked(&place.store, &snapshot, &signers)?;
     let meta = snapshot.investigation.meta();
     let approved = found.are_an_approval();
     let verdict = assessed(&snapshot).top().to_string();

@@ -11,8 +11,9 @@
 //!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
 //!    `page_head` write what needs whole addresses; `compare` is the page of what lies between two commits
 //!    (between one of the `ends` and the next it is made unasked), and `challenge` what a reader gives to an agent.
-//! 4. [`Writing`] writes each file aside as it is made, takes over what an earlier run has made of the same (`parts`), and
-//!    renames the folder into place. Or [`build`] makes a map of all files, from which [`mod@serve`] answers.
+//! 4. [`publish()`] does so for each investigation, as [`Reading`] has read it, and takes over what an earlier run has made of the
+//!    same (`parts`). It puts the files into a folder ([`Writing`]: aside first, then renamed into place), or into memory, from
+//!    which [`mod@serve`] answers.
 //!
 //! [`export`] gives one of the site's files alone, and the investigation as one page.
 //!
@@ -50,6 +51,8 @@ mod model;
 mod page_head;
 mod parts;
 mod pictures;
+mod publish;
+mod read;
 mod references;
 mod search;
 pub mod serve;
@@ -71,12 +74,14 @@ pub use address::{BaseUrl, BaseUrlError, IssueUrl, IssueUrlError};
 pub use compare::Comparison;
 pub use ends::{End, ends};
 pub use history::verb_of;
-pub use parts::{Mark, Marks, Part, digest, evidence, maker};
-pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, build, site};
+pub use parts::{Mark, Part};
+pub use publish::{Published, Sources, Target, Waiting, publish};
+pub use read::{NoRange, Range, ReadError, Reading};
+pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, site};
 pub use sites::{SiteEntry, Unreadable};
 pub use templates::{TemplateError, Templates};
 pub use withheld::withheld;
-pub use write::{Files, LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
+pub use write::{LOCK_WAIT, MANIFEST, MARKER, Writing, dump_template, lock_file, write};
 
 use crate::domain::{Attached, NodeId, SessionId};
 use crate::project::Evidence;
@@ -127,17 +132,10 @@ pub struct Contents {
     pub comparison: Option<Comparison>,
 }
 
-/// How far a site is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// The investigation whose pages are being made, from 1.
-    pub investigation: usize,
-    /// How many there are.
-    pub investigations: usize,
-    /// Nodes of it whose pages are made.
-    pub nodes_done: usize,
-    /// How many nodes it has.
-    pub nodes: usize,
+impl From<&[ReportInput]> for Contents {
+    fn from(inputs: &[ReportInput]) -> Contents {
+        Contents { inputs: inputs.to_vec(), ..Contents::default() }
+    }
 }
 
 /// How a site is made, beside its investigations.
@@ -149,9 +147,8 @@ pub struct SiteOptions {
     pub base_url: Option<BaseUrl>,
     /// Where a forge takes objections as issues.
     pub issue_url: Option<IssueUrl>,
-    /// For served pages only: an identifier of the state that they show. Such pages ask their server whether there is
-    /// another one.
-    pub live: Option<String>,
+    /// Whether the pages are served: such pages ask their server whether there is another state to show.
+    pub live: bool,
     /// Name and version of the program, for the foot of each page.
     pub generator: String,
 }
@@ -162,7 +159,7 @@ impl Default for SiteOptions {
             template: None,
             base_url: None,
             issue_url: None,
-            live: None,
+            live: false,
             generator: concat!("Tree of Thoughts ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -171,6 +168,17 @@ impl Default for SiteOptions {
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
+    /// An investigation alone that can't be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Several, of which none can be read.
+    #[error("none of the {all} investigations can be read; {}: {}", first.name, first.reason)]
+    NoneReadable {
+        /// How many there are.
+        all: usize,
+        /// The first of them.
+        first: Unreadable,
+    },
     /// A template that can't be read, compiled or rendered.
     #[error(transparent)]
     Template(#[from] TemplateError),

@@ -17,8 +17,13 @@ use crate::project::Evidence;
 /// The files of one investigation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
-    /// Stands for the state that they show; absent where the same state could give others.
-    pub state: Option<String>,
+    /// Stands for the state of the repository that they show.
+    pub state: String,
+    /// Whether the same state always gives these.
+    pub is_lasting: bool,
+    /// What served pages know that by.
+    #[serde(skip)]
+    pub shown: String,
     /// Stands for how what is cited stood; absent where nothing is.
     pub evidence: Option<String>,
     /// What the index says of it.
@@ -47,12 +52,18 @@ pub(super) struct Manifest {
 }
 
 impl Mark {
-    pub(super) fn of(bytes: &[u8]) -> Mark {
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Mark {
         Mark { size: bytes.len() as u64, digest: digest([bytes]) }
     }
 }
 
 impl Manifest {
+    /// The parts, if that maker has made them.
+    pub(super) fn made_by(&self, maker: &str) -> &[Part] {
+        if self.maker == maker { &self.parts } else { &[] }
+    }
+
     /// As a file: what stands for the rest in the first line, so that one that was damaged is not believed.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         let json = serde_json::to_vec(self)?;
@@ -72,7 +83,7 @@ impl Manifest {
 }
 
 /// Stands for texts: two lists of the same texts have the same, and no others.
-pub fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
+pub(super) fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
     let mut hasher = Sha256::new();
     for text in texts {
         let text = text.as_ref();
@@ -88,7 +99,7 @@ pub fn digest<T: AsRef<[u8]>>(texts: impl IntoIterator<Item = T>) -> String {
 }
 
 /// Stands for how what is cited stands.
-pub fn evidence(evidence: &Evidence) -> String {
+pub(super) fn evidence(evidence: &Evidence) -> String {
     let mut drift: Vec<String> =
         evidence.drift.iter().map(|(pin, drift)| format!("{pin:?} {drift:?}")).collect();
     drift.sort();
@@ -98,7 +109,7 @@ pub fn evidence(evidence: &Evidence) -> String {
 
 /// Stands for what all parts follow from beside their investigations: this program, the templates, the options, whether
 /// there are several investigations, and what else the caller knows of.
-pub fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
+pub(super) fn maker(program: &str, templates: &Templates, several: bool, more: &str) -> String {
     let options = super::SiteOptions { template: None, ..templates.options().clone() };
     let options = format!("{options:?} {several}");
     digest([program, templates.fingerprint(), &options, more])

@@ -11,13 +11,13 @@
 //!
 //! # How a page learns that there is another state
 //!
-//! It asks for `/-/shown?not=STATE`. The answer comes when another state is shown (200), or after a while (204).
+//! It asks for `/-/shown?not=STATE`. The answer comes when that state is shown no more (200), or after a while (204). The pages of
+//! an investigation know its state, and the index that of all.
 
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -27,6 +27,8 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use tokio::sync::watch;
 use url::Url;
 
+use super::parts::{Manifest, Mark, Part};
+use super::{Published, ReportError, Target};
 use crate::connections::{self, Event, Limits};
 use crate::platform::Signals;
 
@@ -40,32 +42,70 @@ const LIMITS: Limits =
     Limits { all: 500, network: 250, head: Duration::from_secs(10), write: Duration::from_secs(30) };
 
 /// A site, ready to be sent.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Served {
     /// By the path of the request.
     files: BTreeMap<String, File>,
-    state: String,
+    manifest: Option<Manifest>,
+    /// What stands for the states that its pages show.
+    states: BTreeSet<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct File {
     bytes: Bytes,
     kind: &'static str,
     tag: HeaderValue,
 }
 
+/// A site that is made to be served after another one, of which it takes over what has not changed.
+#[derive(Debug)]
+pub struct NextServed<'s> {
+    before: &'s Served,
+    files: Mutex<BTreeMap<String, File>>,
+}
+
+impl NextServed<'_> {
+    /// The site, with all that was published into it.
+    pub fn finish(self, published: Published) -> Served {
+        let index = published.state();
+        let states = published.parts.iter().map(|part| part.shown.clone()).chain([index]).collect();
+        let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Served { files, states, manifest: published.into_manifest() }
+    }
+
+    fn insert(&self, path: &str, file: File) {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(request_path(path), file);
+    }
+}
+
+impl Target for NextServed<'_> {
+    fn earlier(&self, maker: &str) -> &[Part] {
+        self.before.manifest.as_ref().map_or(&[], |manifest| manifest.made_by(maker))
+    }
+
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError> {
+        let mark = Mark::of(&bytes);
+        // Digits only, so it is a header's value.
+        let tag = HeaderValue::from_str(&format!("\"{}\"", mark.digest));
+        let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
+        self.insert(path, File { kind: content_type(path), bytes: bytes.into(), tag });
+        Ok(mark)
+    }
+
+    fn keep(&self, part: &Part) -> Result<bool, ReportError> {
+        for path in part.files.keys() {
+            let Some(file) = self.before.files.get(&request_path(path)) else { return Ok(false) };
+            self.insert(path, file.clone());
+        }
+        Ok(true)
+    }
+}
+
 impl Served {
-    /// The files of a site; `state` stands for what they show.
-    pub fn new(files: BTreeMap<String, Vec<u8>>, state: &str) -> Served {
-        let file = |(path, bytes): (String, Vec<u8>)| {
-            let mut hasher = DefaultHasher::new();
-            bytes.hash(&mut hasher);
-            let tag = HeaderValue::from_str(&format!("\"{:016x}\"", hasher.finish()));
-            // Of digits only, so it is a header's value.
-            let tag = tag.unwrap_or(HeaderValue::from_static("\"\""));
-            (request_path(&path), File { kind: content_type(&path), bytes: bytes.into(), tag })
-        };
-        Served { files: files.into_iter().map(file).collect(), state: state.to_owned() }
+    /// What is to be served after it.
+    pub fn next(&self) -> NextServed<'_> {
+        NextServed { before: self, files: Mutex::default() }
     }
 
     fn answer(&self, path: &str, known: Option<&HeaderValue>) -> Response<Body> {
@@ -102,6 +142,11 @@ impl Publisher {
     /// Serves that.
     pub fn new(first: Served) -> Publisher {
         Publisher(watch::Sender::new(Arc::new(first)))
+    }
+
+    /// What is served now.
+    pub fn shown(&self) -> Arc<Served> {
+        Arc::clone(&self.0.borrow())
     }
 
     /// Serves that from now on, and tells the pages that wait for it.
@@ -187,9 +232,9 @@ fn is_this_machine(host: &str) -> bool {
 
 async fn wait_for_another(shown: &mut watch::Receiver<Arc<Served>>, uri: &Uri) -> Response<Body> {
     let known = uri.query().and_then(|query| query.strip_prefix("not=")).unwrap_or_default().to_owned();
-    let is_another = |served: &Arc<Served>| served.state != known;
+    let is_another = |served: &Arc<Served>| !served.states.contains(&known);
     match tokio::time::timeout(PATIENCE, shown.wait_for(is_another)).await {
-        Ok(Ok(served)) => text(StatusCode::OK, &served.state),
+        Ok(Ok(_)) => text(StatusCode::OK, "Another state is shown.\n"),
         // Nothing else, or nobody who could publish it any more.
         Ok(Err(_)) | Err(_) => {
             let mut response = Response::new(Body::empty());

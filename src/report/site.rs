@@ -21,7 +21,7 @@ use super::pictures::{self, ArgumentPicture, Drawing, PicturePage, Pictures};
 use super::sites::{SiteEntry, SitesView, Unreadable};
 use super::templates::{SharedValue, Templates};
 use super::text_links::{From, TextLinks};
-use super::{Contents, Progress, ReportError, ReportInput, json, search};
+use super::{Contents, ReportError, ReportInput, json, search};
 use crate::assess::Assessment;
 use crate::domain::{Investigation, NodeId};
 use crate::graph;
@@ -43,28 +43,14 @@ const MOST_PRINTED: usize = 1_000;
 /// Commits that the print lists.
 const MOST_COMMITS: usize = 300;
 
-/// The whole site of investigations that could all be read. See [`build`].
-///
-/// # Errors
-///
-/// As [`build`].
-pub fn site(inputs: &[ReportInput], templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
-    build(&Contents { inputs: inputs.to_vec(), ..Contents::default() }, templates, &mut |_| {})
-}
-
-/// The whole site, as a map of relative path to bytes. Pure, and the same for the same input; `progress` is told of
-/// every page of a node.
+/// The whole site, as a map of relative path to bytes. Pure, and the same for the same input.
 ///
 /// One investigation has its pages at the root; several have a folder each, named by their ids, and an index.
 ///
 /// # Errors
 ///
 /// A template that fails, or one investigation that was given twice.
-pub fn build(
-    contents: &Contents,
-    templates: &Templates,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
+pub fn site(contents: &Contents, templates: &Templates) -> Result<BTreeMap<String, Vec<u8>>, ReportError> {
     let Contents { inputs, unreadable, comparison } = contents;
     let mut seen = BTreeSet::new();
     for input in inputs {
@@ -73,8 +59,7 @@ pub fn build(
             return Err(ReportError::Twice(id));
         }
     }
-    let several = inputs.len() + unreadable.len() != 1;
-    let builder = Builder::new(templates, several);
+    let builder = Builder::new(templates, inputs.len() + unreadable.len() != 1);
     let mut files = BTreeMap::new();
     let mut put = |path: &str, bytes: Vec<u8>| {
         files.insert(path.to_owned(), bytes);
@@ -82,13 +67,10 @@ pub fn build(
     };
     builder.assets(&mut put)?;
     let mut entries = Vec::with_capacity(inputs.len());
-    for (at, input) in inputs.iter().enumerate() {
-        let mut tell = |nodes_done, nodes| {
-            progress(Progress { investigation: at + 1, investigations: inputs.len(), nodes_done, nodes });
-        };
-        entries.push(builder.investigation(input, comparison.as_ref(), &mut tell, &mut put)?);
+    for input in inputs {
+        entries.push(builder.investigation(input, comparison.as_ref(), "", &mut |_, _| {}, &mut put)?);
     }
-    builder.rest(entries, unreadable, &mut put)?;
+    builder.rest(entries, unreadable, "", &mut put)?;
     Ok(files)
 }
 
@@ -115,7 +97,7 @@ impl<'t> Builder<'t> {
     ///
     /// Those of `put`.
     pub fn assets(&self, put: &mut Put<'_>) -> Result<(), ReportError> {
-        let is_served = self.templates.options().live.is_some();
+        let is_served = self.templates.options().live;
         let wanted = |path: &&String| is_served || *path != RELOAD_SCRIPT;
         for path in self.templates.assets().keys().filter(wanted) {
             put(path, self.templates.assets()[path].clone())?;
@@ -124,7 +106,8 @@ impl<'t> Builder<'t> {
     }
 
     /// The files of one investigation; `progress` is told how many pages of nodes are made, of how many. What they show
-    /// follows from the input, the templates and the options alone, and from no other investigation.
+    /// follows from the input, the templates and the options alone, and from no other investigation. Served pages know the state
+    /// that they show by `shown`.
     ///
     /// # Errors
     ///
@@ -133,13 +116,14 @@ impl<'t> Builder<'t> {
         &self,
         input: &ReportInput,
         comparison: Option<&Comparison>,
+        shown: &str,
         progress: &mut dyn FnMut(usize, usize),
         put: &mut Put<'_>,
     ) -> Result<SiteEntry, ReportError> {
         let id = input.snapshot.investigation.meta().id;
         let folder = if self.several { format!("{id}/") } else { String::new() };
         let comparison = comparison.filter(|_| !self.several);
-        let site = Site { compared: comparison.is_some(), ..self.site() };
+        let site = Site { compared: comparison.is_some(), ..self.site(shown) };
         pages(input, &folder, comparison, site, self.templates, progress, put)
     }
 
@@ -152,6 +136,7 @@ impl<'t> Builder<'t> {
         &self,
         mut entries: Vec<SiteEntry>,
         unreadable: &[Unreadable],
+        shown: &str,
         put: &mut Put<'_>,
     ) -> Result<(), ReportError> {
         let options = self.templates.options();
@@ -161,7 +146,7 @@ impl<'t> Builder<'t> {
             let page =
                 Page { kind: "sites", root: "", site_root: "", title: "Investigations", description: "" };
             let head = PageHead::index(base);
-            let index = SitesPage { site: self.site(), page, head, sites: &sites };
+            let index = SitesPage { site: self.site(shown), page, head, sites: &sites };
             put("index.html", self.templates.render("sites.html", &index)?)?;
         }
         if let Some(base) = base {
@@ -170,13 +155,13 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn site(&self) -> Site<'_> {
+    fn site<'s>(&'s self, shown: &'s str) -> Site<'s> {
         let options = self.templates.options();
         Site {
             generator: &options.generator,
             several: self.several,
             compared: false,
-            live: options.live.as_deref(),
+            live: options.live.then_some(shown),
         }
     }
 }

@@ -143,7 +143,7 @@ fn a_reader_can_have_each_result_challenged() {
     let options = SiteOptions { issue_url, base_url, ..SiteOptions::default() };
     let input = all_texts("a & b </pre><script>\u{202e}");
     let (id, head) = (input.snapshot.investigation.meta().id, input.snapshot.head.to_string());
-    let files = site(&[input], &Templates::load(&options).unwrap()).unwrap();
+    let files = site(&Contents::from(&[input][..]), &Templates::load(&options).unwrap()).unwrap();
     let node = page(&files, "nodes/R4.A1a1.html");
     for text in [
         "Node: R4.A1a1, FOUND: a &amp; b &lt;/pre&gt;&lt;script&gt;",
@@ -406,7 +406,7 @@ fn one_stands_at_the_root_and_several_in_folders() {
     // The newest first.
     assert!(index.find(&ids[1]) < index.find(&ids[0]), "{index}");
     assert!(matches!(
-        site(&[sample(), sample()], &Templates::load(&SiteOptions::default()).unwrap()),
+        site(&Contents::from(&[sample(), sample()][..]), &Templates::load(&SiteOptions::default()).unwrap()),
         Err(ReportError::Twice(_))
     ));
 }
@@ -521,7 +521,7 @@ fn a_template_of_the_users_replaces_one_and_an_asset() {
     std::fs::create_dir(folder.path().join("assets")).unwrap();
     std::fs::write(folder.path().join("assets/style.css"), "body{}").unwrap();
     std::fs::write(folder.path().join("assets/logo.png"), [0, 255]).unwrap();
-    let files = site(&[sample()], &with_folder(&folder).unwrap()).unwrap();
+    let files = site(&Contents::from(&[sample()][..]), &with_folder(&folder).unwrap()).unwrap();
     assert!(page(&files, "references.html").starts_with("<p>Why did checkout latency double"));
     assert_eq!(
         (&files["assets/style.css"][..], &files["assets/logo.png"][..]),
@@ -559,7 +559,7 @@ fn the_names_and_the_example_of_the_guide_work() {
         assert!(text.len() > 100, "{file} has names");
         let folder = crate::testing::folder();
         std::fs::write(folder.path().join(file), text).unwrap();
-        site(&[sample(), unfinished()], &with_folder(&folder).unwrap())
+        site(&Contents::from(&[sample(), unfinished()][..]), &with_folder(&folder).unwrap())
             .unwrap_or_else(|error| panic!("{error}"));
     }
 }
@@ -581,7 +581,9 @@ fn a_template_error_names_file_line_and_reason() {
     for (text, name, line, reason) in cases {
         let folder = crate::testing::folder();
         std::fs::write(folder.path().join(name), text).unwrap();
-        let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
+        let error = with_folder(&folder)
+            .and_then(|templates| site(&Contents::from(&[unfinished()][..]), &templates))
+            .unwrap_err();
         let ReportError::Template(error) = &error else { panic!("{error}") };
         assert_eq!(error.file, folder.path().join(name).display().to_string(), "{error}");
         assert_eq!(error.line, Some(line), "{error}");
@@ -593,7 +595,9 @@ fn a_template_error_names_file_line_and_reason() {
     let line = broken.lines().position(|line| line.contains("state.nam }}")).unwrap() + 1;
     let folder = crate::testing::folder();
     std::fs::write(folder.path().join("macros.html"), broken).unwrap();
-    let error = with_folder(&folder).and_then(|templates| site(&[unfinished()], &templates)).unwrap_err();
+    let error = with_folder(&folder)
+        .and_then(|templates| site(&Contents::from(&[unfinished()][..]), &templates))
+        .unwrap_err();
     assert!(error.to_string().contains(&format!("macros.html:{line}: ")), "{error}");
     let missing = SiteOptions { template: Some(PathBuf::from("/nowhere/at/all")), ..SiteOptions::default() };
     let error = Templates::load(&missing).unwrap_err();
@@ -648,7 +652,7 @@ fn a_page_has_a_length() {
     let text = "a".repeat(1 << 20);
     let page = format!("{{% for _ in range(100000) %}}{text}{{% endfor %}}");
     std::fs::write(folder.path().join("judged.html"), page).unwrap();
-    let error = site(&[unfinished()], &with_folder(&folder).unwrap()).unwrap_err();
+    let error = site(&Contents::from(&[unfinished()][..]), &with_folder(&folder).unwrap()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -1103,32 +1107,14 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     assert_eq!(names(folder.path()), ["file", "foreign", "own"]);
 }
 
-/// Not a test: writes the samples to a folder to look at, when one is named.
-#[test]
-fn write_the_samples_where_asked() {
-    let Some(out) = std::env::var_os("TOT_REPORT_SAMPLES").map(PathBuf::from) else { return };
-    write(&render(&[sample()]), &out.join("one")).unwrap();
-    write(&render(&[unfinished()]), &out.join("unfinished")).unwrap();
-    write(&render(&[empty()]), &out.join("empty")).unwrap();
-    let mut faulty = sample();
-    let fault = Fault::new("ruleset.yaml", Some(7), "the state FOND is not a state");
-    faulty.snapshot.ruleset = Err(fault);
-    write(&render(&[faulty]), &out.join("faulty")).unwrap();
-    write(&render(&[sample(), unfinished(), empty()]), &out.join("several")).unwrap();
-    write(&render(&[all_texts(&"Unbroken".repeat(40))]), &out.join("wide")).unwrap();
-    let large = large(1000);
-    let start = std::time::Instant::now();
-    let files = render(std::slice::from_ref(&large));
-    println!("1,000 nodes: {} files in {:?}", files.len(), start.elapsed());
-    write(&files, &out.join("large")).unwrap();
-}
-
 // What the samples are made of
 
 fn render(inputs: &[ReportInput]) -> Files {
-    site(inputs, &Templates::load(&SiteOptions::default()).unwrap()).unwrap_or_else(|error| match error {
-        ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
-        error => panic!("{error}"),
+    site(&inputs.into(), &Templates::load(&SiteOptions::default()).unwrap()).unwrap_or_else(|error| {
+        match error {
+            ReportError::Template(error) => panic!("{error}\n{}", error.excerpt),
+            error => panic!("{error}"),
+        }
     })
 }
 

@@ -1,8 +1,8 @@
 //! Writing a site: aside first, then renamed into place.
 //!
 //! 1. [`Writing::begin`] looks at the folder, and what an earlier run has left there.
-//! 2. Each file is written as it is made, by [`Files::put`]; several threads may do so, each with its own [`Files`].
-//!    [`Writing::keep`] takes an investigation's files over from the earlier site.
+//! 2. It is a [`Target`]: each file is written as it is made, by several threads, and an investigation's files are taken over
+//!    from the earlier site.
 //! 3. [`Writing::finish`] puts the new site in the place of the old one.
 //!
 //! # Guarantees
@@ -25,7 +25,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::parts::{Manifest, Mark, Marks, Part};
+use super::parts::{Manifest, Mark, Part};
+use super::publish::{Published, Target};
 use super::{ReportError, Templates};
 use crate::domain::SessionId;
 use crate::temporary::{TemporaryFolder, remove_abandoned};
@@ -68,12 +69,11 @@ pub fn lock_file(folder: &Path, id: SessionId) -> io::Result<File> {
 /// A folder that holds something else, a path that has no place in a folder, and whatever the file system says.
 pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportError> {
     let writing = Writing::begin(out)?;
-    let mut files = writing.files();
+    let mut published = Published::default();
     for (path, bytes) in site {
-        files.put(path, bytes)?;
+        published.rest.insert(path.clone(), writing.put(path, bytes.clone())?);
     }
-    let marks = files.marks;
-    writing.finish(None, Vec::new(), marks)
+    writing.finish(published)
 }
 
 /// A site that is being written. Unless it is finished, nothing of it stays.
@@ -97,15 +97,6 @@ struct Earlier {
     /// When it was done; absent where nobody knows.
     at: Option<SystemTime>,
     manifest: Option<Manifest>,
-}
-
-/// Files as they are written by one thread.
-#[derive(Debug)]
-pub struct Files<'w> {
-    aside: &'w Path,
-    folders: BTreeSet<PathBuf>,
-    /// What was written.
-    pub marks: Marks,
 }
 
 impl Writing {
@@ -145,41 +136,6 @@ impl Writing {
         Ok(Writing { parent: parent.to_owned(), prefix, folder, aside, earlier, out })
     }
 
-    /// The parts of the earlier site, if the same maker has made them.
-    pub fn earlier(&self, maker: &str) -> &[Part] {
-        match self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref()) {
-            Some(manifest) if manifest.maker == maker => &manifest.parts,
-            _ => &[],
-        }
-    }
-
-    /// For one thread.
-    pub fn files(&self) -> Files<'_> {
-        Files { aside: &self.aside, folders: BTreeSet::new(), marks: Marks::new() }
-    }
-
-    /// Takes the files of a part over from the earlier site. Says whether they were there as they had been written; else
-    /// nothing is taken over.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the file system says.
-    pub fn keep(&self, part: &Part) -> Result<bool, ReportError> {
-        // All are looked at before the first is taken.
-        if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
-            return Ok(false);
-        }
-        let mut files = self.files();
-        for path in part.files.keys() {
-            let (from, to) = (self.out.join(path), files.place(path)?);
-            // The same file under a second name, where the file system has that.
-            let link = || fs::hard_link(&from, &to);
-            let made = link().or_else(|error| files.make_room(&to, error).and_then(|()| link()));
-            made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("take over", &from))?;
-        }
-        Ok(true)
-    }
-
     fn is_as_written(&self, path: &str, mark: &Mark) -> bool {
         let file = self.out.join(path);
         let Ok(about) = fs::symlink_metadata(&file) else { return false };
@@ -191,23 +147,20 @@ impl Writing {
         is_older || fs::read(&file).is_ok_and(|bytes| Mark::of(&bytes) == *mark)
     }
 
-    /// Puts the site in its place: the parts, written or taken over, and the other files. Without a maker the next run
-    /// makes all of it anew.
+    /// Puts the site in its place.
     ///
     /// # Errors
     ///
     /// Whatever the file system says.
-    pub fn finish(self, maker: Option<String>, parts: Vec<Part>, rest: Marks) -> Result<(), ReportError> {
-        let mut paths: BTreeSet<String> = rest.into_keys().collect();
-        paths.extend(parts.iter().flat_map(|part| part.files.keys().cloned()));
-        let mut files = self.files();
-        if let Some(maker) = maker {
-            let mut parts = parts;
-            parts.retain(|part| part.state.is_some());
-            let manifest = Manifest { maker, parts }.to_bytes();
+    pub fn finish(self, published: Published) -> Result<(), ReportError> {
+        let mut paths: BTreeSet<String> = published.rest.keys().cloned().collect();
+        paths.extend(published.parts.iter().flat_map(|part| part.files.keys().cloned()));
+        if let Some(mut manifest) = published.into_manifest() {
+            manifest.parts.retain(|part| part.is_lasting);
+            let manifest = manifest.to_bytes();
             let manifest =
                 manifest.map_err(|source| ReportError::Json { path: MANIFEST.to_owned(), source })?;
-            files.write(MANIFEST, &manifest)?;
+            self.write(MANIFEST, &manifest)?;
             paths.insert(MANIFEST.to_owned());
         }
         let mut marker = format!("{HEADLINE}\n");
@@ -216,7 +169,7 @@ impl Writing {
             marker.push('\n');
         }
         // The last one: what is changed afterwards is newer.
-        files.write(MARKER, marker.as_bytes())?;
+        self.write(MARKER, marker.as_bytes())?;
         let old = self.earlier.is_some().then(|| self.folder.path().join("old"));
         let placed = put_in_place(&self.aside, &self.out, old.as_deref());
         if placed.is_err() && old.is_some_and(|old| old.exists()) {
@@ -227,41 +180,54 @@ impl Writing {
         remove_abandoned(&self.parent, &self.prefix, &holds_sites_alone);
         Ok(())
     }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
+        let file = self.aside.join(path);
+        let write = || OpenOptions::new().write(true).create_new(true).open(&file)?.write_all(bytes);
+        make(&file, write).map_err(failed("write", &file))
+    }
 }
 
-impl Files<'_> {
-    /// Writes a file.
-    ///
-    /// # Errors
-    ///
-    /// A path that has no place in a folder, and whatever the file system says.
-    pub fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
+impl Target for Writing {
+    fn earlier(&self, maker: &str) -> &[Part] {
+        let manifest = self.earlier.as_ref().and_then(|earlier| earlier.manifest.as_ref());
+        manifest.map_or(&[], |manifest| manifest.made_by(maker))
+    }
+
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError> {
         check_path(path)?;
-        self.write(path, bytes)?;
-        self.marks.insert(path.to_owned(), Mark::of(bytes));
-        Ok(())
+        self.write(path, &bytes)?;
+        Ok(Mark::of(&bytes))
     }
 
-    fn write(&mut self, path: &str, bytes: &[u8]) -> Result<(), ReportError> {
-        let file = self.place(path)?;
-        let open = || OpenOptions::new().write(true).create_new(true).open(&file);
-        let opened = open().or_else(|error| self.make_room(&file, error).and_then(|()| open()));
-        let written = opened.and_then(|mut opened: File| opened.write_all(bytes));
-        written.map_err(failed("write", &file))
-    }
-
-    /// Where a file goes; its folder is there then.
-    fn place(&mut self, path: &str) -> Result<PathBuf, ReportError> {
-        let file = self.aside.join(path);
-        if let Some(parent) = file.parent().filter(|parent| self.folders.insert(parent.to_path_buf())) {
-            fs::create_dir_all(parent).map_err(failed("create", parent))?;
+    fn keep(&self, part: &Part) -> Result<bool, ReportError> {
+        // All are looked at before the first is taken.
+        if !part.files.iter().all(|(path, mark)| check_path(path).is_ok() && self.is_as_written(path, mark)) {
+            return Ok(false);
         }
-        Ok(file)
+        for path in part.files.keys() {
+            let (from, to) = (self.out.join(path), self.aside.join(path));
+            // The same file under a second name, where the file system has that.
+            let made = make(&to, || fs::hard_link(&from, &to));
+            made.or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed("take over", &from))?;
+        }
+        Ok(true)
     }
+}
 
-    /// Removes a file that stands in the way of a new one. It is not written to: it may be one of the earlier site.
-    fn make_room(&self, file: &Path, error: io::Error) -> io::Result<()> {
-        if error.kind() == ErrorKind::AlreadyExists { fs::remove_file(file) } else { Err(error) }
+/// Makes a file, and the folder that it goes into. One that stands in the way is removed, and not written to: it may be one of
+/// the earlier site, too.
+fn make(file: &Path, make: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    match (make(), file.parent()) {
+        (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(folder)?;
+            make()
+        }
+        (Err(error), _) if error.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(file)?;
+            make()
+        }
+        (made, _) => made,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::domain::{
 };
 use crate::format::layout::{self, Place};
 use crate::format::{self, FileChange, message, node_file, readme};
-use crate::project::{Evidence, Project};
+use crate::project::Project;
 use crate::ruleset::{ATTACHMENT_MAX, EffectiveRules, Enforcement, Library, Ruleset, RulesetFile};
 use crate::store::git::GitError;
 use crate::store::{CommitId, Draft, Durability, FindError, Snapshot, Store, StoreError, Transacted};
@@ -175,10 +175,9 @@ impl Service {
         Service { attachment_max: bytes, ..self }
     }
 
-    /// How what an investigation cites of the project stands now.
-    pub fn evidence(&self, investigation: &Investigation) -> Evidence {
-        let pins = || investigation.pins().map(|(_, pin)| pin);
-        self.project.as_ref().map(|project| project.evidence(pins())).unwrap_or_default()
+    /// The project that the investigations are about.
+    pub fn project(&self) -> Option<&Project> {
+        self.project.as_ref()
     }
 
     /// What is found of these paths. Done before a transaction, which is short.

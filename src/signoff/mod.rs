@@ -16,7 +16,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::PathBuf;
 
 pub use judge::{SignOff, SignOffs, State, judge};
 pub use shown::SignOffView;
@@ -47,24 +47,28 @@ pub fn unchecked(store: &Store, snapshot: &Snapshot) -> Result<SignOffs, StoreEr
     Ok(judge(&found, &signatures))
 }
 
-/// The same, with their signatures checked by git; `allowed` is a file of allowed signers in the place of the one in git's
-/// configuration.
+/// With what signatures are checked.
+#[derive(Clone, Debug)]
+pub struct Signers {
+    /// The program that checks them.
+    pub git: GitProgram,
+    /// A file of allowed signers, in the place of the one in git's configuration.
+    pub allowed: Option<PathBuf>,
+}
+
+/// The same, with their signatures checked by git.
 ///
 /// # Errors
 ///
 /// References that can't be read, and a git that can't be started.
-pub fn checked(
-    store: &Store,
-    snapshot: &Snapshot,
-    git: &GitProgram,
-    allowed: Option<&Path>,
-) -> Result<SignOffs, ReadError> {
+pub fn checked(store: &Store, snapshot: &Snapshot, signers: &Signers) -> Result<SignOffs, ReadError> {
+    let Signers { git, allowed } = signers;
     let found = store.sign_offs(snapshot)?;
     let mut signatures = Vec::new();
     for tag in &found.tags {
         let is_signed = tag.annotation.as_ref().is_ok_and(|annotation| annotation.is_signed);
         signatures.push(match is_signed {
-            true => git.signature(&snapshot.path, &tag.object, allowed)?,
+            true => git.signature(&snapshot.path, &tag.object, allowed.as_deref())?,
             false => not_checked(),
         });
     }

@@ -23,9 +23,8 @@ use super::super::tool::{About, Nothing, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, ReportInput, SiteOptions, Templates};
+use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources, Templates, Writing};
 use crate::service::{Refusal, Service};
-use crate::signoff;
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
 use crate::withhold::WithheldError;
@@ -168,34 +167,29 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
         Err(unjudged) => (Shared::unjudged(&unjudged), unjudged.snapshot),
     };
     let head = snapshot.head;
-    let history = service.store().history(&snapshot)?;
-    let (nodes, commits) = (snapshot.investigation.nodes().count(), history.len());
-    let templates = Templates::load(&SiteOptions::default()).map_err(|error| failed(&error))?;
-    let evidence = service.evidence(&snapshot.investigation);
-    let sign_offs = signoff::unchecked(service.store(), &snapshot)?;
-    let attachments = service.store().attachments(&snapshot)?;
-    let withheld = report::withheld(service.store(), &snapshot.path, false).map_err(unclear)?;
-    let ends = report::ends(service.store(), &snapshot.path, &history)?;
-    let nothing = Default::default();
-    let mut input = ReportInput {
-        snapshot,
-        history,
-        rev: None,
-        sign_offs,
-        evidence,
-        attachments,
-        withheld: nothing,
-        ends,
-    };
-    input.withhold(&withheld);
-    let site = report::site(&[input], &templates).map_err(|error| failed(&error))?;
+    let reading = Reading { project: service.project().cloned(), ..Reading::default() };
+    let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
+    let sources = Sources { folders: &folders, missing: &[], reading: &reading, store };
     let out = service.site().join(id.to_string());
-    report::write(&site, &out).map_err(|error| failed(&error))?;
+    let (files, (nodes, commits)) = publish(sources, &out).map_err(|error| match error {
+        ReportError::Read(ReadError::Store(error)) => error.into(),
+        ReportError::Read(ReadError::Withheld(error)) => unclear(error),
+        error => failed(&error),
+    })?;
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
     shared.message = format!("The report is written: open {index} in a browser.");
-    let reply = (shared, Body { index, nodes, commits, files: site.len() });
+    let reply = (shared, Body { index, nodes, commits, files });
     Ok(Written { began, head, reply })
+}
+
+/// Gives how many files there are, and of how many nodes and commits they tell.
+fn publish(sources: Sources<'_>, out: &Path) -> Result<(usize, (usize, usize)), ReportError> {
+    let writing = Writing::begin(out)?;
+    let published = report::publish(sources, &Templates::load(&SiteOptions::default())?, &writing, &())?;
+    let told = (published.files(), published.told());
+    writing.finish(published)?;
+    Ok(told)
 }
 
 fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {

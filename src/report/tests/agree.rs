@@ -353,7 +353,7 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
     let comparison = Comparison { before: before(input), relation: Relation::Forward, names };
     let contents =
         Contents { inputs: vec![input.clone()], comparison: Some(comparison), ..Contents::default() };
-    let mut files = build(&contents, templates, &mut |_| {}).unwrap();
+    let mut files = site(&contents, templates).unwrap();
     let id = input.snapshot.investigation.meta().id;
     let entry = SiteEntry::of(input, &Report::of(input), &format!("{id}/"));
     let mut put = |path: &str, bytes| {
@@ -361,7 +361,7 @@ fn site_of(input: &ReportInput, templates: &Templates) -> Files {
         files.insert(path.to_owned(), bytes);
         Ok(())
     };
-    Builder::new(&WITH_ADDRESS, true).rest(vec![entry], &[], &mut put).unwrap();
+    Builder::new(&WITH_ADDRESS, true).rest(vec![entry], &[], "", &mut put).unwrap();
     files
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 
 fn with(options: SiteOptions, contents: Contents) -> Files {
-    build(&contents, &Templates::load(&options).unwrap(), &mut |_| {}).unwrap()
+    site(&contents, &Templates::load(&options).unwrap()).unwrap()
 }
 
 fn published(inputs: Vec<ReportInput>) -> Files {
@@ -235,56 +235,12 @@ fn a_feed_without_entries_is_one_too() {
 
 #[test]
 fn only_served_pages_ask_their_server() {
-    let options = SiteOptions { live: Some("state-1".to_owned()), ..SiteOptions::default() };
+    let options = SiteOptions { live: true, ..SiteOptions::default() };
     let files = with(options, Contents { inputs: vec![sample()], ..Contents::default() });
     assert!(files.contains_key(RELOAD_SCRIPT));
     for (path, page) in pages(&files) {
-        let script = format!(
-            "src=\"{}assets/reload.js\" data-shown=\"state-1\"",
-            "../".repeat(path.matches('/').count())
-        );
+        let script =
+            format!("src=\"{}assets/reload.js\" data-shown=", "../".repeat(path.matches('/').count()));
         assert!(page.contains(&script), "{script} is missing in {path}");
     }
-}
-
-#[test]
-fn progress_counts_up_to_the_last_node_of_the_last_investigation() {
-    let contents = Contents { inputs: vec![sample(), unfinished()], ..Contents::default() };
-    let mut steps = Vec::new();
-    build(&contents, &Templates::load(&SiteOptions::default()).unwrap(), &mut |step| steps.push(step))
-        .unwrap();
-    let (first, last) = (steps[0], steps[steps.len() - 1]);
-    assert_eq!((first.investigation, first.nodes_done), (1, 0));
-    assert_eq!(last, Progress { investigation: 2, investigations: 2, nodes_done: 3, nodes: 3 });
-}
-
-/// Not a test: writes an index of 10,000 to a folder to look at, when one is named.
-#[test]
-fn write_a_large_index_where_asked() {
-    let Some(out) = std::env::var_os("TOT_REPORT_SAMPLES").map(PathBuf::from) else { return };
-    let inputs = (0..10_000u32).map(|number| {
-        let mut input = match number % 3 {
-            0 => sample(),
-            _ => unfinished(),
-        };
-        let old = input.snapshot.investigation.as_ref().clone();
-        let made = 1_700_000_000_000 + u64::from(number) * 3_600_000;
-        let meta = Meta {
-            id: crate::domain::SessionId::new(made, [number as u8; 10]),
-            title: format!("{} ({number})", old.meta().title),
-            started_at: Timestamp::from_milliseconds(made as i64).unwrap(),
-            ..old.meta().clone()
-        };
-        let nodes: Vec<_> = old.nodes().filter(|node| node.round() < 3).cloned().collect();
-        input.snapshot.investigation =
-            Arc::new(Investigation::from_facts(meta, nodes, old.conclusion().cloned()).0);
-        input.history.truncate(1);
-        input
-    });
-    let start = std::time::Instant::now();
-    let mut files = render(&inputs.collect::<Vec<_>>());
-    eprintln!("10,000 investigations: {} files in {:?}", files.len(), start.elapsed());
-    files.retain(|path, _| path == "index.html" || path.starts_with("assets/"));
-    eprintln!("index.html: {} bytes", files["index.html"].len());
-    write(&files, &out.join("index-of-10000")).unwrap();
 }

@@ -198,7 +198,7 @@ fn files(input: &ReportInput, before: &ReportInput) -> Files {
     let contents = Contents { inputs: vec![input.clone()], comparison, ..Contents::default() };
     let base_url = Some("https://example.org/".parse().unwrap());
     let templates = Templates::load(&SiteOptions { base_url, ..SiteOptions::default() }).unwrap();
-    let mut files = build(&contents, &templates, &mut |_| {}).unwrap();
+    let mut files = site(&contents, &templates).unwrap();
     for (name, bytes) in [
         ("export.json", export::data(input).unwrap()),
         ("export.html", export::html(input, &SiteOptions::default()).unwrap().bytes),

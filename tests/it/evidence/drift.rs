@@ -355,6 +355,11 @@ fn the_command_tells_each_and_fails_where_it_is_strict() {
         json!({"node": "R1.A", "path": "src/moved.py", "lines": "3-4", "state": "moved",
                "now": {"path": "src/moved.py", "lines": "4-5"}})
     );
+    // The page that is mailed says it, like the others.
+    let mut export = sandbox.command(TOT);
+    export.current_dir(&project).args(["export", "--format", "html", "--root"]).arg(sandbox.root());
+    let page = String::from_utf8(export.output().unwrap().stdout).unwrap();
+    assert!(page.contains("changed since") && page.contains("gone since"), "{page}");
     // The sandbox is in no project.
     let (status, text) = check(&[]);
     assert_eq!(status, 2, "{text}");

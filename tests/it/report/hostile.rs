@@ -108,5 +108,5 @@ fn input(path: PathBuf) -> ReportInput {
 }
 
 fn render(inputs: &[ReportInput]) -> BTreeMap<String, Vec<u8>> {
-    site(inputs, &Templates::load(&SiteOptions::default()).unwrap()).unwrap()
+    site(&inputs.into(), &Templates::load(&SiteOptions::default()).unwrap()).unwrap()
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use tree_of_thoughts::report::{Writing, write};
+use tree_of_thoughts::report::{Published, Target, Writing, write};
 
 use crate::support::{Sandbox, Session, TOT_REPORT};
 
@@ -239,11 +239,9 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     let site = |text: &str| [("index.html".to_owned(), text.as_bytes().to_vec())].into();
     write(&site("first"), &out).unwrap();
     let writing = Writing::begin(&out).unwrap();
-    let mut files = writing.files();
-    files.put("index.html", b"second").unwrap();
-    let marks = files.marks;
+    writing.put("index.html", b"second".to_vec()).unwrap();
     fs::write(out.join("CNAME"), "example.org").unwrap();
-    let error = writing.finish(None, Vec::new(), marks).unwrap_err().to_string();
+    let error = writing.finish(Published::default()).unwrap_err().to_string();
     assert!(error.contains("CNAME") && !error.contains(".tot-old"), "{error}");
     assert_eq!(fs::read_to_string(out.join("CNAME")).unwrap(), "example.org");
     assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "first");
@@ -269,8 +267,7 @@ fn what_a_killed_run_has_left_beside_the_site_is_gone_after_the_next() {
     write(&[("index.html".to_owned(), b"done".to_vec())].into(), &out).unwrap();
     assert!(!new.exists());
     assert!(old.exists());
-    let mut files = running.files();
-    files.put("index.html", b"another").unwrap();
+    running.put("index.html", b"another".to_vec()).unwrap();
 }
 
 #[cfg(unix)]

@@ -270,7 +270,7 @@ impl Pair {
         let comparison = Some(Comparison { before, relation, names: ["a".to_owned(), "b".to_owned()] });
         let contents = Contents { inputs: vec![input], comparison, ..Contents::default() };
         let templates = Templates::load(&options).unwrap();
-        files.extend(report::build(&contents, &templates, &mut |_| {}).unwrap());
+        files.extend(report::site(&contents, &templates).unwrap());
         files
     }
 

@@ -52,9 +52,13 @@ impl Site {
         Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// The state that a page shows.
+    /// The state that the first page shows.
     fn shown(&self) -> String {
-        let page = self.get("/").body;
+        self.shown_by("/")
+    }
+
+    fn shown_by(&self, page: &str) -> String {
+        let page = self.get(page).body;
         page.split("data-shown=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     }
 }
@@ -73,7 +77,7 @@ fn a_page_learns_that_the_investigation_has_grown() {
     session.grow(&[("R1.A", None)], "EXPLORE");
     let site = Site::start(&sandbox, &session.repository());
     let before = site.shown();
-    assert_eq!(site.get("/-/shown?not=another").body, before);
+    assert_eq!(site.get("/-/shown?not=another").status, 200);
     assert_eq!(site.get("/nodes/R2.A1.html").status, 404);
     let started = Instant::now();
     let waiting = std::thread::scope(|scope| {
@@ -82,13 +86,41 @@ fn a_page_learns_that_the_investigation_has_grown() {
         waiting.join().unwrap()
     });
     assert_eq!(waiting.status, 200);
-    assert_ne!(waiting.body, before);
+    assert_ne!(site.shown(), before);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     // Two commits were made: the second may have come after the answer.
     while site.get("/nodes/R2.A1.html").status != 200 {
         assert!(started.elapsed() < Duration::from_secs(20), "the new node never has a page");
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Each new commit had all investigations rendered, and all open pages loaded again.
+#[test]
+fn a_commit_changes_the_pages_of_its_investigation_and_the_index_alone() {
+    let sandbox = Sandbox::new();
+    let mut grows = Session::start(&sandbox, json!({"mode": "smoke"}));
+    sandbox.sleep(1);
+    let stays = Session::start(&sandbox, json!({}));
+    let site = Site::start(&sandbox, &sandbox.root());
+    let page = |session: &Session| format!("/{}/", session.id);
+    let shown = || [page(&grows), page(&stays), "/".to_owned()].map(|page| site.shown_by(&page));
+    let before = shown();
+    let page_of_it = page(&grows);
+    grows.grow(&[("R1.A", None)], "EXPLORE");
+    while site.shown_by(&page_of_it) == before[0] {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(site.get(&format!("/-/shown?not={}", before[0])).status, 200);
+    assert_eq!(site.shown_by(&page(&stays)), before[1]);
+    assert_ne!(site.shown_by("/"), before[2]);
+    // Where there is another one, each has another place.
+    sandbox.sleep(1);
+    let third = Session::start(&sandbox, json!({}));
+    while site.get(&page(&third)).status != 200 {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(site.get(&page(&stays)).status, 200);
 }
 
 #[test]

@@ -1,0 +1,400 @@
+//! A site, made into a folder or into memory: each investigation is read, rendered and put before the next one is looked at, on
+//! as many threads as there are cores, and what an earlier run has made of the same is taken over.
+//!
+//! # When a part is taken over
+//!
+//! When all that its pages follow from is the same: the repository's own pointers (the commit, its branch and tags, where a
+//! shallow clone ends), how what is cited stands, and what `parts::maker` stands for. So a part is made anew each time
+//! where there is more to it: a fault or a gap, which may be gone when an object is fetched; a signature that is checked,
+//! which depends on keys and the day; another commit than the newest.
+//!
+//! The index and the feed are made anew by each run, of what is kept of each investigation.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::parts::{self, Manifest, Mark, Marks, Part};
+use super::{Builder, Comparison, ReadError, Reading, ReportError, ReportInput, Templates, Unreadable};
+use crate::domain::SessionId;
+use crate::parallel;
+use crate::signoff::{SignOff, State};
+use crate::store::{Since, Store};
+use crate::text::causes;
+
+/// Investigations of which a site is made.
+#[derive(Clone, Copy)]
+pub struct Sources<'s> {
+    /// Their folders.
+    pub folders: &'s [PathBuf],
+    /// Others, which only the index names.
+    pub missing: &'s [Unreadable],
+    /// Which state of each is read, and with what.
+    pub reading: &'s Reading,
+    /// A store that holds what it reads, for the next time. Without it each investigation has one of its own, which is dropped
+    /// with it.
+    pub store: Option<&'s Store>,
+}
+
+/// Where a site is put, and what is there of an earlier one.
+pub trait Target: Sync {
+    /// The parts that are there, if the same maker has made them.
+    fn earlier(&self, maker: &str) -> &[Part];
+
+    /// Takes a file: its path in the site, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// A path that can't be one of a site, and whatever the file system says.
+    fn put(&self, path: &str, bytes: Vec<u8>) -> Result<Mark, ReportError>;
+
+    /// Takes the files of an earlier part over. Says whether they were there as they had been written; else nothing is taken
+    /// over.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the file system says.
+    fn keep(&self, part: &Part) -> Result<bool, ReportError>;
+}
+
+/// Who waits for a site.
+pub trait Waiting: Sync {
+    /// What is done now: one step of many, in a few words.
+    fn show(&self, _what: &dyn Fn() -> String) {}
+
+    /// Whether it is still wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`ReportError::Interrupted`].
+    fn check(&self) -> Result<(), ReportError> {
+        Ok(())
+    }
+}
+
+/// Nobody, who has the site made all the same.
+impl Waiting for () {}
+
+/// A site whose files are all put.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// Its investigations; without a maker the next run makes all of them anew.
+    pub(super) parts: Vec<Part>,
+    pub(super) maker: Option<String>,
+    /// The files beside those of the parts.
+    pub(super) rest: Marks,
+    /// How many parts are as they were in the earlier site.
+    pub kept: usize,
+    /// Those that could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Published {
+    /// How many investigations it has.
+    pub fn shown(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How many files it has.
+    pub fn files(&self) -> usize {
+        self.rest.len() + self.parts.iter().map(|part| part.files.len()).sum::<usize>()
+    }
+
+    /// How many nodes and how many commits it tells of.
+    pub fn told(&self) -> (usize, usize) {
+        let entries = self.parts.iter().map(|part| &part.entry);
+        entries.fold((0, 0), |(nodes, commits), it| (nodes + it.committed + it.pending, commits + it.commits))
+    }
+
+    /// Stands for what the index shows.
+    pub(super) fn state(&self) -> String {
+        let parts = self.parts.iter().map(|part| &part.shown);
+        parts::digest(parts.chain(self.unreadable.iter().map(|one| &one.name)))
+    }
+
+    pub(super) fn into_manifest(self) -> Option<Manifest> {
+        Some(Manifest { maker: self.maker?, parts: self.parts })
+    }
+}
+
+/// Reads, renders, and puts all files.
+///
+/// # Errors
+///
+/// One alone that can't be read, or several of which none can; a template that fails, and those of the target.
+pub fn publish(
+    sources: Sources<'_>,
+    templates: &Templates,
+    target: &impl Target,
+    waiting: &dyn Waiting,
+) -> Result<Published, ReportError> {
+    let Sources { folders, missing, reading, .. } = sources;
+    let several = folders.len() + missing.len() != 1;
+    let program = PROGRAM.as_deref();
+    let maker = program.map(|program| parts::maker(program, templates, several, &surroundings(reading)));
+    let earlier = maker.as_deref().map_or(&[][..], |maker| target.earlier(maker));
+    let work = Work {
+        sources,
+        builder: Builder::new(templates, several),
+        earlier: earlier.iter().filter(|it| it.is_lasting).map(|part| (part.state.as_str(), part)).collect(),
+        target,
+        waiting,
+        done: AtomicUsize::new(0),
+        failed: AtomicBool::new(false),
+    };
+    let mut made = Published { maker, unreadable: missing.to_vec(), ..Published::default() };
+    let mut rest = Marks::new();
+    work.builder.assets(&mut work.put_into(&mut rest))?;
+    let mut take = |(part, is_kept)| {
+        made.kept += usize::from(is_kept);
+        made.parts.push(part);
+    };
+    if let ([folder], false) = (folders, several) {
+        let own = Store::new(folder);
+        let subject = work.subject(folder, sources.store.unwrap_or(&own));
+        take(match work.kept(&subject)? {
+            Some(part) => (part, true),
+            None => {
+                waiting.show(&|| format!("reading {}", folder.display()));
+                let (input, comparison) = reading.read(subject.store, folder)?;
+                (work.make(&subject, &input, comparison.as_ref())?, false)
+            }
+        });
+    } else {
+        waiting.show(&|| "looking at the investigations".to_owned());
+        let cores = parallel::cores();
+        let own: Vec<Store> = folders.iter().map(Store::new).collect();
+        let pairs: Vec<_> = folders.iter().zip(&own).collect();
+        let subjects =
+            parallel::each(&pairs, cores, |(folder, own)| work.subject(folder, sources.store.unwrap_or(own)));
+        let twins = twins(&subjects);
+        let jobs: Vec<_> = subjects.iter().zip(twins).collect();
+        let parts =
+            parallel::each(&jobs, cores, |(subject, twin)| work.one_of_several(subject, twin.as_deref()));
+        for (subject, part) in subjects.iter().zip(parts) {
+            match part {
+                Made::Part(part, is_kept) => take((*part, is_kept)),
+                Made::Unreadable(reason) => {
+                    made.unreadable.push(Unreadable { name: name_of(subject.folder), reason });
+                }
+                Made::Failed(error) => return Err(error),
+                // Another one has failed, which is told.
+                Made::LeftOut => {}
+            }
+        }
+        let all = folders.len() + missing.len();
+        if let Some(first) = made.unreadable.first().filter(|_| made.unreadable.len() == all) {
+            return Err(ReportError::NoneReadable { all, first: first.clone() });
+        }
+    }
+    waiting.show(&|| "writing the index".to_owned());
+    let entries = made.parts.iter().map(|part| part.entry.clone()).collect();
+    work.builder.rest(entries, &made.unreadable, &made.state(), &mut work.put_into(&mut rest))?;
+    made.rest = rest;
+    Ok(made)
+}
+
+/// Stands for this program, whose version alone does not change with each build; absent where its file can't be read.
+static PROGRAM: LazyLock<Option<String>> = LazyLock::new(|| {
+    let program = std::env::current_exe().ok()?;
+    Some(parts::digest([std::fs::read(program).ok()?]))
+});
+
+/// What all investigations are read with, as far as pages follow from it.
+fn surroundings(reading: &Reading) -> String {
+    format!("{:?} {:?}", reading.signers.is_some(), reading.evidence([]).forge)
+}
+
+/// The name of an investigation that can't be read: that of its folder.
+fn name_of(folder: &Path) -> String {
+    // `.` has a name only in its full form.
+    let full = folder.canonicalize();
+    let name = full.as_deref().unwrap_or(folder).file_name();
+    name.map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// An error on a page: a site says nothing of the machine that it was made on.
+fn without_place(error: &ReadError, folder: &Path) -> String {
+    let hint = error.hint().map(|hint| format!(". {hint}")).unwrap_or_default();
+    format!("{}{hint}", causes(error)).replace(&folder.display().to_string(), &name_of(folder))
+}
+
+/// For each whether one before it has the same id: then why it is not shown.
+fn twins(subjects: &[Subject<'_>]) -> Vec<Option<String>> {
+    let mut known: HashMap<SessionId, &Subject<'_>> = HashMap::new();
+    let mut twins = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        let Some(id) = subject.id else {
+            twins.push(None);
+            continue;
+        };
+        match known.get(&id) {
+            Some(other) => twins.push(Some(format!(
+                "it is the investigation {id}, which stands in {} too",
+                name_of(other.folder)
+            ))),
+            None => {
+                known.insert(id, subject);
+                twins.push(None);
+            }
+        }
+    }
+    twins
+}
+
+/// An investigation that is to be shown.
+struct Subject<'s> {
+    folder: &'s Path,
+    store: &'s Store,
+    /// Stands for the state; absent where that can't be known.
+    state: Option<String>,
+    /// Whether all that is shown of it follows from the state.
+    is_lasting: bool,
+    /// Absent where it can't be read; then the error is told where all of it is read.
+    id: Option<SessionId>,
+}
+
+/// What became of one of several.
+enum Made {
+    /// Its part, and whether it is that of the earlier site.
+    Part(Box<Part>, bool),
+    Unreadable(String),
+    Failed(ReportError),
+    LeftOut,
+}
+
+/// What the threads share.
+struct Work<'w, T> {
+    sources: Sources<'w>,
+    builder: Builder<'w>,
+    /// The parts of the earlier site by their states.
+    earlier: HashMap<&'w str, &'w Part>,
+    target: &'w T,
+    waiting: &'w dyn Waiting,
+    done: AtomicUsize,
+    /// Whether there will be no site.
+    failed: AtomicBool,
+}
+
+impl<T: Target> Work<'_, T> {
+    fn subject<'f>(&self, folder: &'f Path, store: &'f Store) -> Subject<'f> {
+        let Reading { rev, range, withhold, ignore_uncommitted, .. } = self.sources.reading;
+        // What is refused is not taken over from an earlier site either.
+        let is_listed = *ignore_uncommitted || !store.has_uncommitted_list(folder).unwrap_or(true);
+        let is_lasting = rev.is_none() && range.is_none() && withhold.is_empty() && is_listed;
+        let mut subject = Subject { folder, store, state: state(store, folder), is_lasting, id: None };
+        let known = self.known(&subject).and_then(|part| part.entry.id().parse().ok());
+        subject.id = known.or_else(|| store.id(folder).ok());
+        subject
+    }
+
+    /// The part of the earlier site that shows the same state.
+    fn known(&self, subject: &Subject<'_>) -> Option<&Part> {
+        let state = subject.state.as_deref().filter(|_| subject.is_lasting)?;
+        self.earlier.get(state).copied()
+    }
+
+    fn put_into<'m>(
+        &'m self,
+        marks: &'m mut Marks,
+    ) -> impl FnMut(&str, Vec<u8>) -> Result<(), ReportError> + 'm {
+        |path, bytes| {
+            self.waiting.check()?;
+            marks.insert(path.to_owned(), self.target.put(path, bytes)?);
+            Ok(())
+        }
+    }
+
+    fn one_of_several(&self, subject: &Subject<'_>, twin: Option<&str>) -> Made {
+        if self.failed.load(Ordering::Relaxed) {
+            return Made::LeftOut;
+        }
+        if let Some(twin) = twin {
+            return Made::Unreadable(twin.to_owned());
+        }
+        let made = self.part_of_several(subject);
+        let failed = |error| {
+            self.failed.store(true, Ordering::Relaxed);
+            Made::Failed(error)
+        };
+        self.done.fetch_add(1, Ordering::Relaxed);
+        made.unwrap_or_else(failed)
+    }
+
+    fn part_of_several(&self, subject: &Subject<'_>) -> Result<Made, ReportError> {
+        if let Some(part) = self.kept(subject)? {
+            return Ok(Made::Part(Box::new(part), true));
+        }
+        let (input, _) = match self.sources.reading.read(subject.store, subject.folder) {
+            Ok(read) => read,
+            Err(error) => return Ok(Made::Unreadable(without_place(&error, subject.folder))),
+        };
+        if Some(input.snapshot.investigation.meta().id) != subject.id {
+            return Ok(Made::Unreadable("it has become another investigation while it was read".to_owned()));
+        }
+        Ok(Made::Part(Box::new(self.make(subject, &input, None)?), false))
+    }
+
+    /// The part of the earlier site, taken over, where it would be made the same again.
+    fn kept(&self, subject: &Subject<'_>) -> Result<Option<Part>, ReportError> {
+        self.waiting.check()?;
+        let Some(part) = self.known(subject) else { return Ok(None) };
+        if part.evidence.is_some() {
+            let Ok(snapshot) = subject.store.load(subject.folder) else { return Ok(None) };
+            let pins = snapshot.investigation.pins().map(|(_, pin)| pin);
+            if part.evidence != Some(parts::evidence(&self.sources.reading.evidence(pins))) {
+                return Ok(None);
+            }
+        }
+        Ok(self.target.keep(part)?.then(|| Part::clone(part)))
+    }
+
+    fn make(
+        &self,
+        subject: &Subject<'_>,
+        input: &ReportInput,
+        comparison: Option<&Comparison>,
+    ) -> Result<Part, ReportError> {
+        let mut tell = |done, nodes| {
+            self.waiting.show(&|| match self.sources.folders.len() {
+                1 => format!("rendering: page {done} of {nodes}"),
+                all => {
+                    let at = self.done.load(Ordering::Relaxed) + 1;
+                    format!("rendering: investigation {at} of {all}, page {done} of {nodes}")
+                }
+            });
+        };
+        let mut files = Marks::new();
+        let cites = input.snapshot.investigation.pins().next().is_some();
+        let evidence = cites.then(|| parts::evidence(&input.evidence));
+        let shown = parts::digest([&subject.state, &evidence].map(|it| it.as_deref().unwrap_or_default()));
+        let mut put = self.put_into(&mut files);
+        let entry = self.builder.investigation(input, comparison, &shown, &mut tell, &mut put)?;
+        drop(put);
+        // Somebody may have committed while it was read.
+        let is_lasting = subject.is_lasting
+            && subject.state.is_some()
+            && follows_from_state(input)
+            && state(subject.store, subject.folder) == subject.state;
+        let state = subject.state.clone().unwrap_or_default();
+        Ok(Part { state, is_lasting, shown, evidence, entry, files })
+    }
+}
+
+/// Stands for the state of an investigation.
+fn state(store: &Store, folder: &Path) -> Option<String> {
+    let standing = store.standing(folder).ok()?;
+    Some(parts::digest([format!("{standing:?}")]))
+}
+
+/// Whether the same state always gives this input: nothing that was missing may be there next time, and no signature is
+/// judged by the keys of today.
+fn follows_from_state(input: &ReportInput) -> bool {
+    let snapshot = &input.snapshot;
+    let is_whole = snapshot.faults.is_empty() && snapshot.ruleset.is_ok();
+    let is_told = input.history.iter().all(|entry| entry.faults.is_empty() && entry.gaps.is_empty());
+    let is_unchecked =
+        |it: &SignOff| matches!(it.state, State::Unsigned | State::Unchecked) && it.since != Since::Elsewhere;
+    is_whole && is_told && input.sign_offs.all.iter().all(is_unchecked)
+}
