@@ -186,6 +186,10 @@ impl Syncer {
             (job.failures, job.error) = (0, None);
             return;
         };
+        let notices: Vec<&str> = done.notices.iter().map(|notice| notice.message.as_str()).collect();
+        if !notices.is_empty() {
+            self.service.note_came(session, shorten(&one_line(&notices.join("; ")), SHOWN));
+        }
         if !done.is_nothing() {
             if done.came > 0 {
                 self.service.tell(Changed { session, nodes: Vec::new(), started: false });

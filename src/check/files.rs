@@ -18,6 +18,13 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
     ruleset(subject, &mut findings);
     case_collisions(subject, &mut findings);
     findings.extend(stray_attachments(subject));
+    let is_fault = |file: &str| subject.snapshot.faults.iter().any(|fault| fault.path == file);
+    findings.extend(subject.left_out.iter().filter(|left_out| !is_fault(&left_out.file)).map(|left_out| {
+        let message = format!("It is left out of the work tree: {}.", left_out.reason);
+        Finding::new(Warning, Code::LeftOut, message)
+            .at(&left_out.file, None)
+            .suggest("Take it out with `git rm --cached` and commit that.")
+    }));
     for (path, text) in &subject.files {
         round_trip(path, text, &mut findings);
         for suspect in suspects(text) {

@@ -23,7 +23,7 @@ use std::path::Path;
 use crate::domain::{Code, Investigation, NodeId};
 use crate::format::layout;
 use crate::ruleset::{EffectiveRules, RulesetFile};
-use crate::store::{CommitId, HistoryEntry, LostChain, LostCommit, Snapshot, Store, StoreError};
+use crate::store::{CommitId, HistoryEntry, LeftOut, LostChain, LostCommit, Snapshot, Store, StoreError};
 use crate::text::{counted, shorten};
 
 /// An investigation as it is to be checked.
@@ -35,6 +35,8 @@ pub struct Subject {
     pub history: Vec<HistoryEntry>,
     /// Its files by path, as far as they can be read.
     pub files: BTreeMap<String, String>,
+    /// Its files that no work tree gets.
+    pub left_out: Vec<LeftOut>,
     /// Whether settings ask for signed commits.
     pub wants_signatures: bool,
     /// Objects of git that are not what their ids say, with the reason; empty where it was not looked.
@@ -91,10 +93,11 @@ pub fn read(store: &Store, path: &Path, objects: Objects) -> Result<Subject, Sto
     let snapshot = store.load(path)?;
     let history = store.history(&snapshot)?;
     let files = store.sources(&snapshot)?.into_iter().map(|file| (file.path, file.text)).collect();
+    let left_out = store.left_out(path, None, snapshot.head)?;
     let wants_signatures = store.wants_signatures(path)?;
     let damaged = if objects.damaged { store.damaged_objects(path)? } else { Vec::new() };
     let lost = if objects.lost { store.lost(path)? } else { Vec::new() };
-    Ok(Subject { snapshot, history, files, wants_signatures, damaged, lost })
+    Ok(Subject { snapshot, history, files, left_out, wants_signatures, damaged, lost })
 }
 
 /// All findings about an investigation: by file and line, then by commit, oldest first.
@@ -123,6 +126,7 @@ pub fn of_facts(investigation: Investigation, ruleset: &RulesetFile) -> Vec<Find
         snapshot: snapshot.clone(),
         history: Vec::new(),
         files: BTreeMap::new(),
+        left_out: Vec::new(),
         wants_signatures: false,
         damaged: Vec::new(),
         lost: Vec::new(),

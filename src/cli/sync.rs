@@ -12,7 +12,7 @@ use super::{Progress, finish, say};
 use crate::merge::Decision;
 use crate::remote::{GitProgram, shown_address};
 use crate::sync::index::Index;
-use crate::sync::{Options, Outcome, SyncError, Syncing};
+use crate::sync::{Notice, Options, Outcome, SyncError, Syncing};
 use crate::text::{counted, one_line};
 use crate::world::World;
 
@@ -89,6 +89,7 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     merge: Option<String>,
     decisions: &'a [Decision],
+    notices: &'a [Notice],
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
@@ -208,7 +209,8 @@ fn lines(outcomes: &[Outcome], investigations: usize, failed: usize, dry_run: bo
                 text.push_str(&format!("  {}\n", one_line(&format!("{decision:#}"))));
             }
         }
-        for note in &done.notes {
+        let notices = done.notices.iter().map(|notice| &notice.message);
+        for note in notices.chain(&done.notes) {
             text.push_str(&one_line(&format!("{path}: note: {note}")));
             text.push('\n');
         }
@@ -248,6 +250,7 @@ fn entry(outcome: &Outcome) -> Entry<'_> {
         tags_went: &done.tags_went,
         merge: done.joined.as_ref().map(|(commit, _)| commit.to_string()),
         decisions: done.joined.as_ref().map_or(&[], |(_, decisions)| decisions.as_slice()),
+        notices: &done.notices,
         notes: &done.notes,
         error: outcome.error.as_ref().map(failure),
     }

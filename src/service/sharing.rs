@@ -72,6 +72,8 @@ pub struct Synced {
     pub last: Option<Timestamp>,
     /// Why the last one did not.
     pub error: Option<String>,
+    /// What came last that a person should know of.
+    pub notice: Option<String>,
 }
 
 /// How an investigation stands to its remote.
@@ -126,9 +128,15 @@ impl Service {
         let mut synced = lock(&sharing.synced);
         let entry = synced.entry(session).or_default();
         match outcome {
-            Ok(at) => *entry = Synced { last: Some(at), error: None },
+            Ok(at) => (entry.last, entry.error) = (Some(at), None),
             Err(error) => entry.error = Some(error),
         }
+    }
+
+    /// Notes what a sync has brought that a person should know of.
+    pub fn note_came(&self, session: SessionId, notice: String) {
+        let Some(sharing) = &self.sharing else { return };
+        lock(&sharing.synced).entry(session).or_default().notice = Some(notice);
     }
 
     /// Tells who syncs.

@@ -131,6 +131,9 @@ impl<'a> Past<'a> {
             let mut touched = BTreeSet::new();
             // What can't be read is told elsewhere.
             for edit in edits.unwrap_or_default() {
+                if edit.before != edit.after {
+                    *by_hand.edits.entry(edit.path.clone()).or_default() += 1;
+                }
                 match layout::place(&edit.path) {
                     Place::Node(id) => {
                         touch(investigation, edit.read(self, node_file::read), &id, &mut touched);

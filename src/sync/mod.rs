@@ -16,12 +16,14 @@ mod error;
 mod guard;
 pub mod import;
 pub mod index;
+mod notice;
 mod one;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub use error::SyncError;
+pub use notice::{Notice, NoticeKind};
 
 use crate::domain::SessionId;
 use crate::parallel;
@@ -101,6 +103,8 @@ pub struct Done {
     pub tags_went: Vec<String>,
     /// The merge, where one was made, with each decision in it.
     pub joined: Option<(CommitId, Vec<crate::merge::Decision>)>,
+    /// What came that a person should know of.
+    pub notices: Vec<Notice>,
     /// What a person should look at.
     pub notes: Vec<String>,
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::notice::notices;
 use super::{Done, Subject, SyncError, Syncing};
-use crate::check::{self, Objects, Severity};
-use crate::domain::SessionId;
+use crate::check::{self, Finding, Objects, Severity};
+use crate::domain::{Code, SessionId};
 use crate::remote::{Advertised, Fetched, Here, ObjectName, Pushed};
 use crate::store::{CommitId, JoinError, Joined, StoreError};
 use crate::text::{causes, counted};
@@ -34,10 +35,8 @@ impl Syncing<'_> {
 
     fn try_one(&self, subject: &Subject, advertised: &Advertised, done: &mut Done) -> Result<(), SyncError> {
         let (path, upstream) = (&subject.path, &subject.upstream);
-        if self.options.dry_run {
-            return self.foresee(subject, advertised, done);
-        }
-        if subject.is_partial {
+        let dry_run = self.options.dry_run;
+        if subject.is_partial && !dry_run {
             let missing = self.git.missing(path)?;
             if !missing.is_empty() {
                 self.git.fetch_objects(path, &upstream.remote, &missing)?;
@@ -46,13 +45,18 @@ impl Syncing<'_> {
         let branch = format!("refs/heads/{}", subject.branch);
         let is_settled = advertised.refs.get(&upstream.place.branch_ref()) == subject.here.refs.get(&branch);
         if !is_settled {
-            // A lock that a killed server left would be in git's way.
-            self.store.recover(path);
+            if !dry_run {
+                // A lock that a killed server left would be in git's way.
+                self.store.recover(path);
+            }
             let id = self.store.id(path)?;
             let branch = upstream.place.branch.clone();
             if upstream.place.id().is_some_and(|named| named != id) {
                 return Err(SyncError::AnotherBranch { remote: upstream.remote.clone(), branch, id });
             }
+        }
+        if dry_run {
+            return self.foresee(subject, advertised, done);
         }
         let mut advertised = advertised.clone();
         let mut here = subject.here.clone();
@@ -185,7 +189,7 @@ impl Syncing<'_> {
     /// Has the store take in what the remote is at, and checks the result.
     fn join(&self, subject: &Subject, theirs: CommitId, done: &mut Done) -> Result<(), SyncError> {
         let path = &subject.path;
-        let before = self.store.head(path)?;
+        let before = self.store.load(path)?;
         let joined = match self.store.join(path, theirs) {
             Err(StoreError::Join(JoinError::Conflicts { conflicts, path, theirs })) => {
                 let files: Vec<&str> = conflicts.iter().map(|conflict| conflict.path.as_str()).collect();
@@ -198,16 +202,19 @@ impl Syncing<'_> {
         if matches!(joined, Joined::Unchanged) {
             return Ok(());
         }
-        done.came += self.git.count(path, theirs, before)?;
-        if let Some(now) = self.store.head(path)? {
-            done.notes.extend(self.store.left_out(path, before, now)?.iter().map(super::note));
-        }
+        done.came += self.git.count(path, theirs, Some(before.head))?;
         if let Joined::Merged { commit, decisions } = joined {
             done.joined = Some((commit, decisions));
         }
         let checked = check::read(self.store, path, Objects::default())?;
+        let left_out = self.store.left_out(path, Some(before.head), checked.snapshot.head)?;
+        done.notes.extend(left_out.iter().map(super::note));
+        done.notices.extend(notices(&before, &checked.snapshot));
         let findings = check::check(&checked);
-        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        // False names are told once, as a notice.
+        let is_told =
+            |finding: &&Finding| finding.severity == Severity::Error && finding.code != Code::AuthorDiffers;
+        let errors = findings.iter().filter(is_told);
         done.notes.extend(errors.take(FINDINGS).map(ToString::to_string));
         Ok(())
     }

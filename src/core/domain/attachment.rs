@@ -59,7 +59,17 @@ impl AttachmentName {
     pub fn apart(&self, content: &[u8]) -> AttachmentName {
         /// An arbitrary UUID, fixed for good: all names that were given apart depend on it.
         const NAMESPACE: uuid::Uuid = uuid::uuid!("6c7f0d2e-7f0b-4b7c-9a55-0a3a8d1f5c21");
-        let key = uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string();
+        self.with_key(&uuid::Uuid::new_v5(&NAMESPACE, content).simple().to_string())
+    }
+
+    /// Whether this is the other one's name for another content.
+    pub fn is_apart_from(&self, other: &AttachmentName) -> bool {
+        let key = self.parts().0.rsplit_once('-').map_or("", |(_, key)| key);
+        let is_key = uuid::Uuid::try_parse(key).is_ok_and(|key| key.get_version_num() == 5);
+        is_key && *self == other.with_key(key)
+    }
+
+    fn with_key(&self, key: &str) -> AttachmentName {
         let lower = |c: char| {
             let mut lower = c.to_lowercase();
             let first = lower.next().filter(|first| first.is_alphanumeric() && lower.len() == 0);
@@ -186,6 +196,11 @@ mod tests {
         assert_ne!(apart, name.apart(b"another"));
         assert_eq!(apart, "PLOT.png".parse::<AttachmentName>().unwrap().apart(b"one"));
         assert!(apart.as_str().starts_with("plot-") && apart.as_str().ends_with(".png"), "{apart}");
+        assert!(apart.is_apart_from(&name) && !apart.is_apart_from(&"plot.jpg".parse().unwrap()));
+        assert!(
+            !name.is_apart_from(&name)
+                && !"plot-1.png".parse::<AttachmentName>().unwrap().is_apart_from(&name)
+        );
         for long in ["é".repeat(60), format!("a.{}", "b".repeat(118)), format!("{}.log", "日".repeat(38))] {
             let apart = long.parse::<AttachmentName>().unwrap().apart(b"one");
             assert_eq!(apart.as_str().parse(), Ok(apart.clone()));

@@ -144,6 +144,7 @@ codes! {
     StrayFile "STRAY_FILE" "not the path of a file of the investigation, or beside no node"
     Unreadable "UNREADABLE" "the repository can't be read"
     UnreadableFile "UNREADABLE_FILE" "the file can't be read as what its path says"
+    LeftOut "LEFT_OUT" "a file that no work tree gets"
     MisplacedNode "MISPLACED_NODE" "the node has no place in the tree"
     EditedFile "EDITED_FILE" "not as this program writes it"
     LineEndings "LINE_ENDINGS" "git may convert line endings"

@@ -59,6 +59,8 @@ pub struct Investigation {
 /// was confirmed before it is to be confirmed anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
+    /// The files that they wrote, each with how many commits have.
+    pub edits: BTreeMap<String, usize>,
     /// The nodes whose files they wrote.
     pub nodes: BTreeSet<NodeId>,
     /// Nodes that stand otherwise by such a commit, each with those of its children that stand as they stood then.

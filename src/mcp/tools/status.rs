@@ -193,6 +193,9 @@ struct Sync {
     /// Why the last sync failed. It is tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// What came last that a person should know: changed rules, edits by hand, false names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
 }
 
 impl Sync {
@@ -203,6 +206,7 @@ impl Sync {
             behind: standing.apart.map(|(_, behind)| behind),
             last_synced: standing.synced.last.map(|at| at.to_string()),
             error: standing.synced.error,
+            notice: standing.synced.notice,
         }
     }
 }

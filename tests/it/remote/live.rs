@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::many::{calls, counting};
+use super::stuck::{commit_all, edit};
 use super::{Machine, hub, refs, two};
 use crate::support::{Sandbox, Server, node, result};
 
@@ -194,6 +195,23 @@ fn what_others_did_comes_in_when_an_investigation_is_looked_at() {
     wait_for("its push", || there(&sandbox, &hub, &id) == one.head(&id));
     server.finish();
     one.assert_sound(&id);
+}
+
+#[test]
+fn an_edit_by_hand_that_came_beside_the_calls_is_in_the_status() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    let node = "nodes/R1/R1.A.yaml";
+    edit(&other.repository(&id).join(node), "title: ", "title: Another ");
+    commit_all(&sandbox, &other.repository(&id), "By hand");
+    other.synced();
+    let mut server = one.live(&[]);
+    wait_for("the edit", || {
+        let sync = sync_of(&mut server, &id);
+        sync["notice"] == format!("1 file was edited by hand: {node}") && sync["lastSynced"].is_string()
+    });
+    server.finish();
 }
 
 #[test]

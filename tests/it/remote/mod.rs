@@ -13,6 +13,8 @@ mod live;
 #[cfg(unix)]
 mod many;
 #[cfg(unix)]
+mod notices;
+#[cfg(unix)]
 mod peers;
 #[cfg(unix)]
 mod printed;

@@ -11,13 +11,13 @@ use super::{Machine, Ran, hub, refs, two};
 use crate::support::Sandbox;
 
 /// Replaces a part of a file in the work tree.
-fn edit(path: &Path, from: &str, to: &str) {
+pub(super) fn edit(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.contains(from), "{from}: {text}");
     fs::write(path, text.replace(from, to)).unwrap();
 }
 
-fn commit_all(sandbox: &Sandbox, repository: &Path, message: &str) {
+pub(super) fn commit_all(sandbox: &Sandbox, repository: &Path, message: &str) {
     sandbox.git(repository, &["add", "--all"]);
     sandbox.git(repository, &["commit", "--quiet", "-m", message]);
 }
@@ -227,6 +227,7 @@ fn a_branch_that_is_named_after_another_investigation_is_not_taken_for_its_own()
     sandbox.git(&repository, &["config", "branch.main.merge", &format!("refs/heads/tot/{}", strangers[0])]);
     one.grow(&id, &["R2.A1"]);
     let before = sandbox.git(&hub, &["for-each-ref"]);
+    one.fails("ANOTHER_BRANCH", &["--dry-run"]);
     let told = one.fails("ANOTHER_BRANCH", &[]);
     assert!(told.contains(strangers[0]) && told.contains("tot remote add origin"), "{told}");
     assert_eq!(sandbox.git(&hub, &["for-each-ref"]), before);
@@ -348,6 +349,15 @@ fn a_file_that_was_pushed_by_hand_locks_nobody_out() {
         }
         assert!(is_in(machine, &id, "mine.md"));
         machine.assert_sound(&id);
+        let checked = machine.tot_check(&id).out;
+        assert_eq!(checked.matches("LEFT_OUT").count(), 3, "{checked}");
+    }
+    // Out of a bundle as well.
+    let bundle = sandbox.path("it.bundle");
+    behind.ok(&["export", &id, "--format", "bundle", "--output", bundle.to_str().unwrap()]);
+    let imported = Machine::new(&sandbox, "imported").ok(&["import", bundle.to_str().unwrap()]);
+    for (file, _) in STRANGE {
+        assert!(imported.contains(file), "{file}: {imported}");
     }
     // All go on, and nothing of it is lost or told as new.
     for (number, machine) in [&one, &behind, &apart, &new].into_iter().enumerate() {

@@ -1,0 +1,85 @@
+//! What came with a sync that a person should know of: changed rules, edits by hand, false names, and attachments that a merge
+//! renamed. Pure: what is so now and was not so before.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::domain::Code;
+use crate::format::layout;
+use crate::store::{Fault, Snapshot};
+use crate::text::counted;
+
+/// How many files or faults of one kind are named.
+const NAMED: usize = 10;
+
+/// Something that a sync has brought and a person should know of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// What it is.
+    pub kind: NoticeKind,
+    /// The files that it is about, the first of them.
+    pub files: Vec<String>,
+    /// It in one sentence.
+    pub message: String,
+}
+
+/// What a sync has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticeKind {
+    /// The rules or the terms are others than at the start.
+    RulesChanged,
+    /// A file names a person whom git does not name.
+    AuthorDiffers,
+    /// No call wrote what stands in a file.
+    EditedByHand,
+    /// Two files had one name, and a merge gave one of them another.
+    AttachmentRenamed,
+}
+
+/// What is new in `after`, which came from `before`.
+pub(super) fn notices(before: &Snapshot, after: &Snapshot) -> Vec<Notice> {
+    let new = |fault: &&Fault| !before.faults.contains(fault);
+    let of_fault = |fault: &Fault| {
+        let kind = match fault.code {
+            Code::TermsChanged | Code::RulesetDiffers => NoticeKind::RulesChanged,
+            Code::AuthorDiffers => NoticeKind::AuthorDiffers,
+            _ => return None,
+        };
+        Some(Notice { kind, files: vec![fault.path.clone()], message: fault.to_string() })
+    };
+    let told: Vec<Notice> = after.faults.iter().filter(new).filter_map(of_fault).collect();
+    let named: BTreeSet<&String> = told.iter().flat_map(|notice| &notice.files).collect();
+    let known = &before.investigation.by_hand().edits;
+    let edits = after.investigation.by_hand().edits.iter();
+    let edited: Vec<String> = edits
+        .filter(|(path, times)| known.get(*path) < Some(times) && !named.contains(path))
+        .map(|(path, _)| path.clone())
+        .collect();
+    let mut notices: Vec<Notice> = told.iter().take(NAMED).cloned().collect();
+    if !edited.is_empty() {
+        let verb = if edited.len() == 1 { "was" } else { "were" };
+        let number = counted(edited.len(), "file");
+        let files: Vec<String> = edited.into_iter().take(NAMED).collect();
+        let message = format!("{number} {verb} edited by hand: {}", files.join(", "));
+        notices.push(Notice { kind: NoticeKind::EditedByHand, files, message });
+    }
+    notices.extend(renamed(before, after).take(NAMED));
+    notices
+}
+
+/// The attachments whose names a merge gave them.
+fn renamed(before: &Snapshot, after: &Snapshot) -> impl Iterator<Item = Notice> {
+    let all = after.investigation.attachments().iter();
+    all.flat_map(|(node, files)| {
+        let known = before.investigation.attachments_of(node);
+        let new = files.keys().filter(|name| !known.contains_key(*name));
+        let pairs = new.filter_map(|to| Some((to, files.keys().find(|from| to.is_apart_from(from))?)));
+        pairs.map(|(to, from)| {
+            let files = [from, to].map(|name| layout::attachment(node, name));
+            let message = format!("two files were named {}; a merge renamed one to {}", files[0], files[1]);
+            Notice { kind: NoticeKind::AttachmentRenamed, files: files.to_vec(), message }
+        })
+    })
+}
