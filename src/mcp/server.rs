@@ -319,3 +319,56 @@ fn read_only(name: &str) -> Reply {
         vec![error(Code::ReadOnly, &what, Some(suggestion))],
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+    use crate::mcp::tool::{About, Answer, Nothing};
+    use crate::mcp::wire::Shared;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    struct Input {
+        /// Which one.
+        session_id: String,
+    }
+
+    fn writing() -> Tool {
+        let about =
+            About { name: "tot_write", title: "A title", description: "It writes.", ..About::default() };
+        Tool::new(about, |input: Input| Answer::Done {
+            shared: Shared::apart(input.session_id),
+            body: Nothing {},
+            advice: Nothing {},
+        })
+    }
+
+    /// The text of a reply, and after how long it came.
+    async fn called(server: &Server, session: &str) -> (String, Duration) {
+        let since = tokio::time::Instant::now();
+        let arguments = json!({"sessionId": session});
+        match server.call("tot_write", arguments, Caller::default(), Asking::Nobody).await {
+            Ok(Called::Done(result)) => (serde_json::to_string(&result).unwrap(), since.elapsed()),
+            _ => panic!("no reply"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_turn_does_not_come_is_not_told_that_it_goes_on() {
+        let server = Server::new("", vec![writing()]);
+        let queue = server.writers.of("0190");
+        let before = queue.lock().await;
+        let (reply, after) = called(&server, "0190").await;
+        assert!(reply.contains("BUSY") && reply.contains("nothing was written"), "{reply}");
+        assert!(after >= TURN && after < PATIENCE, "{after:?}");
+        // Another investigation is another queue, and this one goes on.
+        assert!(!called(&server, "0191").await.0.contains("BUSY"));
+        drop(before);
+        let (reply, after) = called(&server, "0190").await;
+        assert!(!reply.contains("REJECTED") && after < TURN, "{reply}");
+    }
+}

@@ -35,7 +35,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
-pub use objects::{Here, SEEN, Text, TextPlace};
+pub use objects::{Here, SEEN, TextPlace};
 pub use place::{Place, is_address, shown_address, whole_address};
 pub use process::{Deadline, GitProgram, LEAST_VERSION};
 pub use settings::{Settings, Upstream};

@@ -11,8 +11,8 @@ use crate::text::{one_line, shorten};
 
 /// The largest file that is read as text, for git; larger ones are no text of an investigation.
 const TEXTS_ONLY: &str = "--filter=blob:limit=8m";
-/// How many files are read by one call, so that even of the largest ones it is not more than is read.
-const TEXTS_AT_ONCE: usize = 30;
+/// How many bytes of texts are read by one call, unless one alone is larger.
+const TEXTS_AT_ONCE: u64 = 8 << 20;
 
 /// What the references here are at.
 #[derive(Clone, Debug, Default)]
@@ -33,15 +33,6 @@ impl Here {
     pub fn commit(&self, reference: &str) -> Option<CommitId> {
         self.refs.get(reference)?.commit()
     }
-}
-
-/// A text that goes along with a push.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
-    /// Where it stands.
-    pub place: TextPlace,
-    /// What it says. Bytes that are not UTF-8 are replaced.
-    pub text: String,
 }
 
 /// Where a text stands that goes along with a push.
@@ -153,13 +144,20 @@ impl GitProgram {
         Ok(shorten(&one_line(&ran.succeeded("git log")?.text()), 100))
     }
 
-    /// Every text that these tips bring along beside what is known: each file in each of its states, the messages of the
-    /// commits, and those of the tags. A text that was removed again is among them: who has the commits has it.
+    /// Shows every text that these tips bring along beside what is known: each file in each of its states, the messages of the
+    /// commits, and those of the tags. A text that was removed again is among them: who has the commits has it. Bytes that are
+    /// not UTF-8 are replaced. However much it is, only some texts are held at a time.
     ///
     /// # Errors
     ///
     /// Whatever git says.
-    pub fn texts(&self, repository: &Path, tips: &[ObjectName], known: &[ObjectName]) -> Result<Vec<Text>> {
+    pub fn each_text(
+        &self,
+        repository: &Path,
+        tips: &[ObjectName],
+        known: &[ObjectName],
+        mut see: impl FnMut(&TextPlace, &str),
+    ) -> Result<()> {
         let tips = tips.iter().map(|tip| format!("{tip}\n"));
         let range: String = tips.chain(known.iter().map(|known| format!("^{known}\n"))).collect();
         let listed = |filters: &[&str]| -> Result<String> {
@@ -173,32 +171,37 @@ impl GitProgram {
         let files = files.lines().filter_map(|line| line.split_once(' '));
         let commits = listed(&[])?;
         let objects: Vec<(&str, &str)> = files.chain(commits.lines().map(|id| (id, ""))).collect();
-        let mut texts = Vec::new();
-        for objects in objects.chunks(TEXTS_AT_ONCE) {
+        let what = "git cat-file";
+        let asked = |option: &str, objects: &[(&str, &str)]| -> Result<Vec<u8>> {
             let names: String = objects.iter().map(|(id, _)| format!("{id}\n")).collect();
-            let what = "git cat-file";
             let call = Call { what, input: Some(names.into_bytes()), ..Call::default() };
-            let ran = self.run(repository, &["cat-file", "--batch"], call)?.succeeded(what)?;
-            let mut rest = ran.output.as_slice();
+            Ok(self.run(repository, &["cat-file", option], call)?.succeeded(what)?.output)
+        };
+        let sizes = asked("--batch-check=%(objectsize)", &objects)?;
+        let unreadable = |id: &str| RemoteError::Unreadable { what: what.into(), answer: shorten(id, 80) };
+        let mut rest = objects.as_slice();
+        for number in at_once(&String::from_utf8_lossy(&sizes)) {
+            let (objects, after) = rest.split_at_checked(number).ok_or_else(|| unreadable("a size"))?;
+            rest = after;
+            let read = asked("--batch", objects)?;
+            let mut read = read.as_slice();
             for (id, name) in objects {
-                let unreadable = || RemoteError::Unreadable { what: what.into(), answer: shorten(id, 80) };
-                let (kind, content, after) = one_of_batch(rest).ok_or_else(unreadable)?;
-                rest = after;
+                let (kind, content, after) = one_of_batch(read).ok_or_else(|| unreadable(id))?;
+                read = after;
                 let text = String::from_utf8_lossy(content);
-                let message = || text.split_once("\n\n").map_or("", |(_, message)| message).to_owned();
-                texts.push(match kind {
-                    "blob" => Text { place: TextPlace::File((*name).to_owned()), text: text.into_owned() },
-                    "commit" => Text {
-                        place: TextPlace::Commit(id.parse().map_err(|()| unreadable())?),
-                        text: message(),
-                    },
-                    "tag" => Text { place: TextPlace::Tag((*name).to_owned()), text: message() },
+                let message = text.split_once("\n\n").map_or("", |(_, message)| message);
+                match kind {
+                    "blob" => see(&TextPlace::File((*name).to_owned()), &text),
+                    "commit" => {
+                        see(&TextPlace::Commit(id.parse().map_err(|()| unreadable(id))?), message);
+                    }
+                    "tag" => see(&TextPlace::Tag((*name).to_owned()), message),
                     // A tree that a tag names.
-                    _ => continue,
-                });
+                    _ => {}
+                }
             }
         }
-        Ok(texts)
+        if rest.is_empty() { Ok(()) } else { Err(unreadable("the sizes")) }
     }
 
     /// The objects of HEAD's history that are not here, as in a partial clone.
@@ -407,6 +410,21 @@ impl GitProgram {
 fn range(tip: CommitId, without: Option<CommitId>) -> [String; 2] {
     // It takes an empty list after `--not`.
     [tip.to_string(), without.map_or_else(|| "--not".to_owned(), |commit| format!("^{commit}"))]
+}
+
+/// How many objects of these sizes, a line each, are read together, again and again.
+fn at_once(sizes: &str) -> Vec<usize> {
+    let mut groups: Vec<(usize, u64)> = Vec::new();
+    // What has no size is no object, which reading it says.
+    for size in sizes.lines().map(|size| size.parse().unwrap_or(0)) {
+        match groups.last_mut() {
+            Some((number, bytes)) if *bytes + size <= TEXTS_AT_ONCE => {
+                (*number, *bytes) = (*number + 1, *bytes + size);
+            }
+            _ => groups.push((1, size)),
+        }
+    }
+    groups.into_iter().map(|(number, _)| number).collect()
 }
 
 /// Type and content of the first object of what `cat-file --batch` gives, and what comes after it.

@@ -50,9 +50,9 @@ impl Syncing<'_> {
             return Ok(());
         }
         let mut places = BTreeSet::new();
-        for text in self.git.texts(&subject.path, tips, known)? {
-            for suspect in suspects(&text.text) {
-                let place = match &text.place {
+        self.git.each_text(&subject.path, tips, known, |place, text| {
+            for suspect in suspects(text) {
+                let place = match place {
                     TextPlace::File(path) => match layout::place(path) {
                         Place::Node(id) => format!("{id}, {path}:{}", suspect.line),
                         _ => format!("{path}:{}", suspect.line),
@@ -61,14 +61,16 @@ impl Syncing<'_> {
                     TextPlace::Tag(name) => format!("the message of the tag {name}, line {}", suspect.line),
                 };
                 places.insert(format!("{} ({place})", suspect.kind));
+                if places.len() > NAMED {
+                    places.pop_last();
+                }
             }
-        }
+        })?;
         match places.is_empty() {
             true => Ok(()),
-            false => Err(SyncError::SecretSuspected {
-                places: places.into_iter().take(NAMED).collect(),
-                tags: Vec::new(),
-            }),
+            false => {
+                Err(SyncError::SecretSuspected { places: places.into_iter().collect(), tags: Vec::new() })
+            }
         }
     }
 }

@@ -6,8 +6,10 @@ use std::{fs, thread};
 
 use serde_json::{Value, json};
 
-use super::{Machine, hub, refs, two};
-use crate::support::Sandbox;
+use super::stuck::commit_all;
+use super::{Machine, Ran, hub, refs, two};
+use crate::support::memory::Memory;
+use crate::support::{Sandbox, TOT};
 
 /// A hook of the hub.
 pub(super) fn hook(hub: &Path, name: &str, script: &str) {
@@ -569,4 +571,37 @@ fn thousands_of_hollow_files_fill_no_machine_that_syncs() {
     assert!(other.synced()["merge"].is_string());
     third.ok(&["clone", hub.to_str().unwrap()]);
     third.assert_sound(&id);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
+    let repository = one.repository(&id);
+    fs::create_dir(repository.join("traces")).unwrap();
+    for number in 0..20 {
+        let text = format!("{number}\n") + &" ".repeat(4 << 20);
+        fs::write(repository.join(format!("traces/{number}.txt")), text).unwrap();
+    }
+    // The last of all, and in many files: the first ones are named.
+    for number in 0..15 {
+        fs::write(repository.join(format!("traces/z{number:02}.env")), format!("{number}={}\n", token()))
+            .unwrap();
+    }
+    commit_all(&sandbox, &repository, "Add traces by hand");
+    let mut command = sandbox.command(TOT);
+    command.args(["sync", "--root"]).arg(&one.root).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        peak = Memory::of(child.id()).peak.max(peak);
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let said = Ran::from(child.wait_with_output().unwrap()).err;
+    assert_eq!(said.matches("traces/z").count(), 10, "{said}");
+    assert!(said.contains("traces/z00.env:1") && said.contains("traces/z09.env:1"), "{said}");
+    // 80 MiB of texts.
+    assert!(peak > 0 && peak < 80 << 10, "{peak} KiB");
 }
