@@ -3,15 +3,17 @@
 //! 1. [`read`] gathers the committed state, its history and its files.
 //! 2. [`check`] judges them. Pure: the same subject gives the same findings.
 //!    - `files`: files that can't be read, or are not as this program writes them.
-//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset.
+//!    - `tree`: states, ids, parents, times, roots and the end, by the investigation's own ruleset; `joined` says what of
+//!      it a merge has brought together.
 //!    - `story`: whether each commit is one call, and the whole one story.
 //!    - `stored`: whether a commit took back what a call had stored.
 //!
-//! An error is a state that no sequence of calls could have left. A warning is something that a call would have been
+//! An error is a state that no sequence of calls and of merges of their results could have left. A warning is something that a call would have been
 //! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
 //! git's own objects are looked at only where that is asked for; what else can be wrong with a repository is left to `git fsck`.
 
 mod files;
+mod joined;
 mod stored;
 mod story;
 mod tree;
@@ -210,6 +212,11 @@ impl Finding {
     fn in_commit(mut self, commit: CommitId) -> Self {
         self.commit = Some(commit);
         self
+    }
+
+    /// The same, only a warning where a merge may have left it.
+    fn unless_joined(self, is_joined: bool) -> Self {
+        Finding { severity: if is_joined { Severity::Warning } else { self.severity }, ..self }
     }
 
     /// The same, with what to do.

@@ -2,12 +2,15 @@
 //! remove a committed node; git keeps the text that was there, and this names where.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Finding;
 use super::Severity::{Error, Note};
-use crate::domain::{Code, Comment, CommentId, Conclusion, Happening, Node, NodeId};
+use crate::domain::{
+    Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
+    Reclassification,
+};
 use crate::format::layout;
 use crate::store::HistoryEntry;
 use crate::view::{Field, NodeView};
@@ -15,16 +18,21 @@ use crate::view::{Field, NodeView};
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = Stored::default();
     let mut findings: Vec<Option<Finding>> = Vec::new();
+    let mut unreadable: HashSet<&str> = HashSet::new();
     for entry in history.iter().rev() {
+        // What git could not merge is merged by the commit that resolves it.
+        let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
+        unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
+        let is_join = entry.parents.len() > 1 || is_resolved;
         if !entry.gaps.is_empty() {
             // What stands after it is not known.
             stored = Stored::default();
         }
-        let written = Written { entry, fields: OnceCell::new() };
+        let written = Written { entry, is_join, nodes: OnceCell::new() };
         for happening in &entry.happenings {
             if let Some((before, number)) = happening.node().and_then(|node| stored.gone.remove(&node.id)) {
                 // It was put back: after a conflict was resolved, say.
-                findings[number] = findings[number].take().filter(|_| !written.holds(&before));
+                findings[number] = findings[number].take().filter(|_| !written.holds(&before, |_| true));
             }
             if let Happening::Removed(node) = happening {
                 stored.gone.insert(node.id.clone(), (Arc::clone(node), findings.len()));
@@ -36,25 +44,63 @@ pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     findings.into_iter().flatten().collect()
 }
 
-/// A commit, and the fields of the nodes that it has written.
+/// A commit, and what the nodes hold that it has written.
 struct Written<'a> {
     entry: &'a HistoryEntry,
-    fields: OnceCell<Vec<Field<'a>>>,
+    /// Whether it is a merge, or resolves what one has left.
+    is_join: bool,
+    nodes: OnceCell<Vec<(&'a NodeId, HashSet<String>)>>,
 }
 
 impl<'a> Written<'a> {
-    /// Whether every text of the node stands in a node that was written.
-    fn holds(&self, node: &Node) -> bool {
-        NodeView::fields(node).filter(|field| field.is_text).all(|field| self.has(&field.value))
-    }
-
-    fn has(&self, text: &str) -> bool {
+    /// Whether all that is stored of the node stands in one that was written, be it under another id, as a merge may leave it.
+    fn holds(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
         let is_gone = |it: &&Happening| matches!(it, Happening::Withdrawn(_) | Happening::Removed(_));
-        let nodes =
-            || self.entry.happenings.iter().filter(move |it| !is_gone(it)).filter_map(Happening::node);
-        let fields = self.fields.get_or_init(|| nodes().flat_map(|node| NodeView::fields(node)).collect());
-        fields.iter().any(|field| field.value.contains(text))
+        let entry: &'a HistoryEntry = self.entry;
+        let nodes = || entry.happenings.iter().filter(|it| !is_gone(it)).filter_map(Happening::node);
+        let written = self.nodes.get_or_init(|| nodes().map(|node| (&node.id, pieces(node))).collect());
+        let before = pieces(node);
+        let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);
+        match self.is_join {
+            // git may have put what was written of one node into the file of another, which is put right.
+            true => before.iter().all(|piece| places.clone().any(|after| after.contains(piece))),
+            false => places.any(|after| before.is_subset(after)),
+        }
     }
+}
+
+/// What a merge leaves of a node, whatever it joins it with and wherever it puts it: its texts, and who did what and when. An
+/// amendment may have changed places with what it has written, and an id may be another.
+fn pieces(node: &Node) -> HashSet<String> {
+    let mut pieces = HashSet::from([node.title.clone(), node.planned_action.clone()]);
+    let results = node.classification.iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+    for result in results {
+        let Classification { state, requested_state, refutes, agent_id, caller, committed_at, .. } = result;
+        pieces
+            .insert(format!("{committed_at} {state} {requested_state:?} {refutes} {agent_id:?} {caller:?}"));
+        pieces.insert(result.findings.clone());
+        let texts = [&result.headline, &result.evidence, &result.verification_method];
+        pieces.extend(texts.into_iter().flatten().cloned());
+        pieces.insert(format!("{:?}", result.alternatives_considered));
+        pieces.extend(result.caveats.iter().cloned());
+        pieces.insert(format!("{:?}", result.commands));
+        pieces.extend(result.reclassified.iter().map(|change| {
+            let Reclassification { at, to, by, caller, settles, .. } = change;
+            let texts: Vec<&str> = change.texts().collect();
+            format!("{at} {to} {:?} {caller:?} {settles} {texts:?}", by.agent())
+        }));
+        for amendment in &result.amended {
+            let Amendment { at, agent_id, caller, reason, .. } = amendment;
+            pieces.insert(format!("{at} {agent_id:?} {caller:?} {reason:?}"));
+            let texts = [&amendment.title, &amendment.headline, &amendment.findings, &amendment.evidence];
+            pieces.extend(texts.into_iter().flatten().cloned());
+            pieces.extend(amendment.alternatives_considered.iter().map(|it| format!("{it:?}")));
+            pieces.extend(amendment.caveats.iter().flatten().cloned());
+            pieces.extend(amendment.commands.iter().map(|it| format!("{it:?}")));
+        }
+    }
+    pieces.remove("");
+    pieces
 }
 
 /// What stands after a commit, as far as it was seen.
@@ -68,6 +114,18 @@ struct Stored {
 }
 
 impl Stored {
+    /// Whether a call, or a merge with where one was made, could have put that end in place of this one, or none: research has
+    /// gone on since, or, in a merge, it is another end.
+    fn may_give_up(&self, end: &Conclusion, now: Option<&Conclusion>, written: &Written<'_>) -> bool {
+        let entry = written.entry;
+        let is_join = written.is_join;
+        let is_end = entry.trailers().contains(&("Tool", "tot_end"));
+        let written = entry.happenings.iter().filter_map(Happening::node);
+        let last = self.nodes.values().chain(written).map(|node| node.last_research()).max();
+        let is_another = now.is_some_and(|now| now.ended_at != end.ended_at);
+        (is_join && (is_another || last >= Some(end.ended_at))) || (is_end && last > Some(end.ended_at))
+    }
+
     /// Notes what happened, and says what was lost by it.
     fn take(&mut self, happening: &Happening, written: &Written<'_>) -> Option<Finding> {
         let entry = written.entry;
@@ -89,6 +147,9 @@ impl Stored {
             }
             Happening::Removed(node) => {
                 self.nodes.remove(&node.id);
+                if written.holds(node, |_| true) {
+                    return None;
+                }
                 let message = format!("{}, which was committed, is gone or can't be read after it.", node.id);
                 Some(lost(message, entry, &layout::node(&node.id)))
             }
@@ -98,18 +159,17 @@ impl Stored {
             }
             Happening::Ended(after) => {
                 let before = self.conclusion.replace(Arc::clone(after))?;
-                let before = before.conclusion.as_deref().unwrap_or_default();
-                let ends = || std::iter::once(after.as_ref()).chain(&after.other_conclusions);
-                let amended = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_ref());
-                let mut kept = amended.chain(ends().filter_map(|end| end.conclusion.as_ref()));
-                (!before.is_empty() && !kept.any(|text| text.contains(before)))
-                    .then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+                let kept = texts_of(after);
+                let is_kept =
+                    texts_of(&before).is_subset(&kept) || self.may_give_up(&before, Some(after), written);
+                (!is_kept).then(|| lost("It changed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
             Happening::Reopened => {
                 let before = self.conclusion.take()?;
-                let by_call = entry.is_of_call();
-                (!by_call && before.conclusion.is_some())
-                    .then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
+                let is_kept = entry.is_of_call()
+                    || texts_of(&before).is_empty()
+                    || self.may_give_up(&before, None, written);
+                (!is_kept).then(|| lost("It removed the conclusion.".to_owned(), entry, layout::CONCLUSION))
             }
             Happening::Commented(comment) => {
                 self.comments.insert(comment.id, Arc::clone(comment));
@@ -119,7 +179,7 @@ impl Stored {
                 let before = self.comments.insert(comment.id, Arc::clone(comment))?;
                 // A merge may have moved its node.
                 let moved = Comment { node: comment.node.clone(), ..(*before).clone() };
-                (entry.parents.len() < 2 || moved != **comment).then(|| {
+                (!written.is_join || moved != **comment).then(|| {
                     let message = format!("It changed the {} {}.", comment.kind.label(), comment.id);
                     lost(message, entry, &layout::comment(comment.id))
                 })
@@ -131,11 +191,7 @@ impl Stored {
             }
             Happening::Attached(..) => None,
             // A merge moves what is beside a node that it moves, and keeps both of one name.
-            Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..)
-                if entry.parents.len() > 1 =>
-            {
-                None
-            }
+            Happening::AttachmentChanged(..) | Happening::AttachmentRemoved(..) if written.is_join => None,
             Happening::AttachmentChanged(node, name) => {
                 let message = format!("It changed the attachment {name} of {node}.");
                 Some(lost(message, entry, &layout::attachment(node, name)))
@@ -148,10 +204,22 @@ impl Stored {
     }
 }
 
+/// The texts of an end and of those beside it, also those before their amendments.
+fn texts_of(end: &Conclusion) -> HashSet<&str> {
+    let ends = || std::iter::once(end).chain(&end.other_conclusions);
+    let before = ends().flat_map(|end| &end.amended).filter_map(|it| it.conclusion.as_deref());
+    ends().filter_map(|end| end.conclusion.as_deref()).chain(before).collect()
+}
+
 /// A committed node that was changed otherwise than by a change of state.
 fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<Finding> {
     let entry = written.entry;
     let before = before?;
+    let is_merge = written.is_join;
+    // It may have moved a node, and put a result beside another.
+    if written.holds(before, |id| is_merge || *id != after.id) {
+        return None;
+    }
     if after.is_pending() {
         let message = format!("It made {} a proposal again, without its findings.", after.id);
         return Some(lost(message, entry, &layout::node(&after.id)));
@@ -159,18 +227,7 @@ fn edited(before: Option<&Node>, after: &Node, written: &Written<'_>) -> Option<
     let fields = NodeView::fields(before).zip(NodeView::fields(after));
     let changed: Vec<(Field<'_>, Field<'_>)> =
         fields.filter(|(before, after)| before.value != after.value).collect();
-    let is_merge = entry.parents.len() > 1;
-    let is_lost = match is_merge {
-        // It may have moved a node, and put a result beside another.
-        true => {
-            let mut texts = changed.iter().map(|(before, _)| before).filter(|before| before.is_text);
-            texts.any(|text| !written.has(&text.value))
-        }
-        false => changed.iter().any(|(before, after)| !after.value.contains(&*before.value)),
-    };
-    if is_merge && !is_lost {
-        return None;
-    }
+    let is_lost = is_merge || changed.iter().any(|(before, after)| !after.value.contains(&*before.value));
     let names: Vec<&str> = changed.iter().map(|(before, _)| before.name).collect();
     let message = format!("It changed what was stored of {}: {}.", after.id, names.join(", "));
     let path = layout::node(&after.id);

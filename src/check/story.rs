@@ -27,6 +27,10 @@ pub(super) fn findings(subject: &Subject, rules: Option<&EffectiveRules>) -> Vec
                 Happening::Proposed(node) => {
                     pending.insert(node.id.clone());
                 }
+                // A merge has put a proposal where a committed node was, which it has moved.
+                Happening::Edited(node) if node.is_pending() => {
+                    pending.insert(node.id.clone());
+                }
                 Happening::Withdrawn(node) | Happening::Committed(node) | Happening::Removed(node) => {
                     pending.remove(&node.id);
                 }

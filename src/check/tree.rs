@@ -2,6 +2,7 @@
 //! which a call would have been rejected.
 
 use super::Severity::{Error, Warning};
+use super::joined::Joined;
 use super::{Finding, Subject, entry_line, key_line};
 use crate::decide::{TITLE_MAX, standing};
 use crate::domain::{Author, Classification, Code, CommentKind, Investigation, Node, StateName, Timestamp};
@@ -10,8 +11,13 @@ use crate::ruleset::rules::confirmation::confirmations;
 use crate::ruleset::{EffectiveRules, effective};
 
 pub(super) fn findings(subject: &Subject, rules: &EffectiveRules) -> Vec<Finding> {
-    let mut check =
-        Check { subject, investigation: &subject.snapshot.investigation, rules, findings: Vec::new() };
+    let mut check = Check {
+        subject,
+        investigation: &subject.snapshot.investigation,
+        rules,
+        joined: Joined::new(&subject.history, rules),
+        findings: Vec::new(),
+    };
     check.meta();
     check.roots();
     for node in check.investigation.nodes() {
@@ -28,6 +34,7 @@ struct Check<'a> {
     subject: &'a Subject,
     investigation: &'a Investigation,
     rules: &'a EffectiveRules<'a>,
+    joined: Joined<'a>,
     findings: Vec<Finding>,
 }
 
@@ -138,13 +145,15 @@ impl Check<'_> {
             for root in ordinary.iter().filter(|root| !ids.contains(&root.id)) {
                 let message =
                     format!("{} can't be a root in {name}: its root is {}.", root.id, effective::list(ids));
-                self.at(root, "id", Finding::new(Error, Code::InvalidRootId, message));
+                let finding = Finding::new(Error, Code::InvalidRootId, message);
+                self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
             }
         }
         if let Some(most) = rule.max.map(|max| max as usize) {
             for root in ordinary.iter().skip(most) {
                 let message = format!("{name} allows {most}, and there are {}.", ordinary.len());
-                self.at(root, "id", Finding::new(Error, Code::TooManyRoots, message));
+                let finding = Finding::new(Error, Code::TooManyRoots, message);
+                self.at(root, "id", finding.unless_joined(self.joined.is_root(root)));
             }
         }
         let least = self.rules.min_roots() as usize;
@@ -209,22 +218,24 @@ impl Check<'_> {
             self.at(node, "proposedAt", Finding::new(Warning, Code::TimeRunsBack, message));
         }
         let state = above.current_state();
-        if self.rules.is_terminal(state) {
-            // A node that a child promoted keeps that child and its siblings.
-            if above.promoted_by().is_none() {
+        let finding = match misfit(node, parent, self.rules) {
+            None => return,
+            Some(Code::TerminalParent) => {
                 let message =
                     format!("{} is below {}, which is {state} and takes no children.", node.id, parent.id);
-                let finding = Finding::new(Error, Code::TerminalParent, message)
-                    .suggest(format!("Revive {} with tot_reclassify.", parent.id));
-                self.at(node, "parent", finding);
+                Finding::new(Error, Code::TerminalParent, message)
+                    .suggest(format!("Revive {} with tot_reclassify.", parent.id))
             }
-        } else if let Some(own) = node.state().filter(|own| !self.rules.allows_child(state, own)) {
-            let allowed = effective::list(self.rules.child_states(state).unwrap_or_default());
-            let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
-            let finding = Finding::new(Error, Code::InvalidChildState, message)
-                .suggest(format!("Allowed under {state}: {allowed}."));
-            self.at(node, "state", finding);
-        }
+            Some(code) => {
+                let own = node.state().map(StateName::as_str).unwrap_or_default();
+                let allowed = effective::list(self.rules.child_states(state).unwrap_or_default());
+                let message = format!("{} can't be {own} under {}, which is {state}.", node.id, parent.id);
+                Finding::new(Error, code, message).suggest(format!("Allowed under {state}: {allowed}."))
+            }
+        };
+        let key = if finding.code == Code::TerminalParent { "parent" } else { "state" };
+        let finding = finding.unless_joined(self.joined.misfits(node));
+        self.at(node, key, finding);
     }
 
     /// What `tot_commit` stored.
@@ -324,7 +335,7 @@ impl Check<'_> {
             if &change.from != state {
                 let message = format!("{} changed from {}, but it was {state}.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
-            } else if change.from == change.to && change.settles == 0 {
+            } else if change.from == change.to && change.settles == 0 && !self.joined.is_alike(change) {
                 let message = format!("{} changed from {} to the same.", node.id, change.from);
                 self.at_change(node, number, Finding::new(Error, Code::ReclassifiedChain, message));
             }
@@ -422,6 +433,7 @@ impl Check<'_> {
                 Code::EndedTooEarly,
                 format!("It has ended, but {}: {}", owed.code, owed.message),
             )
+            .unless_joined(self.joined.since_end())
             .at(layout::CONCLUSION, line("version"))
             .suggest("Reopen it with a tot_reclassify to an open state, and go on.");
             self.findings.push(finding);
@@ -473,6 +485,18 @@ impl Check<'_> {
         Finding::new(Error, Code::UnknownState, format!("{name} is not a state of {}.", ruleset.name))
             .suggest(format!("The states are {}.", ruleset.state_list()))
     }
+}
+
+/// Why a node does not fit below its parent, if it does not.
+pub(super) fn misfit(node: &Node, parent: &Node, rules: &EffectiveRules) -> Option<Code> {
+    let above = parent.classification.as_ref()?;
+    let state = above.current_state();
+    if rules.is_terminal(state) {
+        // A node that a child promoted keeps that child and its siblings.
+        return above.promoted_by().is_none().then_some(Code::TerminalParent);
+    }
+    let is_allowed = node.state().is_none_or(|own| rules.allows_child(state, own));
+    (!is_allowed).then_some(Code::InvalidChildState)
 }
 
 fn enough(evidence: Option<&str>, least: u32) -> bool {

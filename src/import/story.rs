@@ -195,7 +195,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
     if let Some(end) = &node.classification {
         // As it was before the first change. What an amendment holds then is what it has put there.
         let mut amendments = end.amended.clone();
-        amendments.iter_mut().rev().for_each(|amendment| amendment.exchange(&mut stage));
+        amendments.iter_mut().rev().for_each(|amendment| amendment.swap(&mut stage));
         if let Some(result) = &mut stage.classification {
             *result = Classification {
                 reclassified: Vec::new(),
@@ -255,7 +255,7 @@ fn changes_of(
             return Some((change.at, Act::Changed(Transition { node, from, to, by })));
         }
         let mut amendment = amendments.next()?;
-        amendment.exchange(&mut stage);
+        amendment.swap(&mut stage);
         stage.classification.iter_mut().for_each(|result| result.amended.push(amendment.clone()));
         Some((amendment.at, Act::Amended(Arc::new(stage.clone()))))
     })
@@ -266,7 +266,7 @@ fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
     let mut first = end.clone();
     let mut amendments = std::mem::take(&mut first.amended);
     for amended in amendments.iter_mut().rev() {
-        amended.exchange(&mut first);
+        amended.swap(&mut first);
     }
     let mut stages = Vec::new();
     if let Some(at) = first.concluded_at {
@@ -284,7 +284,7 @@ fn stages_of_end(end: &Conclusion) -> Vec<(Timestamp, Conclusion)> {
     }
     let mut stage = first;
     for mut amended in amendments {
-        amended.exchange(&mut stage);
+        amended.swap(&mut stage);
         stage.amended.push(amended.clone());
         stages.push((amended.at, stage.clone()));
     }

@@ -53,21 +53,22 @@ pub(super) struct Ancestor {
 }
 
 impl<'a> Past<'a> {
-    /// Walks the history of a commit.
+    /// Walks the history of a commit, or of two that are to be merged, the first parent first.
     ///
     /// # Errors
     ///
     /// The ends of a shallow clone, where they can't be read.
     pub(super) fn read(
         git: &'a Git,
-        head: CommitId,
+        heads: [CommitId; 2],
         before: Option<&'a Snapshot>,
     ) -> Result<Self, StoreError> {
         let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
         let (commits, met) = (Vec::new(), Vec::new());
-        let mut past = Past { git, head, before: None, commits, ends: met, is_whole: true, first: None };
+        let mut past =
+            Past { git, head: heads[0], before: None, commits, ends: met, is_whole: true, first: None };
         let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
-        let (mut seen, mut next) = (HashSet::new(), vec![head]);
+        let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
         while let Some(id) = next.pop() {
             if !seen.insert(id) {
                 continue;
@@ -97,7 +98,7 @@ impl<'a> Past<'a> {
                 seconds: info.seconds,
             });
         }
-        let mut at = head;
+        let mut at = heads[0];
         past.first = loop {
             if let Some(before) = past.before.filter(|before| before.head == at) {
                 break before.first;

@@ -8,15 +8,16 @@
 //! 4. Else their trees are merged by [`crate::merge`] against what they have in common. Where that is several commits, these
 //!    are merged first, in turn against what they have in common: against one of them alone, a change that was taken back
 //!    would come again.
+//! 5. The page for forges is written anew from what was merged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError};
+use super::git::{self, BlobId, CommitId, Descent, FileKind, Git, GitError, Tree, TreeFile};
 use super::{Snapshot, Store, StoreError, TRIES, limits, read, resolve};
 use crate::format::layout::{self, Place};
-use crate::format::{FileChange, message};
+use crate::format::{FileChange, message, readme};
 use crate::merge::{self, Conflict, Decision, Reason, Trees};
 
 /// How often what is in common is several commits, again and again, before one of them is taken.
@@ -265,9 +266,9 @@ impl Store {
         }
         let mut kept = Contents::new();
         let base = common(git, &bases, 0, &mut kept)?;
-        let ours_flat = flat(git, ours)?;
-        let (after, contents, decisions) =
-            match merge_flat(git, &kept, &base, &ours_flat, &flat(git, theirs)?)? {
+        let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
+        let (mut after, mut contents, decisions) =
+            match merge_flat(git, &kept, &base, &ours_flat, &theirs_flat)? {
                 Ok(merged) => merged,
                 Err(conflicts) => {
                     let mut files: Vec<String> =
@@ -280,6 +281,11 @@ impl Store {
                     });
                 }
             };
+        if [&ours_flat, &theirs_flat].iter().any(|flat| flat.contains_key(layout::CONCLUSION)) {
+            let mut heads = [ours, theirs];
+            heads.sort();
+            render_page(git, heads, &mut after, &mut contents, before)?;
+        }
         let (changes, unfit) = changes(&ours_flat, &after, git, &contents)?;
         if let Some((file, _)) = unfit.iter().find(|(_, to)| to.is_some_and(|to| to.1 == FileKind::Unsafe)) {
             return Err(JoinError::Refused { theirs, file: file.clone() }.into());
@@ -457,6 +463,39 @@ fn is_unfit<const N: usize>(
         }
     }
     Ok(false)
+}
+
+/// Writes the page for forges anew, as it follows from a tree that comes of a merge of two commits, which stand in the order of
+/// its parents. One that somebody has written instead is left alone.
+pub(super) fn render_page(
+    git: &Git,
+    heads: [CommitId; 2],
+    tree: &mut Flat,
+    contents: &mut Contents,
+    before: &Snapshot,
+) -> Result<(), StoreError> {
+    let Some((blob, kind)) = tree.get(layout::README).filter(|(_, kind)| kind.is_plain()).copied() else {
+        return Ok(());
+    };
+    let text = contents.get(&blob).cloned().map_or_else(|| git.read(blob, read::FILE_MAX), Ok)?;
+    if !std::str::from_utf8(&text).is_ok_and(readme::is_ours) {
+        return Ok(());
+    }
+    // What was written anew is read from the objects.
+    contents.values().try_for_each(|content| git.keep_blob(content).map(drop))?;
+    let file = |(path, (blob, kind)): (&String, &(BlobId, FileKind))| TreeFile {
+        path: path.clone(),
+        blob: *blob,
+        kind: *kind,
+    };
+    let files = Tree { files: tree.iter().map(file).collect(), entries: tree.len(), bytes: 0 };
+    let after = read::of_tree(git, &before.path, heads, files, None, Some(before))?;
+    let Some(rules) = after.rules() else { return Ok(()) };
+    let page = readme::readme(&after.investigation, &rules).into_bytes();
+    let blob = git.blob_id(&page)?;
+    contents.insert(blob, page);
+    tree.insert(layout::README.to_owned(), (blob, kind));
+    Ok(())
 }
 
 /// What makes the tree `after` of `before`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) use super::git::FILE_MAX;
-use super::git::{BlobId, CommitId, FileKind, Git, TreeFile};
+use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
 use super::hands::Past;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
@@ -27,13 +27,25 @@ pub(super) fn snapshot(
     branch: Option<String>,
     before: Option<&Snapshot>,
 ) -> Result<Snapshot, StoreError> {
+    of_tree(git, path, [commit, commit], git.tree(commit)?, branch, before)
+}
+
+/// The same of a tree that a merge of two commits will have, which stand in the order of its parents.
+pub(super) fn of_tree(
+    git: &Git,
+    path: &Path,
+    heads: [CommitId; 2],
+    tree: Tree,
+    branch: Option<String>,
+    before: Option<&Snapshot>,
+) -> Result<Snapshot, StoreError> {
     // A folder that is another repository by now doesn't have the old commit.
     let mut known: HashMap<String, BlobId> = HashMap::new();
     for file in before.and_then(|before| git.files(before.head).ok()).into_iter().flatten() {
         // A tree that names a file twice is read by its first entry.
         known.entry(file.path).or_insert(file.blob);
     }
-    let past = Past::read(git, commit, before)?;
+    let past = Past::read(git, heads, before)?;
     // Whom another history contradicts, this one may not.
     let holds = |by: &Caller| past.before.is_some() || by.disowned.is_none();
     let mut faults = Vec::new();
@@ -43,7 +55,6 @@ pub(super) fn snapshot(
     let mut attachments: BTreeMap<NodeId, Attachments> = BTreeMap::new();
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
-    let tree = git.tree(commit)?;
     for file in tree.files {
         let place = layout::place(&file.path);
         if place == Place::Other && file.kind != FileKind::Unsafe {
@@ -134,7 +145,7 @@ pub(super) fn snapshot(
     let text = before.map_or(0, |before| before.size.text) + (TEXT_MAX - room.unwrap_or(0));
     Ok(Snapshot {
         path: path.to_owned(),
-        head: commit,
+        head: heads[0],
         branch,
         size: Size { entries: tree.entries, tree_bytes: tree.bytes, text, attached },
         investigation: Arc::new(investigation.with_by_hand(by_hand)),

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::git::{CommitId, Git};
-use super::join::{Contents, Flat, JoinError, common, flat, merge_flat};
+use super::git::{CommitId, FileKind, Git};
+use super::join::{Contents, Flat, JoinError, common, flat, merge_flat, render_page};
 use super::{Draft, Snapshot, Store, StoreError, history, read};
 use crate::domain::Timestamp;
 use crate::format::layout::{self, Place};
@@ -39,9 +39,10 @@ impl Store {
         // Who stands in the middle of something has not committed the markers yet.
         git.refuse_in_progress()?;
         let written = self.transact(path, |snapshot| -> Result<_, StoreError> {
-            let Some((marked, (files, decisions))) = mend(&git, snapshot)? else {
+            let Some((marked, (mut files, decisions))) = mend(&git, snapshot)? else {
                 return Ok((Vec::new(), None));
             };
+            files.extend(page(&git, snapshot, &files)?);
             let lines: Vec<String> = decisions.iter().map(ToString::to_string).collect();
             let message = message::resolved(&marked, &lines);
             // The state after is read again, since files of the one before could not be read.
@@ -61,6 +62,23 @@ impl Store {
         let marked = marked(&self.open(path)?, &self.load(path)?)?;
         Ok(marked.into_iter().map(|(file, _)| file).collect())
     }
+}
+
+/// The page for forges, as it follows from these files and all others.
+fn page(git: &Git, snapshot: &Snapshot, files: &[FileChange]) -> Result<Option<FileChange>, StoreError> {
+    let before = flat(git, snapshot.head)?;
+    let mut after = before.clone();
+    for FileChange { path, content } in files {
+        match content {
+            Some(content) => drop(after.insert(path.clone(), (git.keep_blob(content)?, FileKind::File))),
+            None => drop(after.remove(path)),
+        }
+    }
+    let mut contents = Contents::new();
+    render_page(git, [snapshot.head; 2], &mut after, &mut contents, snapshot)?;
+    let page = after.get(layout::README).filter(|page| before.get(layout::README) != Some(page));
+    let content = page.and_then(|(blob, _)| contents.remove(blob));
+    Ok(content.map(|content| FileChange { path: layout::README.to_owned(), content: Some(content) }))
 }
 
 /// The committed files that can't be read for the conflict markers in them, with both sides, in their order.
@@ -106,7 +124,7 @@ pub(super) fn remade(
     paths: &[String],
 ) -> Result<Option<Changed>, StoreError> {
     match merge_of(git, head, paths)? {
-        Some(merge) => again(git, tree, head, &merge, paths),
+        Some(merge) => again(git, tree, &merge, paths),
         None => Ok(None),
     }
 }
@@ -125,12 +143,11 @@ fn merge_of(git: &Git, head: CommitId, paths: &[String]) -> Result<Option<Merge>
     Ok(info.and_then(|info| Some((commit, info.parents.try_into().ok()?))))
 }
 
-/// What that merge, made anew, says of these files, and of nodes that it gives another id. `None` where that has been changed
+/// What that merge, made anew, says of these files, and of all others of the investigation. `None` where that has been changed
 /// since, or can't be merged.
 fn again(
     git: &Git,
     tree: &Flat,
-    head: CommitId,
     (merge, [one, other]): &Merge,
     marked: &[String],
 ) -> Result<Option<Changed>, StoreError> {
@@ -140,36 +157,25 @@ fn again(
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };
-    let mut paths: BTreeSet<String> = marked.iter().cloned().collect();
-    let mut moved = BTreeSet::new();
-    for decision in &decisions {
-        if let Decision::Renamed { from, to, .. } = decision {
-            paths.extend([layout::node(from), layout::node(to)]);
-            moved.extend([from.clone(), to.clone()]);
-        }
-    }
-    // What names these nodes, or stands beside them, goes with them.
-    let goes_along = |path: &String| match layout::place(path) {
-        Place::Attachment(node, _) => moved.contains(&node),
-        Place::Comment(_) => after.contains_key(path) && tree.contains_key(path),
-        _ => path == layout::WITHHELD,
+    // git may have put what one side changed into a file that the other has moved: all that differs is made anew.
+    let came = flat(git, *merge)?;
+    let is_own = |path: &&String| {
+        let is_list = *path == layout::WITHHELD;
+        is_list || !matches!(layout::place(path), Place::Meta | Place::Ruleset | Place::Stray | Place::Other)
     };
-    if !moved.is_empty() {
-        paths.extend(after.keys().chain(tree.keys()).filter(|path| goes_along(path)).cloned());
-    }
+    let differing = came.keys().chain(after.keys()).filter(|path| came.get(*path) != after.get(*path));
+    let paths: BTreeSet<&String> = marked.iter().chain(differing.filter(is_own)).collect();
     let mut files = Vec::new();
     for path in paths {
-        let merged = after.get(&path);
-        if tree.get(&path) == merged {
+        let merged = after.get(path);
+        if tree.get(path) == merged {
             continue;
         }
-        // A file that is moved must stand as the merge brought it.
-        let is_as_it_came = marked.contains(&path)
-            || history::last_change(git, head, &path)? == Some(*merge)
-            || tree.get(&path).is_none();
-        if !is_as_it_came {
+        // It must stand as the merge brought it.
+        if !marked.contains(path) && tree.get(path) != came.get(path) {
             return Ok(None);
         }
+        let path = path.clone();
         let content = match merged {
             None => None,
             Some((blob, _)) => {

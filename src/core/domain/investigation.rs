@@ -238,12 +238,7 @@ impl Investigation {
 
     /// When something was last proposed, committed or given another state.
     pub fn last_research(&self) -> Option<Timestamp> {
-        let times = self.nodes().map(|node| {
-            let result =
-                node.classification.as_ref().map(|result| result.current_since().max(result.committed_at));
-            result.map_or(node.proposed_at, |at| at.max(node.proposed_at))
-        });
-        times.max()
+        self.nodes().map(|node| node.last_research()).max()
     }
 
     /// The node of that id, committed or pending.

@@ -12,7 +12,8 @@
 //!    and comparison have it from there.
 //! 6. `src/withhold.rs`: what stands in its place where the node is not to be public.
 //! 7. `src/import/ancestor.rs`: only if files of the program's ancestor have it, too.
-//! 8. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
+//! 8. `src/check/stored.rs`: that a merge has to leave it as it is.
+//! 9. `tests/it/fuzz.rs`: the field in the files and the inputs that it begins from.
 
 use std::collections::HashSet;
 
@@ -415,13 +416,20 @@ impl AmendedConclusion {
         parts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name)
     }
 
-    /// Puts what it holds into an end, and holds what stood there instead; what stood there already, no longer. Done twice,
-    /// all is as before.
+    /// Puts what it holds into an end, and holds what stood there instead; what stood there already, no longer.
     pub fn exchange(&mut self, end: &mut Conclusion) {
-        exchange(&mut self.answers, &mut end.answers);
-        exchange(&mut self.not_covered, &mut end.not_covered);
+        self.swap(end);
+        self.answers.take_if(|held| *held == end.answers);
+        self.not_covered.take_if(|held| *held == end.not_covered);
+        self.conclusion.take_if(|held| end.conclusion.as_ref() == Some(held));
+    }
+
+    /// The same, but it goes on holding what stood there already. Done twice, all is as before.
+    pub fn swap(&mut self, end: &mut Conclusion) {
+        swap(&mut self.answers, &mut end.answers);
+        swap(&mut self.not_covered, &mut end.not_covered);
         if let Some(text) = &mut end.conclusion {
-            exchange(&mut self.conclusion, text);
+            swap(&mut self.conclusion, text);
         }
     }
 }
@@ -466,29 +474,42 @@ impl Amendment {
     }
 
     /// Puts what it holds into a committed node, and holds what stood there instead; what stood there already, no longer.
-    /// Done twice, all is as before.
     pub fn exchange(&mut self, node: &mut Node) {
+        self.swap(node);
+        let Some(result) = &node.classification else { return };
+        let is_text = |text: &Option<String>, held: &String| text.as_deref().unwrap_or_default() == held;
+        self.title.take_if(|held| *held == node.title);
+        self.headline.take_if(|held| is_text(&result.headline, held));
+        self.findings.take_if(|held| *held == result.findings);
+        self.evidence.take_if(|held| is_text(&result.evidence, held));
+        self.alternatives_considered.take_if(|held| *held == result.alternatives_considered);
+        self.caveats.take_if(|held| *held == result.caveats);
+        self.commands.take_if(|held| *held == result.commands);
+        self.references.take_if(|held| *held == result.references);
+    }
+
+    /// The same, but it goes on holding what stood there already. Done twice, all is as before.
+    pub fn swap(&mut self, node: &mut Node) {
         let Some(result) = &mut node.classification else { return };
-        exchange(&mut self.title, &mut node.title);
-        exchange(&mut self.findings, &mut result.findings);
-        exchange(&mut self.alternatives_considered, &mut result.alternatives_considered);
-        exchange(&mut self.caveats, &mut result.caveats);
-        exchange(&mut self.commands, &mut result.commands);
-        exchange(&mut self.references, &mut result.references);
+        swap(&mut self.title, &mut node.title);
+        swap(&mut self.findings, &mut result.findings);
+        swap(&mut self.alternatives_considered, &mut result.alternatives_considered);
+        swap(&mut self.caveats, &mut result.caveats);
+        swap(&mut self.commands, &mut result.commands);
+        swap(&mut self.references, &mut result.references);
         for (held, there) in
             [(&mut self.headline, &mut result.headline), (&mut self.evidence, &mut result.evidence)]
         {
             if held.is_some() {
                 let mut text = there.take().unwrap_or_default();
-                exchange(held, &mut text);
+                swap(held, &mut text);
                 *there = Some(text).filter(|text| !text.is_empty());
             }
         }
     }
 }
 
-fn exchange<T: PartialEq>(held: &mut Option<T>, there: &mut T) {
-    held.take_if(|held| held == there);
+fn swap<T>(held: &mut Option<T>, there: &mut T) {
     if let Some(held) = held {
         std::mem::swap(held, there);
     }
@@ -667,6 +688,13 @@ impl Node {
     pub fn name(&self) -> &str {
         let headline = self.classification.as_ref().and_then(|it| it.headline.as_deref());
         headline.unwrap_or(&self.title)
+    }
+
+    /// When it was last proposed, committed or given another state.
+    pub fn last_research(&self) -> Timestamp {
+        let result = self.classification.as_ref();
+        let result = result.map(|result| result.current_since().max(result.committed_at));
+        result.map_or(self.proposed_at, |at| at.max(self.proposed_at))
     }
 
     /// The round: the number in the id.

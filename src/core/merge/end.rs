@@ -1,16 +1,23 @@
 //! Two ends of one investigation.
 
-use super::{Decision, three_way};
-use crate::domain::Conclusion;
+use std::collections::HashMap;
 
-/// The end that stands, with the others beside it, and what was decided. `went_on`: whether
-/// each side has changed nodes.
+use super::node::join_amended;
+use super::order::join_lists;
+use super::{Decision, three_way};
+use crate::domain::{Conclusion, NodeId};
+
+/// The end that stands, with the others beside it, and what was decided. `new_ids`: the ids of each side that are others in
+/// the merged tree. `went_on`: whether each side has changed nodes.
 pub(super) fn join(
-    base: Option<Conclusion>,
-    ours: Option<Conclusion>,
-    theirs: Option<Conclusion>,
+    mut ends: [Option<Conclusion>; 3],
+    new_ids: &[HashMap<NodeId, NodeId>; 3],
     went_on: [bool; 2],
 ) -> (Option<Conclusion>, Vec<Decision>) {
+    for (end, new_ids) in ends.iter_mut().zip(new_ids) {
+        end.iter_mut().for_each(|end| rename_in(end, new_ids));
+    }
+    let [base, ours, theirs] = ends;
     if let Some(end) = three_way(&base, &ours, &theirs) {
         let is_new = |side: &Option<Conclusion>| side.is_some() && *side != base;
         let goes_on = match (is_new(&ours), is_new(&theirs)) {
@@ -21,34 +28,76 @@ pub(super) fn join(
         let decided = goes_on.then_some(Decision::EndedThenContinued);
         return (end, decided.into_iter().collect());
     }
-    let (Some(ours), Some(theirs)) = (&ours, &theirs) else {
-        // Changed on one side and opened again on the other: its text is kept.
-        return (ours.or(theirs), vec![Decision::EndedThenContinued]);
+    let is_reopened = ours.is_none() || theirs.is_none();
+    let [base, ours, theirs] = [base, ours, theirs].map(|end| end.as_ref().map(apart).unwrap_or_default());
+    // One that is as it was, and that the other side has given up, is given up.
+    let kept = |side: &[Conclusion], other: &[Conclusion]| -> Vec<Conclusion> {
+        let is_gone =
+            |end: &Conclusion| base.contains(end) && !other.iter().any(|other| key(other) == key(end));
+        side.iter().filter(|end| !is_gone(end)).cloned().collect()
     };
-    let [base, ours, theirs] = [base.as_ref().map(apart).unwrap_or_default(), apart(ours), apart(theirs)];
-    let is_gone = |end: &Conclusion| base.contains(end) && !(ours.contains(end) && theirs.contains(end));
-    let mut ends: Vec<Conclusion> = ours.iter().chain(&theirs).filter(|end| !is_gone(end)).cloned().collect();
-    ends.sort_by_cached_key(order);
-    ends.dedup();
+    let (ours, theirs) = (kept(&ours, &theirs), kept(&theirs, &ours));
+    let both_amended = |base: Option<&Conclusion>, our: &Conclusion, their: &Conclusion| {
+        let lists = [base.map_or(&[][..], |base| &base.amended), &our.amended, &their.amended];
+        let amended =
+            join_amended(lists, |it| (it.at, format!("{:?} {:?} {:?}", it.agent_id, it.caller, it.reason)))?;
+        Some(Conclusion { amended, ..our.clone() })
+    };
+    let lists = [&base[..], &ours, &theirs];
+    // Where a hand has written over an amendment on both sides, both ends stay.
+    let mut ends = join_lists(lists, key, both_amended)
+        .or_else(|| {
+            join_lists(
+                lists,
+                |end| (end.ended_at, end.concluded_at, format!("{end:?}")),
+                |_, our, _| Some(our.clone()),
+            )
+        })
+        .unwrap_or_default();
     // An end without a text is the one with a text before that was given to it.
     let texts: Vec<Conclusion> = ends.iter().filter(|end| end.conclusion.is_some()).cloned().collect();
     let has_text = |end: &Conclusion| texts.iter().any(|other| other.ended_at == end.ended_at);
     ends.retain(|end| end.conclusion.is_some() || !has_text(end));
-    let mut ends = ends.into_iter();
+    let mut ends = ends.into_iter().map(|end| exchanged(end, false));
     let Some(first) = ends.next() else { return (None, Vec::new()) };
     let other_conclusions: Vec<Conclusion> = ends.collect();
     let others = other_conclusions.len();
     let decided = (others > 0).then_some(Decision::OtherEnds { others });
+    // What was changed on one side, and opened again on the other, is kept.
+    let decided = decided.or_else(|| is_reopened.then_some(Decision::EndedThenContinued));
     (Some(Conclusion { other_conclusions, ..first }), decided.into_iter().collect())
 }
 
-/// An end and the others beside it, each by itself.
-fn apart(end: &Conclusion) -> Vec<Conclusion> {
-    let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
-    std::iter::once(alone).chain(end.other_conclusions.iter().cloned()).collect()
+/// Has the answers that an end rests on, or once did, go where the merge puts them.
+fn rename_in(end: &mut Conclusion, ids: &HashMap<NodeId, NodeId>) {
+    let before = end.amended.iter_mut().flat_map(|amended| &mut amended.answers).flatten();
+    for answer in end.answers.iter_mut().chain(before) {
+        if let Some(new) = ids.get(&answer.id) {
+            answer.id = new.clone();
+        }
+    }
+    end.other_conclusions.iter_mut().for_each(|other| rename_in(other, ids));
 }
 
-/// By time; the rest only tells apart what happened at once.
-fn order(end: &Conclusion) -> impl Ord + use<> {
-    (end.ended_at, end.concluded_at, format!("{end:?}"))
+/// An end and the others beside it, each by itself and as it was before its amendments, which hold what they have written.
+fn apart(end: &Conclusion) -> Vec<Conclusion> {
+    let alone = Conclusion { other_conclusions: Vec::new(), ..end.clone() };
+    let all = std::iter::once(alone).chain(end.other_conclusions.iter().cloned());
+    all.map(|end| exchanged(end, true)).collect()
+}
+
+/// The end, each of its amendments having changed places with what stands there.
+fn exchanged(mut end: Conclusion, is_backwards: bool) -> Conclusion {
+    let mut amended = std::mem::take(&mut end.amended);
+    match is_backwards {
+        true => amended.iter_mut().rev().for_each(|it| it.swap(&mut end)),
+        false => amended.iter_mut().for_each(|it| it.swap(&mut end)),
+    }
+    Conclusion { amended, ..end }
+}
+
+/// What tells an end from others, whatever was amended in it; by time, and the rest only tells apart what happened at once.
+fn key(end: &Conclusion) -> impl Ord + Clone + use<> {
+    let core = Conclusion { amended: Vec::new(), ..end.clone() };
+    (end.ended_at, end.concluded_at, format!("{core:?}"))
 }

@@ -16,6 +16,7 @@
 mod end;
 pub mod markers;
 mod node;
+mod order;
 mod places;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{AttachmentName, Comment, CommentId, Conclusion, Node, NodeId, StateName};
+use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, StateName};
 use crate::format::layout::{self, Place};
 use crate::format::withheld_file::WithheldList;
 use crate::format::{comment_file, conclusion_file, node_file, readme, withheld_file};
@@ -233,16 +234,15 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
         let [base, ours, theirs] = texts;
         if let (layout::README, Some(ours), Some(theirs)) = (path.as_str(), ours, theirs)
             && three_way(&base, &Some(ours), &Some(theirs)).is_none()
-            && [ours, theirs].iter().all(|text| std::str::from_utf8(text).is_ok_and(readme::is_ours))
         {
-            // It follows from the facts, and the next call that changes it writes it anew: that of the earlier end.
-            let key = |side: &Files| {
-                let end = end_of(side).map(|end| end.ended_at);
-                (end.is_none(), end)
-            };
-            let [ours, theirs] = [(key(&trees.ours), ours), (key(&trees.theirs), theirs)];
-            files.insert(path.clone(), ours.min(theirs).1.clone());
-            continue;
+            // The page that follows from the facts is written anew from what was merged; another one stays.
+            let is_ours = |text: &&Vec<u8>| std::str::from_utf8(text).is_ok_and(readme::is_ours);
+            let pages = [ours, theirs];
+            if pages.iter().any(is_ours) {
+                let page = pages.into_iter().min_by_key(|text| (is_ours(text), *text));
+                files.extend(page.map(|text| (path.clone(), text.clone())));
+                continue;
+            }
         }
         match (three_way(&base, &ours, &theirs), read) {
             (Some(text), _) => files.extend(text.map(|text| (path.clone(), text.clone()))),
@@ -281,16 +281,17 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     Err(error) => conflicts.push(Conflict { path, reason: error.into() }),
                 }
             }
+            if let Some(ends) = ends {
+                let (end, decided) = end::join(ends, &joined.new_ids, went_on);
+                decisions.extend(decided);
+                let path = layout::CONCLUSION.to_owned();
+                match end.map(|end| conclusion_file::write(&end)).transpose() {
+                    Ok(text) => files.extend(text.map(|text| (path, text.into_bytes()))),
+                    Err(error) => conflicts.push(Conflict { path, reason: error.into() }),
+                }
+            }
         }
         Err(more) => conflicts.extend(more),
-    }
-    if let Some([base, ours, theirs]) = ends {
-        let (end, decided) = end::join(base, ours, theirs, went_on);
-        decisions.extend(decided);
-        match end.map(|end| conclusion_file::write(&end)).transpose() {
-            Ok(text) => files.extend(text.map(|text| (layout::CONCLUSION.to_owned(), text.into_bytes()))),
-            Err(error) => conflicts.push(Conflict { path: layout::CONCLUSION.into(), reason: error.into() }),
-        }
     }
     decisions.sort();
     decisions.dedup();
@@ -420,11 +421,6 @@ fn read<T>(
         .transpose()
     });
     Ok([base?, ours?, theirs?])
-}
-
-/// The end in a tree, where it can be read.
-fn end_of(side: &Files) -> Option<Conclusion> {
-    conclusion_file::read(std::str::from_utf8(side.get(layout::CONCLUSION)?).ok()?).ok()
 }
 
 /// The node in a file, which must be the one that its path names.

@@ -1,7 +1,10 @@
 //! What both sides have done with one node. Its id, parent and links are those of the merged tree already.
 
+use std::collections::BTreeMap;
+
+use super::order::{interleave, join_lists};
 use super::{Decision, three_way};
-use crate::domain::{Amendment, Citation, Claim, Classification, Node, Reclassification, Timestamp};
+use crate::domain::{Citation, Claim, Classification, Node, Reclassification};
 
 /// The node, where there is one, and what was decided. `None`: both sides have written over the same text by hand.
 pub(super) fn join(
@@ -118,7 +121,7 @@ impl Past {
                 classification: Some(self.results[at].clone()),
                 ..Node::new(node.id.clone(), None, String::new(), node.proposed_at)
             };
-            amendment.exchange(&mut shell);
+            amendment.swap(&mut shell);
             self.title = shell.title;
             self.results.extend(shell.classification);
             let last = self.results.len() - 1;
@@ -137,36 +140,52 @@ fn join_results(
     node: &Node,
     decisions: &mut Vec<Decision>,
 ) -> Option<Vec<Classification>> {
-    let mut theirs: Vec<Option<Classification>> = theirs.into_iter().map(Some).collect();
-    let mut results = Vec::new();
+    let mut results = BTreeMap::new();
+    let mut add = |result: Classification| {
+        let (at, core) = (result.committed_at, order(&core(&result)));
+        // Copies that somebody has made by hand.
+        let mut key = (at, core, 0);
+        while results.contains_key(&key) {
+            key.2 += 1;
+        }
+        results.insert(key.clone(), result);
+        key
+    };
+    let mut their_keys: Vec<_> = theirs.iter().map(|_| None).collect();
+    let mut our_keys = Vec::new();
     for our in ours {
         let before = base.iter().find(|before| is_same(before, &our));
-        let twin = theirs.iter_mut().find(|their| their.as_ref().is_some_and(|their| is_same(their, &our)));
-        match twin.and_then(Option::take) {
-            None => results.push(our),
-            Some(their) => match same_core(before, &our, &their) {
-                Some(core) => {
-                    let result = joined(core, before, &our, &their)?;
-                    let is_twice = |number: fn(&Classification) -> usize| {
-                        let old = before.map_or(0, number);
-                        number(&our) > old && number(&their) > old
-                    };
-                    if our.reclassified != their.reclassified && is_twice(|it| it.reclassified.len()) {
-                        let state = result.current_state().clone();
-                        decisions.push(Decision::BothReclassified { node: node.id.clone(), state });
-                    }
-                    if our.amended != their.amended && is_twice(|it| it.amended.len()) {
-                        decisions.push(Decision::BothAmended { node: node.id.clone() });
-                    }
-                    results.push(result);
-                }
-                None => results.extend([our, their]),
-            },
+        let twin = (0..theirs.len()).find(|at| their_keys[*at].is_none() && is_same(&theirs[*at], &our));
+        let Some(twin) = twin else {
+            our_keys.push(add(our));
+            continue;
+        };
+        let their = &theirs[twin];
+        let Some(core) = same_core(before, &our, their) else {
+            their_keys[twin] = Some(add(their.clone()));
+            our_keys.push(add(our));
+            continue;
+        };
+        let result = joined(core, before, &our, their)?;
+        let is_twice = |number: fn(&Classification) -> usize| {
+            let old = before.map_or(0, number);
+            number(&our) > old && number(their) > old
+        };
+        if our.reclassified != their.reclassified && is_twice(|it| it.reclassified.len()) {
+            let state = result.current_state().clone();
+            decisions.push(Decision::BothReclassified { node: node.id.clone(), state });
         }
+        if our.amended != their.amended && is_twice(|it| it.amended.len()) {
+            decisions.push(Decision::BothAmended { node: node.id.clone() });
+        }
+        let key = add(result);
+        their_keys[twin] = Some(key.clone());
+        our_keys.push(key);
     }
-    results.extend(theirs.into_iter().flatten());
-    results.sort_by_cached_key(|result| (result.committed_at, order(&core(result))));
-    Some(results)
+    let their_keys: Vec<_> =
+        theirs.into_iter().zip(their_keys).map(|(their, key)| key.unwrap_or_else(|| add(their))).collect();
+    let keys = interleave(&our_keys, &their_keys);
+    Some(keys.iter().filter_map(|key| results.remove(key)).collect())
 }
 
 /// Whether both are one result, whatever has become of it since.
@@ -205,28 +224,10 @@ fn joined(
     let before = base.map_or(&[][..], |base| &base.reclassified);
     result.reclassified = three_way(&before, &&*ours.reclassified, &&*theirs.reclassified)
         .map_or_else(|| join_changes(&result, [ours, theirs]), <[_]>::to_vec);
-    let before = base.map_or(&[][..], |base| &base.amended);
-    result.amended = match three_way(&before, &&*ours.amended, &&*theirs.amended) {
-        Some(amended) => amended.to_vec(),
-        None => join_amended(before, &ours.amended, &theirs.amended)?,
-    };
+    let lists = [base.map_or(&[][..], |base| &base.amended), &ours.amended, &theirs.amended];
+    result.amended =
+        join_amended(lists, |it| (it.at, format!("{:?} {:?} {:?}", it.agent_id, it.caller, it.reason)))?;
     Some(result)
-}
-
-/// The amendments of both sides, by time. `None`: the same one holds two texts.
-fn join_amended(base: &[Amendment], ours: &[Amendment], theirs: &[Amendment]) -> Option<Vec<Amendment>> {
-    let find = |of: &[Amendment], like: &Amendment| {
-        of.iter().find(|other| identity(other) == identity(like)).cloned()
-    };
-    let mut amended = Vec::with_capacity(ours.len() + theirs.len());
-    for our in ours {
-        let before = find(base, our).unwrap_or_else(|| our.clone());
-        let their = find(theirs, our).unwrap_or_else(|| before.clone());
-        amended.push(three_way(&before, our, &their)?);
-    }
-    amended.extend(theirs.iter().filter(|their| find(ours, their).is_none()).cloned());
-    amended.sort_by_cached_key(identity);
-    Some(amended)
 }
 
 /// A result as it was committed: without any change.
@@ -239,13 +240,14 @@ fn core(result: &Classification) -> Classification {
     }
 }
 
-/// The changes of state of both sides, by time. Each begins with the state that the one before has left.
-fn join_changes(result: &Classification, sides: [&Classification; 2]) -> Vec<Reclassification> {
-    let alone = |change: &Reclassification| Reclassification { from: change.to.clone(), ..change.clone() };
-    let mut changes: Vec<Reclassification> =
-        sides.iter().flat_map(|side| &side.reclassified).map(alone).collect();
-    changes.sort_by_cached_key(|change| (change.at, format!("{change:?}")));
-    changes.dedup();
+/// The changes of state of both sides. Each begins with the state that the one before has left.
+fn join_changes(result: &Classification, [ours, theirs]: [&Classification; 2]) -> Vec<Reclassification> {
+    let key = |change: &Reclassification| {
+        let alone = Reclassification { from: change.to.clone(), ..change.clone() };
+        (change.at, format!("{alone:?}"))
+    };
+    let lists = [&[][..], &ours.reclassified, &theirs.reclassified];
+    let mut changes = join_lists(lists, key, |_, our, _| Some(our.clone())).unwrap_or_default();
     let mut state = result.state.clone();
     for change in &mut changes {
         change.from = std::mem::replace(&mut state, change.to.clone());
@@ -253,10 +255,15 @@ fn join_changes(result: &Classification, sides: [&Classification; 2]) -> Vec<Rec
     changes
 }
 
-/// What tells an amendment from others, whatever it holds. By time first.
-fn identity(amendment: &Amendment) -> (Timestamp, String) {
-    let Amendment { at, agent_id, caller, reason, .. } = amendment;
-    (*at, format!("{agent_id:?} {caller:?} {reason:?}"))
+/// The amendments of both sides, each known by what is no text of it. `None`: the same one holds two texts.
+pub(super) fn join_amended<T: Clone + PartialEq, K: Ord + Clone>(
+    lists: [&[T]; 3],
+    key: impl Fn(&T) -> K,
+) -> Option<Vec<T>> {
+    let [base, ours, theirs] = &lists;
+    three_way(base, ours, theirs)
+        .map(<[T]>::to_vec)
+        .or_else(|| join_lists(lists, key, |base, our, their| three_way(base.unwrap_or(our), our, their)))
 }
 
 /// For an order that is the same on every machine, of what happened at the same time.

@@ -2,16 +2,16 @@
 //!
 //! A proposal is known by the id that it was made under, its time and its texts: neither a result nor another id changes
 //! these. Two proposals that were made under one id are two nodes. The earlier one has the id, and the later one moves to
-//! a free id below the same parent, with all that is below it.
+//! another below the same parent, with all that is below it.
 //!
-//! To be the same in any order of three merges, the ids of those that move follow from the set of all that were made under
-//! the id, not from who met whom first: with a third one, the second may move again. What is not concerned stays where it is.
+//! To be the same in any order of three merges, the id of one that moves follows from that proposal alone: the id that it was
+//! made under, with some digits or letters more. Were it the next that is free, it would depend on who met whom first. What
+//! has moved stays there, and what is not concerned stays where it is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::node::{self, original_title};
 use super::{Conflict, Decision, Reason};
-use crate::domain::fresh::Ids;
 use crate::domain::{Author, Classification, Node, NodeId, Timestamp};
 use crate::format::layout;
 
@@ -70,13 +70,12 @@ struct Seat {
 /// Nodes that can't be joined, or for which there is no free id.
 pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
     let Nodes { sides, taken } = nodes;
-    let in_base: BTreeSet<NodeId> = sides[0].keys().cloned().collect();
     let mut seats = seats(sides);
     find_present(&mut seats);
     let rounds: BTreeSet<u32> = seats.iter().map(|seat| seat.id.round()).collect();
     let mut conflicts = Vec::new();
     for round in rounds {
-        conflicts.extend(place(&mut seats, round, &taken, &in_base));
+        conflicts.extend(place(&mut seats, round, &taken));
     }
     let mut joined = Joined { nodes: Vec::new(), decisions: Vec::new(), new_ids: new_ids(&seats) };
     for seat in seats.iter().filter(|seat| seat.is_present) {
@@ -114,45 +113,59 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3]) -> Vec<Seat> {
         nodes.extend(of_side.into_values().map(|node| (side, node)));
     }
     nodes.sort_by(|(one, a), (other, b)| (a.round(), one, &a.id).cmp(&(b.round(), other, &b.id)));
-    for (side, node) in nodes {
-        let parent = match &node.parent {
-            None => Parent::None,
-            Some(id) => match numbers[side].get(id) {
-                Some(number) => Parent::Seat(*number),
-                None => Parent::Untouched(id.clone()),
-            },
-        };
-        let mut key = Key {
-            proposed_at: node.proposed_at,
-            title: original_title(&node),
-            planned_action: node.planned_action.clone(),
-            covers: node.covers.clone(),
-            made_as: node.renamed_from.clone().unwrap_or_else(|| node.id.clone()),
-            parent,
-            copy: 0,
-        };
-        let is_full = |number: &usize, seats: &[Seat]| seats[*number].sides[side].is_some();
-        let without_texts = (key.made_as.clone(), key.proposed_at, key.parent.clone());
-        let number = match in_base.get(&without_texts).filter(|number| !is_full(number, &seats)) {
-            Some(number) => *number,
-            None => {
-                while known.get(&key).is_some_and(|number| is_full(number, &seats)) {
-                    key.copy += 1;
+    // A parent stands in an earlier round.
+    for group in nodes.chunk_by(|(one, a), (other, b)| (a.round(), one) == (b.round(), other)) {
+        let keyed = |(side, node): &(usize, Node)| (key_of(node, &numbers[*side]), *side, node.clone());
+        let mut group: Vec<(Key, usize, Node)> = group.iter().map(keyed).collect();
+        // First those that are known as they are: of two that were made under one id at one time, neither is the other with
+        // its texts written over.
+        group.sort_by_key(|(key, ..)| !known.contains_key(key));
+        for (mut key, side, node) in group {
+            let is_free = |number: &&usize| seats[**number].sides[side].is_none();
+            let without_texts = (key.made_as.clone(), key.proposed_at, key.parent.clone());
+            let as_it_is = known.get(&key).filter(is_free);
+            let number = match as_it_is.or_else(|| in_base.get(&without_texts).filter(is_free)) {
+                Some(number) => *number,
+                None => {
+                    while known.get(&key).is_some_and(|number| !is_free(&number)) {
+                        key.copy += 1;
+                    }
+                    known.get(&key).copied().unwrap_or(seats.len())
                 }
-                *known.entry(key.clone()).or_insert(seats.len())
+            };
+            if number == seats.len() {
+                known.insert(key.clone(), number);
+                let (sides, id) = (Default::default(), node.id.clone());
+                seats.push(Seat { key, sides, is_present: false, id });
             }
-        };
-        if side == 0 {
-            in_base.entry(without_texts).or_insert(number);
+            if side == 0 {
+                in_base.entry(without_texts).or_insert(number);
+            }
+            numbers[side].insert(node.id.clone(), number);
+            seats[number].sides[side] = Some(node);
         }
-        if number == seats.len() {
-            let (sides, id) = (Default::default(), node.id.clone());
-            seats.push(Seat { key, sides, is_present: false, id });
-        }
-        numbers[side].insert(node.id.clone(), number);
-        seats[number].sides[side] = Some(node);
     }
     seats
+}
+
+/// What tells a proposal from all others, by the seats of those that may be its parent.
+fn key_of(node: &Node, numbers: &HashMap<NodeId, usize>) -> Key {
+    let parent = match &node.parent {
+        None => Parent::None,
+        Some(id) => match numbers.get(id) {
+            Some(number) => Parent::Seat(*number),
+            None => Parent::Untouched(id.clone()),
+        },
+    };
+    Key {
+        proposed_at: node.proposed_at,
+        title: original_title(node),
+        planned_action: node.planned_action.clone(),
+        covers: node.covers.clone(),
+        made_as: node.renamed_from.clone().unwrap_or_else(|| node.id.clone()),
+        parent,
+        copy: 0,
+    }
 }
 
 /// Which proposals are in the merged tree: what one side has taken away stays away, unless the other has done something
@@ -174,89 +187,129 @@ fn find_present(seats: &mut [Seat]) {
 }
 
 /// Gives each proposal of one round its id, those of the rounds before having theirs.
-fn place(
-    seats: &mut [Seat],
-    round: u32,
-    untouched: &BTreeSet<NodeId>,
-    in_base: &BTreeSet<NodeId>,
-) -> Vec<Conflict> {
-    let here: Vec<usize> = (0..seats.len())
-        .filter(|number| seats[*number].is_present && seats[*number].id.round() == round)
-        .collect();
-    let claimed: HashMap<usize, NodeId> =
-        here.iter().map(|number| (*number, claimed_id(seats, &seats[*number]))).collect();
-    let mut standing: HashMap<String, BTreeSet<usize>> = HashMap::new();
-    for number in &here {
-        for id in stands_at(&seats[*number]) {
-            standing.entry(folded(&id)).or_default().insert(*number);
-        }
+fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
+    let is_here = |seat: &Seat| seat.id.round() == round;
+    let mut gone: [HashSet<&NodeId>; 3] = Default::default();
+    let is_away = |seat: &&Seat| !seat.is_present || moved_step(seats, seat).is_some();
+    for seat in seats.iter().filter(|seat| is_here(seat)).filter(is_away) {
+        gone.iter_mut()
+            .zip(&seat.sides)
+            .for_each(|(gone, node)| gone.extend(node.as_ref().map(|node| &node.id)));
     }
-    // Who can't simply stay, who was made under the same id as one of these, and who has moved since the base: so that the
-    // free ids are given out in one order, whichever merge comes first.
-    let must_move = |number: &usize| {
-        let (seat, stands) = (&seats[*number], stands_at(&seats[*number]));
-        stands.len() != 1
-            || stands.iter().any(|id| standing[&folded(id)].len() > 1)
-            || has_moved_parent(seats, seat)
-    };
-    let wanted: BTreeSet<String> =
-        here.iter().filter(|number| must_move(number)).map(|number| folded(&claimed[number])).collect();
-    let has_moved = |number: &usize| {
-        seats[*number].sides[0].is_none() && !stands_at(&seats[*number]).contains(&claimed[number])
-    };
-    let (mut movers, stayers): (Vec<usize>, Vec<usize>) = here.iter().partition(|number| {
-        let is_concerned = wanted.contains(&folded(&claimed[*number])) || has_moved(number);
-        must_move(number) || (!wanted.is_empty() && is_concerned)
-    });
-    movers.sort_by(|a, b| seats[*a].key.cmp(&seats[*b].key));
-    let mut fixed: BTreeSet<String> = untouched.iter().map(folded).collect();
-    for number in stayers {
-        if let Some(id) = stands_at(&seats[number]).into_iter().next() {
-            fixed.insert(folded(&id));
-            seats[number].id = id;
-        }
-    }
-    // First everybody who has a right to the id that it was made under, then a free one for each of the others.
-    let mut losers = Vec::new();
-    for number in movers {
-        match fixed.insert(folded(&claimed[&number])) {
-            true => seats[number].id = claimed[&number].clone(),
-            false => losers.push(number),
-        }
-    }
-    losers.sort_by(|a, b| (&claimed[a], &seats[*a].key).cmp(&(&claimed[b], &seats[*b].key)));
-    let mut ids = Ids::besides(untouched.iter().chain(in_base).chain(claimed.values()));
-    here.iter().filter(|number| !losers.contains(number)).for_each(|number| ids.take(&seats[*number].id));
-    let mut conflicts = Vec::new();
-    for number in losers {
-        let free = match parent_id(seats, &seats[number]) {
-            Some(parent) => ids.child(&parent),
-            None => ids.root(None),
+    let mut here: Vec<(bool, usize)> = Vec::new();
+    for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {
+        let made = made_step(seats, seat);
+        // Whoever it made way for is taken back, or has made way as well: had that been heard first, it would not have moved.
+        let made_way = |side: usize| {
+            let node = seat.sides[side].as_ref()?;
+            Some(gone[side].contains(&below(node.parent.as_ref(), &node.id, made?)?))
         };
-        match free {
-            Some(id) => seats[number].id = id,
-            None => {
-                conflicts.push(Conflict { path: layout::node(&seats[number].id), reason: Reason::NoFreeId })
-            }
+        let returns = seat.sides[0].is_none() && [1, 2].into_iter().any(|side| made_way(side) == Some(true));
+        let claims = returns || moved_step(seats, seat).is_none();
+        here.push((!claims, number));
+    }
+    here.sort_by(|(one, a), (other, b)| (one, &seats[*a].key).cmp(&(other, &seats[*b].key)));
+    let mut taken: BTreeSet<String> = untouched.iter().map(folded).collect();
+    let mut places = Vec::new();
+    let mut conflicts = Vec::new();
+    // First whoever has a right to the id that it was made under, then whoever has moved before, then all that must move.
+    let mut losers = Vec::new();
+    for (has_moved, number) in here {
+        let seat = &seats[number];
+        let moved = moved_step(seats, seat).filter(|_| has_moved);
+        let wanted = moved.or_else(|| made_step(seats, seat));
+        let wanted = wanted.and_then(|step| below(parent_id(seats, seat).as_ref(), &seat.id, step));
+        // One that a hand has put where it does not belong stays there.
+        match wanted.or_else(|| stands_at(seat).into_iter().next()) {
+            Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
+            _ => losers.push(number),
         }
+    }
+    for number in losers {
+        let seat = &seats[number];
+        let parent = parent_id(seats, seat);
+        let made = made_step(seats, seat).unwrap_or_else(|| last_run(&seat.key.made_as));
+        let free =
+            (0..).map(|attempt| below(parent.as_ref(), &seat.id, &other_step(made, &seat.key, attempt)));
+        match free.take_while(Option::is_some).flatten().find(|id| taken.insert(folded(id))) {
+            Some(id) => places.push((number, id)),
+            None => conflicts.push(Conflict { path: layout::node(&seat.id), reason: Reason::NoFreeId }),
+        }
+    }
+    for (number, id) in places {
+        seats[number].id = id;
     }
     conflicts
+}
+
+/// What an id adds to that of its parent.
+fn step<'i>(id: &'i NodeId, parent: Option<&NodeId>) -> Option<&'i str> {
+    id.suffix().strip_prefix(parent.map_or("", NodeId::suffix)).filter(|step| !step.is_empty())
+}
+
+/// The steps that a proposal stands at, where a side has moved it to another than the one that it was made under.
+fn moved_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
+    let (made, stands) = (made_step(seats, seat)?, stands_at(seat));
+    let own = seat.sides[1..].iter().flatten().filter(|node| stands.contains(&node.id));
+    own.filter_map(|node| step(&node.id, node.parent.as_ref())).filter(|step| *step != made).min()
+}
+
+/// The step that a proposal was made under, whose parent may have had another id then; `None` where it was none of its parent's.
+fn made_step<'s>(seats: &'s [Seat], seat: &'s Seat) -> Option<&'s str> {
+    let made = &seat.key.made_as;
+    let parent = match &seat.key.parent {
+        Parent::Seat(number) => Some(&seats[*number].key.made_as),
+        Parent::Untouched(id) => Some(id),
+        Parent::None => None,
+    };
+    let sides = || seat.sides.iter().flatten();
+    let parents = sides().filter_map(|node| node.parent.as_ref()).map(Some);
+    let known = std::iter::once(parent).chain(parents).find_map(|parent| step(made, parent));
+    // It has moved along with a parent that is not looked at.
+    let along = || sides().filter_map(|node| step(&node.id, node.parent.as_ref()));
+    known.or_else(|| along().find(|step| made.suffix().ends_with(*step))).or_else(|| {
+        // And then by itself.
+        along().next().map(|_| last_run(made))
+    })
+}
+
+/// The letters or the digits at the end of an id.
+fn last_run(id: &NodeId) -> &str {
+    let suffix = id.suffix();
+    let is_digit = suffix.ends_with(|last: char| last.is_ascii_digit());
+    let before = suffix.trim_end_matches(|c: char| c.is_ascii_digit() == is_digit);
+    &suffix[before.len()..]
+}
+
+/// The id with that step below that parent, in the round of its own one; of a root, which has none, as that is.
+fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
+    match parent {
+        Some(parent) => parent.child(step).filter(|id| id.round() == own.round()),
+        None => format!("R{}.{step}", own.round()).parse().ok(),
+    }
+}
+
+/// The step of a proposal that can't have its own. So many digits or letters are added that hardly two are the same.
+fn other_step(made: &str, key: &Key, attempt: u32) -> String {
+    // FNV-1a.
+    let told = format!("{} {} {} {} {attempt}", key.proposed_at, key.title, key.planned_action, key.copy);
+    let mut hash = told.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    if made.ends_with(|last: char| last.is_ascii_digit()) {
+        return format!("{made}{:04}", hash % 10_000);
+    }
+    let mut letters = made.to_owned();
+    for _ in 0..3 {
+        letters.push(char::from(b'a' + (hash % 26) as u8));
+        hash /= 26;
+    }
+    letters
 }
 
 /// Ids that differ only in letter case are one file on some systems.
 fn folded(id: &NodeId) -> String {
     id.as_str().to_ascii_lowercase()
-}
-
-/// The id that a proposal was made under, below its parent's id of now.
-fn claimed_id(seats: &[Seat], seat: &Seat) -> NodeId {
-    let made_as = &seat.key.made_as;
-    let Parent::Seat(parent) = &seat.key.parent else { return made_as.clone() };
-    let parent = &seats[*parent];
-    let step = made_as.suffix().strip_prefix(parent.key.made_as.suffix());
-    step.and_then(|step| parent.id.child(step))
-        .filter(|id| id.round() == made_as.round())
-        .unwrap_or_else(|| made_as.clone())
 }
 
 /// Where it stands before the merge: where a side has moved it, or else where it was; in two places where both have, or
@@ -268,15 +321,6 @@ fn stands_at(seat: &Seat) -> BTreeSet<NodeId> {
         1 => all,
         _ => all.into_iter().filter(|id| Some(id) != base).collect(),
     }
-}
-
-/// Whether what it extends has another id than on a side where it stands.
-fn has_moved_parent(seats: &[Seat], seat: &Seat) -> bool {
-    let Parent::Seat(parent) = &seat.key.parent else { return false };
-    let parent = &seats[*parent];
-    let stands = stands_at(seat);
-    let own = [1, 2].into_iter().filter_map(|side| seat.sides[side].as_ref());
-    own.filter(|node| stands.contains(&node.id)).any(|node| node.parent.as_ref() != Some(&parent.id))
 }
 
 fn parent_id(seats: &[Seat], seat: &Seat) -> Option<NodeId> {

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Claim, Classification, CommentKind, Commenter, Conclusion,
-    Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification, Timestamp,
+    AmendedConclusion, Amendment, Author, BoundAnswer, BoundAs, Caller, Citation, Claim, Classification,
+    CommentKind, Commenter, Conclusion, Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification,
+    Timestamp,
 };
 
 /// A tree in values.
@@ -87,6 +88,14 @@ impl Tree {
         result.amended.push(amendment);
     }
 
+    /// Puts another result beside the node's own.
+    fn late(&mut self, id: &str, state: &str, findings: &str, at: i64) {
+        let result = self.node(id).classification.as_mut().unwrap();
+        let at = time(at).max(result.newest().committed_at);
+        let late = Classification::new(state.parse().unwrap(), findings, at);
+        result.other_results.push(Classification { agent_id: Some(format!("agent of {findings}")), ..late });
+    }
+
     fn comment(&mut self, node: &str, text: &str, at: i64) {
         let mut random = [0; 10];
         text.bytes().zip(&mut random).for_each(|(byte, place)| *place = byte);
@@ -136,11 +145,29 @@ impl Tree {
                 }
             }
         }
-        let ends = self.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
-        texts.extend(ends.filter_map(|end| end.conclusion.clone()));
+        for end in self.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions)) {
+            texts.extend(end.conclusion.clone());
+            texts.extend(end.amended.iter().filter_map(|it| it.conclusion.clone()));
+            texts.extend(end.amended.iter().map(|it| it.reason.clone()));
+        }
         texts.extend(self.comments.values().map(|comment| comment.text.clone()));
         texts
     }
+}
+
+fn amend_end(end: &mut Conclusion, text: &str, at: i64) {
+    let before = end.amended.last().map_or(end.ended_at, |last| last.at);
+    let mut amended = AmendedConclusion {
+        at: time(at).max(before),
+        agent_id: None,
+        caller: Caller::default(),
+        reason: format!("reason of {text}"),
+        conclusion: Some(format!("conclusion {text}")),
+        answers: None,
+        not_covered: None,
+    };
+    amended.exchange(end);
+    end.amended.push(amended);
 }
 
 fn time(seconds: i64) -> Timestamp {
@@ -213,7 +240,7 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
     for (node, _) in joined.nodes {
         assert_eq!(tree.nodes.insert(node.id.clone(), node), None, "two nodes with one id");
     }
-    let (end, decided) = end::join(base.end.clone(), ours.end.clone(), theirs.end.clone(), went_on);
+    let (end, decided) = end::join(all.map(|tree| tree.end.clone()), &joined.new_ids, went_on);
     tree.end = end;
     let mut decisions = joined.decisions;
     decisions.extend(decided);
@@ -267,44 +294,104 @@ fn of_two_proposals_under_one_id_the_later_moves_with_all_below_it() {
         change.by = Author::Child("R3.A3a".parse().unwrap());
     }
     let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
-    let titles: Vec<(&str, &str, Option<&str>)> = tree
+    let [later, beside, below] = ["later", "beside later", "below later"].map(|title| tree.id_of(title));
+    assert!(later.starts_with("R2.A3") && later.len() == 9, "{later}");
+    assert!(beside.starts_with("R2.A4") && beside.len() == 9, "{beside}");
+    assert_eq!(below, format!("R3{}a", &later[2..]));
+    let mut titles: Vec<(&str, &str, Option<&str>)> = tree
         .nodes
         .values()
         .map(|node| (node.id.as_str(), node.title.as_str(), node.renamed_from.as_ref().map(NodeId::as_str)))
         .collect();
-    assert_eq!(
-        titles,
-        [
-            ("R1.A", "root", None),
-            ("R2.A1", "first", None),
-            ("R2.A2", "second", None),
-            ("R2.A3", "earlier", None),
-            ("R2.A4", "beside earlier", None),
-            ("R2.A5", "later", Some("R2.A3")),
-            ("R2.A6", "beside later", Some("R2.A4")),
-            ("R3.A3a", "below earlier", None),
-            ("R3.A5a", "below later", Some("R3.A3a")),
-        ]
-    );
+    let mut expected = [
+        ("R1.A", "root", None),
+        ("R2.A1", "first", None),
+        ("R2.A2", "second", None),
+        ("R2.A3", "earlier", None),
+        ("R2.A4", "beside earlier", None),
+        (&later, "later", Some("R2.A3")),
+        (&beside, "beside later", Some("R2.A4")),
+        ("R3.A3a", "below earlier", None),
+        (&below, "below later", Some("R3.A3a")),
+    ];
+    titles.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(titles, expected);
     let result = |id: &str| tree.nodes[&id.parse().unwrap()].classification.clone().unwrap();
-    assert_eq!(tree.nodes[&"R3.A5a".parse().unwrap()].parent, Some("R2.A5".parse().unwrap()));
-    assert_eq!(result("R2.A6").links[0].to.as_str(), "R3.A5a");
+    assert_eq!(tree.nodes[&below.parse().unwrap()].parent, Some(later.parse().unwrap()));
+    assert_eq!(result(&beside).links[0].to.as_str(), below);
     assert_eq!(result("R2.A4").links[0].to.as_str(), "R3.A3a");
-    assert_eq!(result("R2.A5").reclassified[0].by, Author::Child("R3.A5a".parse().unwrap()));
+    assert_eq!(result(&later).reclassified[0].by, Author::Child(below.parse().unwrap()));
     assert_eq!(
         said(&decisions),
         [
-            "R2.A3 renamed to R2.A5 (later)",
-            "R2.A4 renamed to R2.A6 (beside later)",
-            "R3.A3a renamed to R3.A5a (below later)"
+            format!("R2.A3 renamed to {later} (later)"),
+            format!("R2.A4 renamed to {beside} (beside later)"),
+            format!("R3.A3a renamed to {below} (below later)")
         ]
     );
     // Who goes on below the old id finds it under the new one.
     let mut further = ours.clone();
     further.propose("R3.A3b", Some("R2.A3"), "more below later", 50);
     let (tree, decisions) = merged(&ours, &tree, &further).unwrap();
-    assert_eq!(tree.node_title("R3.A5b"), "more below later");
-    assert_eq!(said(&decisions), ["R3.A3b renamed to R3.A5b (more below later)"]);
+    let more = format!("R3{}b", &later[2..]);
+    assert_eq!(tree.node_title(&more), "more below later");
+    assert_eq!(said(&decisions), [format!("R3.A3b renamed to {more} (more below later)")]);
+}
+
+/// Agents choose their ids: a step may be of letters and digits.
+#[test]
+fn nobody_is_moved_whose_id_nobody_else_has() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, id, below, at) in
+        [(&mut ours, "R2.Aone3", "R3.Aone3b", 20), (&mut theirs, "R2.A3", "R3.A3b2", 21)]
+    {
+        side.propose(id, Some("R1.A"), id, at);
+        side.commit(id, "EXPLORE", &format!("found {id}"), at);
+        side.propose(below, Some(id), below, at);
+    }
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    assert_eq!(said(&decisions), Vec::<String>::new());
+    for node in tree.nodes.values().filter(|node| node.round() == 3) {
+        assert_eq!(node.title, node.id.as_str());
+    }
+}
+
+/// The one that the base has was taken for the other, with its texts written over by hand, and had the other's result.
+#[test]
+fn two_proposals_of_one_instant_under_one_id_stay_two() {
+    let (mut base, mut other) = (base(), base());
+    base.propose("R2.A3", Some("R1.A"), "z, known", 20);
+    other.propose("R2.A3", Some("R1.A"), "a, other", 20);
+    let (both, _) = merged(&self::base(), &base, &other).unwrap();
+    let mut ours = base.clone();
+    ours.commit("R2.A3", "FOUND", "of the known one", 30);
+    let (tree, _) = merged(&base, &ours, &both).unwrap();
+    let known = tree.id_of("z, known");
+    assert_eq!((tree.id_of("a, other").as_str(), tree.nodes.len()), ("R2.A3", 5));
+    let result = tree.nodes[&known.parse().unwrap()].classification.as_ref();
+    assert_eq!(result.map(|it| it.findings.as_str()), Some("of the known one"));
+}
+
+/// In the order in which it is heard of first, the earlier proposal was taken back before anybody had to make way for it.
+#[test]
+fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    theirs.propose("R2.A3", Some("R1.A"), "earlier", 20);
+    ours.propose("R2.A3", Some("R1.A"), "later", 21);
+    let (both, _) = merged(&base, &ours, &theirs).unwrap();
+    let (all, _) = merged(&theirs, &both, &base).unwrap();
+    assert_eq!(all, ours);
+    // So has it where that one had to make way elsewhere, for one that was taken back.
+    theirs.commit("R2.A3", "EXPLORE", "found earlier", 22);
+    let mut first = base.clone();
+    first.propose("R2.A3", Some("R1.A"), "first", 19);
+    let (mut moved, _) = merged(&base, &theirs, &first).unwrap();
+    moved.nodes.remove(&"R2.A3".parse().unwrap());
+    let (both, _) = merged(&base, &ours, &theirs).unwrap();
+    let (all, _) = merged(&theirs, &moved, &both).unwrap();
+    assert_eq!(all.id_of("later"), "R2.A3");
+    assert_eq!(all, merged(&base, &moved, &ours).unwrap().0);
 }
 
 #[test]
@@ -329,7 +416,7 @@ fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
         (apart("b.log", "second later"), "second later".to_owned()),
         (apart("c.log", "theirs"), "theirs".to_owned()),
         ("attachments/R2.A3/a.log".to_owned(), "beside earlier".to_owned()),
-        ("attachments/R2.A4/a.log".to_owned(), "beside later".to_owned()),
+        (format!("attachments/{}/a.log", tree.id_of("later")), "beside later".to_owned()),
     ];
     assert_eq!(tree.files, expected.into());
 }
@@ -366,6 +453,11 @@ proptest! {
 }
 
 impl Tree {
+    fn id_of(&self, title: &str) -> String {
+        let node = self.nodes.values().find(|node| node.title == title);
+        node.unwrap_or_else(|| panic!("there is no {title}")).id.to_string()
+    }
+
     fn node_title(&self, id: &str) -> &str {
         &self.nodes[&id.parse().unwrap()].title
     }
@@ -494,6 +586,110 @@ fn amendments_stay_in_their_order_where_a_clock_was_set_back() {
 }
 
 #[test]
+fn what_two_people_turned_round_stays_turned_round_where_a_clock_was_ahead() {
+    let mut base = base();
+    base.reclassify("R2.A1", "DEAD", "by a clock that is ahead", 90);
+    base.reclassify("R2.A1", "FOUND", "seen again", 50);
+    base.reclassify("R2.A1", "DEAD", "and then not", 50);
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.reclassify("R2.A1", "EXPLORE", "z, to look again", 50);
+    theirs.reclassify("R2.A1", "DEAD", "a, it is so", 50);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let result = tree.nodes[&"R2.A1".parse().unwrap()].classification.clone().unwrap();
+    let told: Vec<String> = result
+        .reclassified
+        .iter()
+        .map(|it| format!("{}→{} {}", it.from, it.to, it.reason.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "FOUND→DEAD by a clock that is ahead",
+            "DEAD→FOUND seen again",
+            "FOUND→DEAD and then not",
+            "DEAD→DEAD a, it is so",
+            "DEAD→EXPLORE z, to look again",
+        ]
+    );
+    assert_eq!(said(&decisions), ["R2.A1 was reclassified twice, and is EXPLORE by the later change"]);
+}
+
+#[test]
+fn amendments_that_both_sides_have_keep_their_place_where_a_clock_was_ahead() {
+    let mut base = base();
+    base.amend("R2.A1", "one", 90);
+    base.amend("R2.A1", "two", 40);
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.amend("R2.A1", "three", 41);
+    theirs.amend("R2.A1", "four", 42);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let result = tree.nodes[&"R2.A1".parse().unwrap()].classification.clone().unwrap();
+    let reasons: Vec<&str> = result.amended.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(reasons, ["reason of one", "reason of two", "reason of three", "reason of four"]);
+    assert_eq!(tree.node_title("R2.A1"), "title four");
+}
+
+#[test]
+fn results_that_both_sides_have_keep_their_place_where_a_clock_was_ahead() {
+    let mut base = base();
+    base.commit("R2.A2", "FOUND", "z, the first", 90);
+    base.late("R2.A2", "DEAD", "a, the second", 40);
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.late("R2.A2", "DEAD", "of ours", 41);
+    theirs.late("R2.A2", "DEAD", "of theirs", 42);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let result = tree.nodes[&"R2.A2".parse().unwrap()].classification.clone().unwrap();
+    let findings = std::iter::once(&result).chain(&result.other_results).map(|it| it.findings.as_str());
+    assert_eq!(findings.collect::<Vec<_>>(), ["z, the first", "a, the second", "of ours", "of theirs"]);
+}
+
+/// Each holds what stood there before, and so it must, also where that is the same: else a third side that comes between
+/// them would depend on who met whom first.
+#[test]
+fn two_amendments_that_say_the_same_are_both_known_to_a_third() {
+    let base = base();
+    let side = |text: &str, at| {
+        let mut tree = base.clone();
+        tree.amend("R2.A1", text, at);
+        tree
+    };
+    let (a, b, c) = (side("alike", 40), side("alike", 42), side("other", 41));
+    let join = |one: &Tree, other: &Tree| merged(&base, one, other).unwrap().0;
+    let all = join(&join(&a, &b), &c);
+    assert_eq!(all.node_title("R2.A1"), "title alike");
+    assert_eq!(all, join(&join(&a, &c), &b));
+    assert!(
+        join(&a, &b)
+            .nodes
+            .values()
+            .flat_map(|it| &it.classification)
+            .all(|result| { result.amended.iter().all(|it| it.parts().next().is_some()) })
+    );
+}
+
+#[test]
+fn amendments_of_one_conclusion_on_both_sides_make_no_second_end() {
+    let mut base = base();
+    base.end(Some("it is so"), 50);
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    amend_end(ours.end.as_mut().unwrap(), "ours", 52);
+    amend_end(theirs.end.as_mut().unwrap(), "theirs", 51);
+    let (tree, decisions) = merged(&base, &ours, &theirs).unwrap();
+    let end = tree.end.clone().unwrap();
+    assert_eq!((end.conclusion.as_deref(), end.other_conclusions.len()), (Some("conclusion ours"), 0));
+    let before: Vec<_> = end.amended.iter().map(|it| it.conclusion.as_deref().unwrap()).collect();
+    assert_eq!(before, ["it is so", "conclusion theirs"]);
+    assert_eq!(said(&decisions), Vec::<String>::new());
+    // With another end beside it, both are kept as they were amended.
+    let mut third = base.clone();
+    third.end(Some("ended again"), 60);
+    let (tree, _) = merged(&base, &tree, &third).unwrap();
+    let end = tree.end.clone().unwrap();
+    assert_eq!(end.conclusion.as_deref(), Some("conclusion ours"));
+    assert_eq!(end.other_conclusions[0].conclusion.as_deref(), Some("ended again"));
+}
+
+#[test]
 fn the_earlier_of_two_claims_stands() {
     let (base, mut ours, mut theirs) = (base(), base(), base());
     let claim = |agent: &str, at| Some(Claim { at: time(at), agent_id: agent.into(), until: time(at + 600) });
@@ -519,6 +715,34 @@ fn the_earlier_of_two_ends_stands_and_the_other_is_kept() {
     assert_eq!(said(&decisions), ["it was ended twice; the earlier end stands"]);
     let (again, decisions) = merged(&ours, &tree, &ours).unwrap();
     assert_eq!((again, decisions), (tree, Vec::new()));
+}
+
+#[test]
+fn a_conclusion_rests_on_its_own_answer_where_the_merge_gives_that_another_id() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, title, at) in [(&mut ours, "later", 21), (&mut theirs, "earlier", 20)] {
+        side.propose("R2.A3", Some("R1.A"), title, at);
+        side.commit("R2.A3", "FOUND", &format!("found {title}"), at + 2);
+    }
+    let answer = |id: &str| BoundAnswer { id: id.parse().unwrap(), role: BoundAs::Main };
+    ours.end(Some("it is the later"), 51);
+    let end = ours.end.as_mut().unwrap();
+    end.answers = vec![answer("R2.A3")];
+    end.amended.push(AmendedConclusion {
+        at: time(52),
+        agent_id: None,
+        caller: Caller::default(),
+        reason: "not the first".into(),
+        conclusion: None,
+        answers: Some(vec![answer("R2.A1"), answer("R2.A3")]),
+        not_covered: None,
+    });
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let end = tree.end.clone().unwrap();
+    let later = tree.id_of("later");
+    assert_ne!(later, "R2.A3");
+    assert_eq!(end.answers, [answer(&later)]);
+    assert_eq!(end.amended[0].answers, Some(vec![answer("R2.A1"), answer(&later)]));
 }
 
 #[test]
@@ -597,7 +821,7 @@ fn what_somebody_has_written_by_hand_stays() {
 type Op = (u8, prop::sample::Index, i64);
 
 fn history() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0..12u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
+    prop::collection::vec((0..14u8, any::<prop::sample::Index>(), 0..40i64), 0..14)
 }
 
 /// The tree after these steps. `who` stands in every text, so that each is known again.
@@ -629,14 +853,26 @@ fn play(tree: &Tree, ops: &[Op], who: &str, start: i64) -> Tree {
             }
             5 => {
                 if let Some(id) = some(&committed) {
-                    tree.reclassify(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], &text, at);
+                    // Some do the same as others.
+                    let reason = if index.index(4) == 0 { "alike" } else { &text };
+                    tree.reclassify(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], reason, at);
                 }
             }
             6 => {
                 if let Some(id) = some(&committed) {
-                    tree.amend(id.as_str(), &text, at);
+                    tree.amend(id.as_str(), if index.index(4) == 0 { "alike" } else { &text }, at);
                 }
             }
+            12 => {
+                if let Some(id) = some(&committed) {
+                    tree.late(id.as_str(), ["FOUND", "DEAD", "EXPLORE"][index.index(3)], &text, at);
+                }
+            }
+            13 => match &mut tree.end {
+                Some(end) if end.conclusion.is_some() && index.index(3) > 0 => amend_end(end, &text, at),
+                // Ended again, after research.
+                end => *end = Some(Conclusion { conclusion: Some(text), ..Conclusion::new(time(at)) }),
+            },
             7 => {
                 if let Some(id) = some(&pending) {
                     tree.nodes.remove(&id);
@@ -671,7 +907,8 @@ fn given_up(base: &Tree, side: &Tree) -> BTreeSet<String> {
     let gone =
         gone.filter(|node| !side.nodes.values().any(|other| other.planned_action == node.planned_action));
     let texts = gone.flat_map(|node| [node.title.clone(), node.planned_action.clone()]);
-    texts.chain(base.end.iter().filter_map(|end| end.conclusion.clone())).collect()
+    let end = Tree { end: base.end.clone(), ..Tree::default() };
+    texts.chain(end.texts()).collect()
 }
 
 fn investigation(tree: &Tree) -> (Investigation, usize) {
@@ -730,5 +967,91 @@ proptest! {
         let all = join(&join(&a, &b), &c);
         prop_assert_eq!(&all, &join(&a, &join(&b, &c)));
         prop_assert_eq!(&all, &join(&join(&a, &c), &b));
+    }
+
+    #[test]
+    fn three_clones_that_meet_now_and_then_make_one_tree_in_any_order(
+        steps in prop::collection::vec((0..3usize, prop::option::weighted(0.4, 1..3usize), history(), -10..10i64), 0..12),
+    ) {
+        let mut story = Story { commits: vec![(base(), Vec::new())] };
+        let mut heads = [0; 3];
+        let mut texts = BTreeSet::new();
+        for (number, (clone, meets, ops, skew)) in steps.iter().enumerate() {
+            heads[*clone] = match meets {
+                Some(other) => story.join(heads[*clone], heads[(clone + other) % 3]),
+                None => {
+                    let before = &story.commits[heads[*clone]].0;
+                    let tree = play(before, &ops[..ops.len().min(4)], &format!("{number}:"), 100 + 3 * number as i64 + skew);
+                    texts.extend(given_up(before, &tree));
+                    story.commits.push((tree, vec![heads[*clone]]));
+                    story.commits.len() - 1
+                }
+            };
+        }
+        let [a, b, c] = heads;
+        let trees = [[a, b, c], [b, c, a], [c, a, b]].map(|[one, other, last]| {
+            let both = story.join(one, other);
+            let all = story.join(both, last);
+            story.commits[all].0.clone()
+        });
+        prop_assert_eq!(&trees[0], &trees[1]);
+        prop_assert_eq!(&trees[0], &trees[2]);
+        prop_assert_eq!(investigation(&trees[0]).1, 0, "a node has lost its place");
+        let kept = trees[0].texts();
+        for text in heads.iter().flat_map(|head| story.commits[*head].0.texts()).filter(|text| !text.is_empty()) {
+            prop_assert!(kept.contains(&text) || texts.contains(&text), "{} is lost", text);
+        }
+    }
+}
+
+/// Trees with those that they came from.
+struct Story {
+    commits: Vec<(Tree, Vec<usize>)>,
+}
+
+impl Story {
+    fn behind(&self, commit: usize) -> BTreeSet<usize> {
+        let mut all = BTreeSet::from([commit]);
+        let mut next = vec![commit];
+        while let Some(at) = next.pop() {
+            next.extend(self.commits[at].1.iter().filter(|parent| all.insert(**parent)));
+        }
+        all
+    }
+
+    /// The best that they have in common.
+    fn bases(&self, one: usize, others: &[usize]) -> Vec<usize> {
+        let behind: BTreeSet<usize> = others.iter().flat_map(|other| self.behind(*other)).collect();
+        let common: Vec<usize> = self.behind(one).intersection(&behind).copied().collect();
+        let is_best =
+            |at: &&usize| common.iter().all(|later| later == *at || !self.behind(*later).contains(*at));
+        common.iter().filter(is_best).copied().collect()
+    }
+
+    /// As the store has it: several bases are merged first.
+    fn common(&self, commits: &[usize]) -> Tree {
+        let mut tree = self.commits[commits[0]].0.clone();
+        for (at, commit) in commits.iter().enumerate().skip(1) {
+            let base = self.common(&self.bases(*commit, &commits[..at]));
+            tree = joined(&base, &tree, &self.commits[*commit].0).0;
+        }
+        tree
+    }
+
+    fn join(&mut self, ours: usize, theirs: usize) -> usize {
+        if self.behind(ours).contains(&theirs) {
+            return ours;
+        }
+        if self.behind(theirs).contains(&ours) {
+            return theirs;
+        }
+        let parents = vec![ours.min(theirs), ours.max(theirs)];
+        if let Some(known) = self.commits.iter().position(|(_, own)| *own == parents) {
+            return known;
+        }
+        let base = self.common(&self.bases(ours, &[theirs]));
+        let (tree, _) = joined(&base, &self.commits[ours].0, &self.commits[theirs].0);
+        self.commits.push((tree, parents));
+        self.commits.len() - 1
     }
 }

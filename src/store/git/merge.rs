@@ -39,6 +39,11 @@ impl Git {
         Ok(best)
     }
 
+    /// Writes a file's content as an object, to which nothing need ever lead.
+    pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
+        Ok(BlobId(self.write_object(&gix::objs::BlobRef { data: content })?.id))
+    }
+
     /// The id that a file of these bytes has.
     pub fn blob_id(&self, content: &[u8]) -> Result<BlobId> {
         let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, Kind::Blob, content);

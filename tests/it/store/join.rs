@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tree_of_thoughts::domain::NodeId;
+use tree_of_thoughts::format::layout;
 use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{JoinError, Joined, Store, StoreError};
 
@@ -79,7 +80,9 @@ impl Pair {
 
     /// Commits a file by hand.
     fn write(&self, machine: &Machine, path: &str, text: &str) {
-        std::fs::write(machine.repository.join(path), text).unwrap();
+        let file = machine.repository.join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
         self.sandbox.git(&machine.repository, &["add", path]);
         self.sandbox.git(&machine.repository, &["commit", "--quiet", "-m", "By hand"]);
     }
@@ -141,12 +144,13 @@ fn both_sides_make_the_same_merge_commit() {
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains(": error "), "{checked}");
     let message = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%(trailers:key=Merged)"]);
-    assert!(message.starts_with("Merged: R2.A1 renamed to R2.A2\n"), "{message}");
+    let renamed = message.trim().strip_prefix("Merged: R2.A1 renamed to ");
+    let renamed = renamed.unwrap_or_else(|| panic!("{message}"));
     let parents = pair.sandbox.git(&pair.here.repository, &["log", "-1", "--format=%P"]);
     let parents: Vec<&str> = parents.split_whitespace().collect();
     assert!(parents.len() == 2 && parents[0] < parents[1], "{parents:?}");
     let snapshot = pair.here.store().load(&pair.here.repository).unwrap();
-    let moved: NodeId = "R2.A2".parse().unwrap();
+    let moved: NodeId = renamed.parse().unwrap();
     let node = snapshot.investigation.node(&moved).unwrap();
     assert_eq!(node.renamed_from, Some("R2.A1".parse().unwrap()));
 }
@@ -236,6 +240,81 @@ fn a_committed_node_that_moves_is_not_called_lost() {
     assert!(!checked.contains(": error ") && !checked.contains("STORED_LOST"), "{checked}");
 }
 
+/// The earlier proposal, which is pending, takes the place of one that was committed, and of the child of that one nobody does.
+#[test]
+fn a_committed_node_that_makes_way_for_a_proposal_is_not_called_lost_from_either_side() {
+    for here_is_first in [true, false] {
+        let pair = Pair::new();
+        let id = pair.session();
+        pair.grow(&pair.there, "R2.A1", "There, and earlier");
+        pair.sandbox.sleep(60);
+        pair.grow(&pair.here, "R2.A1", "Here");
+        let mut server = pair.server(&pair.here);
+        server.ok("tot_commit", json!({"sessionId": id, "results": [result("R2.A1", "EXPLORE")]}));
+        server.ok("tot_propose", json!({"sessionId": id, "nodes": [node("R3.A1a", Some("R2.A1"))]}));
+        server.ok("tot_commit", json!({"sessionId": id, "results": [result("R3.A1a", "EXPLORE")]}));
+        let (here, there) = (&pair.here.repository, &pair.there.repository);
+        let mut number = 0;
+        // The parents stand in the order of their ids.
+        while (pair.sandbox.head(here) < pair.sandbox.head(there)) != here_is_first {
+            number += 1;
+            pair.write(&pair.here, "notes.md", &number.to_string());
+        }
+        pair.join(&pair.here, &pair.there).unwrap();
+        assert_eq!(pair.here.nodes().len(), 5);
+        let checked = pair.checked(&pair.here);
+        assert!(!checked.contains(" error "), "{checked}");
+        // The earlier one can be committed.
+        server.ok("tot_commit", json!({"sessionId": id, "results": [result("R2.A1", "DEAD")]}));
+        let checked = pair.checked(&pair.here);
+        assert!(!checked.contains(" error "), "{checked}");
+    }
+}
+
+#[test]
+fn two_changes_to_one_state_are_no_fault_and_one_that_a_hand_adds_is() {
+    let pair = Pair::new();
+    pair.research(&pair.here, "EXPLORE", "It may hold.");
+    pair.join(&pair.there, &pair.here).unwrap();
+    for (machine, reason) in [(&pair.here, "Here it was refuted."), (&pair.there, "There it was refuted.")] {
+        pair.sandbox.sleep(60);
+        let change =
+            json!({"sessionId": pair.session(), "nodeId": "R2.A9", "newState": "DEAD", "reason": reason});
+        pair.server(machine).ok("tot_reclassify", change);
+    }
+    pair.join(&pair.here, &pair.there).unwrap();
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(" error "), "{checked}");
+    let path = "nodes/R2/R2.A9.yaml";
+    let text = std::fs::read_to_string(pair.here.repository.join(path)).unwrap();
+    assert!(text.contains("from: DEAD\n  to: DEAD"), "{text}");
+    let forged = text + "- from: DEAD\n  to: DEAD\n  at: \"2026-01-05T12:00:00.000Z\"\n  agentId: forged\n";
+    pair.write(&pair.here, path, &forged);
+    let checked = pair.checked(&pair.here);
+    assert!(checked.contains(" error RECLASSIFIED_CHAIN"), "{checked}");
+}
+
+/// Each is right by itself: a proposal there, below what was given up here.
+#[test]
+fn a_proposal_below_what_was_given_up_elsewhere_is_a_warning_and_by_hand_an_error() {
+    let pair = Pair::new();
+    pair.research(&pair.here, "EXPLORE", "It may hold.");
+    pair.join(&pair.there, &pair.here).unwrap();
+    let below = json!({"sessionId": pair.session(), "nodes": [node("R3.A9a", Some("R2.A9"))]});
+    pair.server(&pair.there).ok("tot_propose", below);
+    pair.sandbox.sleep(60);
+    let change = json!({"sessionId": pair.session(), "nodeId": "R2.A9", "newState": "DEAD", "reason": "It does not hold."});
+    pair.server(&pair.here).ok("tot_reclassify", change);
+    pair.join(&pair.here, &pair.there).unwrap();
+    let checked = pair.checked(&pair.here);
+    assert!(checked.contains(" warning TERMINAL_PARENT") && !checked.contains(" error "), "{checked}");
+    let text = "version: 1\nid: R3.A9b\nparent: R2.A9\ntitle: By hand\nplannedAction: Look.\n\
+                proposedAt: \"2026-01-05T12:00:00.000Z\"\n";
+    pair.write(&pair.here, &layout::node(&"R3.A9b".parse().unwrap()), text);
+    let checked = pair.checked(&pair.here);
+    assert!(checked.contains(" error TERMINAL_PARENT"), "{checked}");
+}
+
 #[test]
 fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     let pair = Pair::new();
@@ -255,9 +334,20 @@ fn an_investigation_that_was_ended_here_and_went_on_there_can_be_ended_again() {
     let refused =
         server.refused("tot_end", json!({"sessionId": id, "conclusion": "Nothing was found at all."}));
     assert!(refused.contains(&"PENDING_PROPOSALS".to_owned()), "{refused:?}");
-    let end = server.ok("tot_end", stop);
+    let end = server.ok(
+        "tot_end",
+        json!({"sessionId": id, "conclusion": "Still nothing, after all of it.", "stopped": {"reason": "budget"}}),
+    );
     assert_eq!(codes(&end["warnings"]), Vec::<String>::new(), "{end:#}");
-    assert!(!pair.checked(&pair.here).contains("research went on elsewhere"));
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains("research went on elsewhere") && !checked.contains(" error "), "{checked}");
+    // Whoever writes over one that is in force, be it under the name of a call, is named.
+    let path = "conclusion.yaml";
+    let text = std::fs::read_to_string(pair.here.repository.join(path)).unwrap();
+    std::fs::write(pair.here.repository.join(path), text.replace("Still nothing", "All of it")).unwrap();
+    let forged = "End\n\nTool: tot_end\n";
+    pair.sandbox.git(&pair.here.repository, &["commit", "--quiet", "--all", "-m", forged]);
+    assert!(pair.checked(&pair.here).contains(" error STORED_LOST"), "{}", pair.checked(&pair.here));
 }
 
 #[test]

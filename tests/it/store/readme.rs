@@ -106,3 +106,35 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
     let document = std::fs::read_to_string(session.repository().join("conclusion.yaml")).unwrap();
     assert!(document.contains("The later answer."), "{document}");
 }
+
+/// It was that of the side with the earlier end, which the other had opened again.
+#[test]
+fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let end =
+        |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
+    let (first, second) = (end("The first answer."), end("The second answer."));
+    session.server.ok("tot_end", first);
+    let there = sandbox.path("there");
+    std::fs::create_dir(&there).unwrap();
+    sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
+    sandbox.sleep(60);
+    let mut server = sandbox.server_in(&there, &[]);
+    let opened = json!({"sessionId": session.id, "nodeId": "R1.A", "newState": "DEAD", "reason": "No."});
+    server.refused("tot_reclassify", opened);
+    let nodes = json!({"sessionId": session.id, "nodeId": "R1.A", "newState": "FOUND", "reason": "Open it."});
+    server.ok("tot_reclassify", nodes);
+    sandbox.sleep(60);
+    server.ok("tot_end", second);
+    // Here somebody objects to the first, which the page shows.
+    session.ok("tot_comment", json!({"nodeId": "R1.A", "kind": "objection", "text": "It was another day."}));
+    let theirs = sandbox.head(&there.join(&session.id));
+    sandbox.git(&session.repository(), &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);
+    let store = tree_of_thoughts::store::Store::new(sandbox.root());
+    store.join(&session.repository(), theirs.parse().unwrap()).unwrap();
+    let page = page(&session);
+    assert!(page.contains("The second answer.") && !page.contains("The first answer."), "{page}");
+    assert_eq!(checked(&session), "");
+}

@@ -1,0 +1,106 @@
+//! What a merge leaves as no call would have, though each of the histories that it joined is right by itself: a proposal here
+//! below a node that was given up there. The next call need not mend it, so it stays in the tree, and is no error.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::tree::misfit;
+use crate::domain::{Happening, Node, NodeId, Reclassification};
+use crate::ruleset::EffectiveRules;
+use crate::store::HistoryEntry;
+
+/// What merges have brought together, by the history along first parents.
+#[derive(Default)]
+pub(super) struct Joined<'h> {
+    /// Whether there was a merge at all.
+    is_merged: bool,
+    /// Whether a part of the history is not known.
+    is_cut: bool,
+    /// Nodes that do not fit below their parent since a merge.
+    misfits: HashSet<&'h NodeId>,
+    /// Roots that neither a call nor a merge has brought.
+    roots_by_hand: HashSet<&'h NodeId>,
+    /// Changes of state to the same one that no merge has brought.
+    repeated: Vec<&'h Reclassification>,
+    /// Whether there was a merge since the end, or with it.
+    since_end: bool,
+}
+
+impl<'h> Joined<'h> {
+    pub(super) fn new(history: &'h [HistoryEntry], rules: &EffectiveRules) -> Self {
+        let mut joined = Joined::default();
+        let mut nodes: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
+        let mut children: HashMap<&NodeId, BTreeSet<&NodeId>> = HashMap::new();
+        let mut unreadable: HashSet<&str> = HashSet::new();
+        for entry in history.iter().rev() {
+            // What git could not merge is merged by the commit that resolves it.
+            let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
+            let is_join = entry.parents.len() > 1 || !entry.gaps.is_empty() || is_resolved;
+            joined.is_merged |= is_join;
+            joined.is_cut |= !entry.gaps.is_empty();
+            joined.since_end |= is_join;
+            unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
+            let mut touched = BTreeSet::new();
+            for happening in &entry.happenings {
+                match happening {
+                    Happening::Withdrawn(node) | Happening::Removed(node) => drop(nodes.remove(&node.id)),
+                    Happening::Ended(end) if end.amended.is_empty() => joined.since_end = is_join,
+                    Happening::Reclassified(_, change) if change.from == change.to && !is_join => {
+                        joined.repeated.push(change);
+                    }
+                    _ => {}
+                }
+                let Some(node) = happening.node().filter(|_| !is_gone(happening)) else { continue };
+                if nodes.insert(&node.id, node).is_none()
+                    && node.parent.is_none()
+                    && !is_join
+                    && !entry.is_of_call()
+                {
+                    joined.roots_by_hand.insert(&node.id);
+                }
+                if let Some(parent) = &node.parent {
+                    children.entry(parent).or_default().insert(&node.id);
+                }
+                touched.insert(&node.id);
+            }
+            let below = touched.iter().filter_map(|id| children.get(*id)).flatten().copied();
+            for id in below.chain(touched.iter().copied()).collect::<Vec<_>>() {
+                let parent = nodes.get(id).and_then(|node| nodes.get(node.parent.as_ref()?));
+                let is_misfit = nodes
+                    .get(id)
+                    .zip(parent)
+                    .is_some_and(|(node, parent)| misfit(node, parent, rules).is_some());
+                match (is_misfit, is_join) {
+                    (true, true) => drop(joined.misfits.insert(id)),
+                    (true, false) => {}
+                    (false, _) => drop(joined.misfits.remove(id)),
+                }
+            }
+        }
+        joined
+    }
+
+    /// Whether a merge has put a node below a parent where it does not fit, or has changed that.
+    pub(super) fn misfits(&self, node: &Node) -> bool {
+        self.is_cut || self.misfits.contains(&node.id)
+    }
+
+    /// Whether a merge may have left a root that could not be proposed now.
+    pub(super) fn is_root(&self, root: &Node) -> bool {
+        self.is_merged && !self.roots_by_hand.contains(&root.id)
+    }
+
+    /// Whether a merge may have joined two changes to the same state.
+    pub(super) fn is_alike(&self, change: &Reclassification) -> bool {
+        self.is_merged && !self.repeated.contains(&change)
+    }
+
+    /// Whether a merge may have brought what was not known at the end.
+    pub(super) fn since_end(&self) -> bool {
+        self.since_end
+    }
+}
+
+fn is_gone(happening: &Happening) -> bool {
+    matches!(happening, Happening::Withdrawn(_) | Happening::Removed(_))
+}

@@ -1,0 +1,67 @@
+//! One list of two that were added to apart: changes of state, amendments, results, ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Both lists as one, without a key twice. Whatever is in one of the lists comes in that list's order, and so what both share
+/// keeps its place. Where neither list says which of two comes first, the smaller does.
+///
+/// The outcome is the same from either side, and in any order of three, as long as lists came about by additions at their
+/// ends and by this function.
+pub(super) fn interleave<K: Ord + Clone>(ours: &[K], theirs: &[K]) -> Vec<K> {
+    let all = [ours, theirs].map(|list| list.iter().collect::<BTreeSet<_>>());
+    let mut taken = BTreeSet::new();
+    let mut merged = Vec::with_capacity(ours.len().max(theirs.len()));
+    let mut rest = [ours, theirs];
+    loop {
+        for list in &mut rest {
+            let is_taken = |next: &&K| taken.contains(*next);
+            let known = list.iter().take_while(is_taken).count();
+            *list = &list[known..];
+        }
+        let next = match rest.map(<[K]>::first) {
+            [None, None] => return merged,
+            [Some(only), None] | [None, Some(only)] => only,
+            // What only one of them has stands before whatever of both comes after it.
+            [Some(our), Some(their)] => match (all[1].contains(our), all[0].contains(their)) {
+                (false, true) => our,
+                (true, false) => their,
+                _ => our.min(their),
+            },
+        };
+        taken.insert(next);
+        merged.push(next.clone());
+    }
+}
+
+/// What tells an entry from all others: its key, and how often that stood in the list before.
+type Numbered<K> = (K, usize);
+
+/// Both lists of entries that are known by keys as one. An entry of both becomes what `join` makes of it, which is given that of
+/// the base, too; `None` where it can't.
+pub(super) fn join_lists<T: Clone, K: Ord + Clone>(
+    [base, ours, theirs]: [&[T]; 3],
+    key: impl Fn(&T) -> K,
+    join: impl Fn(Option<&T>, &T, &T) -> Option<T>,
+) -> Option<Vec<T>> {
+    let [our_keys, their_keys] = [ours, theirs].map(|list| numbered(list, &key));
+    let by_key = |list: &[T], keys: Vec<Numbered<K>>| keys.into_iter().zip(list.iter().cloned()).collect();
+    let base: BTreeMap<_, T> = by_key(base, numbered(base, &key));
+    let our: BTreeMap<_, T> = by_key(ours, our_keys.clone());
+    let their: BTreeMap<_, T> = by_key(theirs, their_keys.clone());
+    let joined = |key: &Numbered<K>| match (our.get(key), their.get(key)) {
+        (Some(our), Some(their)) => join(base.get(key), our, their),
+        (only, other) => only.or(other).cloned(),
+    };
+    interleave(&our_keys, &their_keys).iter().map(joined).collect()
+}
+
+fn numbered<T, K: Ord + Clone>(list: &[T], key: impl Fn(&T) -> K) -> Vec<Numbered<K>> {
+    let mut seen: BTreeMap<K, usize> = BTreeMap::new();
+    let number = |entry| {
+        let key = key(entry);
+        let next = seen.entry(key.clone()).or_default();
+        *next += 1;
+        (key, *next)
+    };
+    list.iter().map(number).collect()
+}

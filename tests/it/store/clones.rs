@@ -1,0 +1,543 @@
+//! Three clones of one investigation, each with calls of all kinds, commits by hand and clocks that differ, which meet now and
+//! then: by our merge, and by git's, with `tot merge --resolve` after it. Nothing that was stored is lost, `tot check` finds no
+//! error, and whoever merges with whom first, the tree is the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use tree_of_thoughts::check::{self, Objects, Severity};
+use tree_of_thoughts::decide::amend::Amend;
+use tree_of_thoughts::decide::attach::File;
+use tree_of_thoughts::decide::claim::Claimant;
+use tree_of_thoughts::decide::comment::{Kind, Say};
+use tree_of_thoughts::decide::commit::NodeResult;
+use tree_of_thoughts::decide::end::{Bind, End, Stop};
+use tree_of_thoughts::decide::propose::{NewNode, Propose};
+use tree_of_thoughts::decide::reclassify::Reclassify;
+use tree_of_thoughts::decide::start::Start;
+use tree_of_thoughts::domain::{Caller, CommentKind, Investigation, NodeId, StopReason, Timestamp};
+use tree_of_thoughts::ruleset::EffectiveRules;
+use tree_of_thoughts::service::{Refusal, Service, Written};
+use tree_of_thoughts::store::git::CommitId;
+use tree_of_thoughts::store::{Durability, Joined, Store};
+use tree_of_thoughts::world::World;
+
+use crate::support::table::EVIDENCE;
+use crate::support::testing::{cases, tries_all};
+use crate::support::{Sandbox, TOT};
+
+/// What each case plays.
+const STEPS: usize = 36;
+
+/// `TOT_SEED=131` plays that one alone.
+#[test]
+fn three_clones_lose_nothing_and_come_to_one_tree_in_any_order() {
+    let mut told = BTreeMap::new();
+    if let Some(seed) = std::env::var("TOT_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        return Team::new(seed).play(&mut told);
+    }
+    let first = if tries_all() { u64::from(std::process::id()) << 16 } else { 0 };
+    for seed in first..first + u64::from(cases(200)) {
+        Team::new(seed).play(&mut told);
+    }
+    // It would prove little if nearly all were refused, or nothing ever met.
+    let of = |what: &str| told.get(what).copied().unwrap_or(0);
+    for what in ["propose", "commit", "late", "reclassify", "amend", "comment", "end", "attach", "claim"] {
+        assert!(of(what) > 0, "{what}: {told:?}");
+    }
+    for what in ["merged", "git merged", "resolved", "markers resolved", "by hand"] {
+        assert!(of(what) > 0, "{what}: {told:?}");
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let state = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((state ^ (state >> 31)) % most as u64).unwrap()
+    }
+
+    fn one_in(&mut self, number: usize) -> bool {
+        self.below(number) == 0
+    }
+
+    fn of<'l, T>(&mut self, list: &'l [T]) -> Option<&'l T> {
+        if list.is_empty() { None } else { Some(&list[self.below(list.len())]) }
+    }
+}
+
+struct Machine {
+    root: PathBuf,
+    repository: PathBuf,
+    clock: PathBuf,
+    /// How far its clock is ahead, in milliseconds. It goes on with each call, so that no two of one machine are at one time; those
+    /// of two machines may be.
+    skew: i64,
+    service: Service,
+}
+
+struct Team {
+    sandbox: Sandbox,
+    id: String,
+    clones: Vec<Machine>,
+    random: Random,
+    now: i64,
+    /// How many texts were given to calls; each has a word of its own.
+    words: usize,
+    /// The words that calls and hands took away again.
+    given_up: BTreeSet<String>,
+    story: Vec<String>,
+}
+
+/// Every file of a work tree.
+type Content = BTreeMap<String, Vec<u8>>;
+
+impl Team {
+    fn new(seed: u64) -> Team {
+        let sandbox = Sandbox::new();
+        let mut random = Random(seed);
+        let rulesets = ["single-root", "multi-gate", "review", "found-verify", "exhaust", "drill"];
+        let ruleset = rulesets[random.below(rulesets.len())];
+        let skews = [0, 0, 30_000, -40_000, 3_600_000];
+        let mut clones = Vec::new();
+        for name in ["one", "two", "three"] {
+            let (root, clock) = (sandbox.path(name), sandbox.path(&format!("{name}.clock")));
+            let service = Service::new(root.clone(), World::File(clock.clone()), None);
+            let service = service.with_durability(Durability::Git);
+            let skew = skews[random.below(skews.len())];
+            clones.push(Machine { repository: PathBuf::new(), root, clock, skew, service });
+        }
+        let mut team = Team {
+            sandbox,
+            id: String::new(),
+            clones,
+            random,
+            now: 1_767_603_600_000,
+            words: 0,
+            given_up: BTreeSet::new(),
+            story: vec![format!("seed {seed}, {ruleset}")],
+        };
+        team.sleep();
+        let request = Start { query: "Why is the sky blue?".into(), ..Start::default() };
+        let started = team.clones[0].service.start(Some(ruleset), request, &Caller::default());
+        let (standing, _) = started.map_err(|refusal| refusal.errors).unwrap();
+        team.id = standing.snapshot.investigation.meta().id.to_string();
+        team.clones[0].repository = team.clones[0].root.join(&team.id);
+        for at in 1..3 {
+            std::fs::create_dir_all(&team.clones[at].root).unwrap();
+            let from = team.clones[0].repository.to_str().unwrap().to_owned();
+            team.sandbox.git(&team.clones[at].root, &["clone", "--quiet", &from]);
+            team.clones[at].repository = team.clones[at].root.join(&team.id);
+        }
+        team
+    }
+
+    fn sleep(&mut self) {
+        self.now += [0, 4, 700, 20_000, 600_000][self.random.below(5)];
+        (0..3).for_each(|at| self.set_clock(at, 0));
+    }
+
+    fn set_clock(&self, at: usize, more: i64) {
+        let clone = &self.clones[at];
+        let time = Timestamp::from_milliseconds(self.now + clone.skew + more).unwrap();
+        std::fs::write(&clone.clock, time.to_string()).unwrap();
+    }
+
+    fn play(&mut self, told: &mut BTreeMap<String, usize>) {
+        for _ in 0..STEPS {
+            if self.random.one_in(2) {
+                self.sleep();
+            }
+            let at = self.random.below(3);
+            let other = (at + 1 + self.random.below(2)) % 3;
+            let what = match self.random.below(20) {
+                0..=2 => self.join(at, other),
+                3 => self.merge_by_git(at, other),
+                4 => self.by_hand(at),
+                _ => self.call(at),
+            };
+            self.story.push(format!("{}: {what}", ["one", "two", "three"][at]));
+            *told.entry(what).or_default() += 1;
+        }
+        self.finish();
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        panic!("{what}\n{}", self.story.join("\n"))
+    }
+
+    /// A text that is known again.
+    fn text(&mut self, about: &str) -> String {
+        self.words += 1;
+        format!("{about} word{}.", self.words)
+    }
+
+    fn content(&self, at: usize) -> Content {
+        content(&self.clones[at].repository)
+    }
+
+    /// One call, and what it was, or why it was refused.
+    fn call(&mut self, at: usize) -> String {
+        let before = self.content(at);
+        self.clones[at].skew += 4;
+        self.set_clock(at, 0);
+        let (what, written) = self.any_call(at);
+        match written {
+            None => format!("{what}: nothing to be done"),
+            Some(Err(refusal)) => {
+                let codes: Vec<String> = refusal.errors.iter().map(|error| error.code.to_string()).collect();
+                format!("{what} refused: {}", codes.join(", "))
+            }
+            Some(Ok(written)) if written.decision.event.is_none() => format!("{what}: as it is"),
+            Some(Ok(_)) => {
+                let after = words(&self.content(at));
+                self.given_up.extend(words(&before).difference(&after).cloned());
+                what
+            }
+        }
+    }
+
+    fn any_call(&mut self, at: usize) -> (String, Option<Result<Written, Refusal>>) {
+        let snapshot = self.clones[at].service.store().load(&self.clones[at].repository).unwrap();
+        let investigation = &snapshot.investigation;
+        let ruleset = &snapshot.ruleset.as_ref().unwrap().ruleset;
+        let rules = EffectiveRules::new(ruleset, investigation.meta());
+        let states: Vec<String> = ruleset.states.iter().map(|state| state.name.to_string()).collect();
+        let pending: Vec<NodeId> = investigation.pending().map(|node| node.id.clone()).collect();
+        let committed: Vec<NodeId> = investigation.committed().map(|(node, _)| node.id.clone()).collect();
+        let agent = format!("agent-{}", self.random.below(4));
+        let session = format!("session-{at}-{}", self.random.below(3));
+        let caller = Caller { session: Some(session), ..Caller::default() };
+        let agent_id = Some(agent).filter(|_| !self.random.one_in(4));
+        let id = self.id.clone();
+        match self.random.below(16) {
+            0..=3 => {
+                let request = self.proposal(investigation, &rules, &pending);
+                let written = self.clones[at].service.propose(&id, request, &caller);
+                ("propose".into(), Some(written))
+            }
+            4..=7 => {
+                let is_late = self.random.one_in(6);
+                let from = if is_late { &committed } else { &pending };
+                let number = 1 + self.random.below(from.len().max(1));
+                let chosen: Vec<NodeId> = from.iter().take(number).cloned().collect();
+                let results = chosen.iter().map(|node| {
+                    let attached = if self.random.one_in(6) { vec![self.text("log")] } else { Vec::new() };
+                    NodeResult {
+                        node_id: node.to_string(),
+                        state: self.random.of(&states).unwrap().clone(),
+                        findings: self.text("Findings"),
+                        headline: self.random.one_in(2).then(|| self.text("Headline")),
+                        evidence: Some(format!("{EVIDENCE} {}", self.text("Seen"))),
+                        alternatives_considered: vec![
+                            self.text("It could have been the other one, which was looked at"),
+                            self.text("It could have been a third one, which was looked at"),
+                        ],
+                        agent_id: agent_id.clone(),
+                        claimed: is_late,
+                        attachments: attached
+                            .into_iter()
+                            .map(|text| serde_json::json!({"name": "a.log", "text": text}))
+                            .map(|value| serde_json::from_value(value).unwrap())
+                            .collect(),
+                        ..NodeResult::default()
+                    }
+                });
+                let results: Vec<NodeResult> = results.collect();
+                let is_empty = results.is_empty();
+                let what = if is_late { "late" } else { "commit" };
+                (what.into(), (!is_empty).then(|| self.clones[at].service.commit(&id, results, &caller)))
+            }
+            8 | 9 => {
+                let node = self.random.of(&committed).cloned();
+                let request = node.map(|node| Reclassify {
+                    node_id: node.to_string(),
+                    new_state: self.random.of(&states).unwrap().clone(),
+                    // Two may say the same.
+                    reason: Some(if self.random.one_in(3) { "Alike.".into() } else { self.text("Reason") }),
+                    evidence: self.random.one_in(2).then(|| EVIDENCE.to_owned()),
+                    agent_id,
+                    ..Reclassify::default()
+                });
+                let written =
+                    request.map(|request| self.clones[at].service.reclassify(&id, request, &caller));
+                ("reclassify".into(), written)
+            }
+            10 => {
+                let of_end = investigation.conclusion().is_some() && self.random.one_in(2);
+                let alike = self.random.one_in(3);
+                let mut text = |about| if alike { format!("{about} alike.") } else { self.text(about) };
+                let request = Amend {
+                    reason: text("Amended"),
+                    conclusion: of_end.then(|| text("Concluded")),
+                    headline: (!of_end).then(|| text("Headline")),
+                    findings: (!of_end).then(|| text("Findings")),
+                    title: (!of_end).then(|| text("Title")),
+                    agent_id,
+                    ..Amend::default()
+                };
+                let node = self.random.of(&committed).map(ToString::to_string);
+                let request = Amend { node_id: node.filter(|_| !of_end), ..request };
+                ("amend".into(), Some(self.clones[at].service.amend(&id, request, &caller)))
+            }
+            11 | 12 => {
+                let comments: Vec<_> = investigation.comments().cloned().collect();
+                let reply_to = self.random.of(&comments).filter(|_| self.random.one_in(2)).cloned();
+                let kind = match (&reply_to, self.random.below(2)) {
+                    (None, 0) => CommentKind::Comment,
+                    (None, _) => CommentKind::Objection,
+                    (Some(_), 0) => CommentKind::Answer,
+                    (Some(_), _) => CommentKind::Resolution,
+                };
+                let node = self.random.of(&committed).filter(|_| reply_to.is_none());
+                let request = Say {
+                    node_id: node.map(ToString::to_string),
+                    kind: Kind(kind),
+                    reply_to: reply_to.map(|comment| comment.id.to_string()),
+                    text: self.text("Said"),
+                    agent_id,
+                };
+                // Under such a clock the time alone makes the id.
+                self.set_clock(at, at as i64 + 1);
+                ("comment".into(), Some(self.clones[at].service.comment(&id, request, &caller)))
+            }
+            13 => {
+                let answers: Vec<&NodeId> = rules.answers(investigation).map(|node| &node.id).collect();
+                let answers = answers.into_iter().map(|id| Bind::Id(id.to_string())).collect();
+                let request = End {
+                    conclusion: (!self.random.one_in(5)).then(|| self.text("Concluded")),
+                    answers,
+                    not_covered: vec![self.text("Open")],
+                    agent_id,
+                    stopped: self.random.one_in(2).then_some(Stop { reason: StopReason::Enough, note: None }),
+                    ..End::default()
+                };
+                ("end".into(), Some(self.clones[at].service.end(&id, request, &caller)))
+            }
+            14 => {
+                let node = self.random.of(&committed).cloned();
+                let name = ["a.log", "A.log", "b.log"][self.random.below(3)].to_owned();
+                let files = [File { name, content: self.text("Attached").into_bytes() }];
+                let written = node.map(|node| self.clones[at].service.attach(&id, &node, &files, &caller));
+                ("attach".into(), written)
+            }
+            _ => {
+                let node = self.random.of(&pending).cloned();
+                let claimant = Claimant { agent_id, minutes: Some(1 + self.random.below(2) as u32) };
+                let releases = self.random.one_in(3);
+                let written = node.map(|node| match releases {
+                    true => self.clones[at].service.release(&id, &[node], &caller),
+                    false => self.clones[at].service.claim(&id, &[node], &claimant, &caller),
+                });
+                (if releases { "release" } else { "claim" }.into(), written)
+            }
+        }
+    }
+
+    /// One of few ids below a node, so that many collide; or one is taken back.
+    fn proposal(
+        &mut self,
+        investigation: &Investigation,
+        rules: &EffectiveRules,
+        pending: &[NodeId],
+    ) -> Propose {
+        let places = investigation.committed().filter(|(_, state)| !rules.is_terminal(state));
+        let places: Vec<NodeId> = places.map(|(node, _)| node.id.clone()).collect();
+        let parent = self.random.of(&places).cloned();
+        let steps = match &parent {
+            Some(parent) if parent.suffix().ends_with(|c: char| c.is_ascii_digit()) => ["a", "b", "c"],
+            Some(_) => ["1", "2", "3"],
+            None => ["A", "B", "C"],
+        };
+        let number = 1 + self.random.below(3);
+        let nodes = (0..number).filter_map(|_| {
+            let step = steps[self.random.below(3)];
+            let id = match &parent {
+                Some(parent) => parent.child(step)?.to_string(),
+                None => format!("R1.{step}"),
+            };
+            Some(NewNode {
+                id,
+                parent: parent.as_ref().map(ToString::to_string),
+                title: self.text("Title"),
+                planned_action: self.text("Plan"),
+                covers: Vec::new(),
+            })
+        });
+        let mut nodes: Vec<NewNode> = nodes.collect();
+        let mut seen = BTreeSet::new();
+        nodes.retain(|node| seen.insert(node.id.clone()));
+        let withdraw = self.random.of(pending).filter(|_| self.random.one_in(5));
+        Propose { nodes, withdraw: withdraw.map(ToString::to_string).into_iter().collect() }
+    }
+
+    /// A file of the user's own.
+    fn by_hand(&mut self, at: usize) -> String {
+        let repository = self.clones[at].repository.clone();
+        let name = format!("notes-{at}.md");
+        let before = std::fs::read_to_string(repository.join(&name)).unwrap_or_default();
+        let text = self.text("Note");
+        std::fs::write(repository.join(&name), before + &text + "\n").unwrap();
+        self.sandbox.git(&repository, &["add", &name]);
+        self.sandbox.git(&repository, &["commit", "--quiet", "-m", "By hand"]);
+        "by hand".into()
+    }
+
+    /// Brings the objects of one clone to another, and gives the head of the first.
+    fn fetch(&self, to: &Path, from: usize) -> CommitId {
+        let from = &self.clones[from].repository;
+        copy_new(&from.join(".git/objects"), &to.join(".git/objects"));
+        self.sandbox.head(from).parse().unwrap()
+    }
+
+    /// Has one clone take in another by our merge.
+    fn join(&mut self, at: usize, other: usize) -> String {
+        let repository = self.clones[at].repository.clone();
+        let kept: BTreeSet<String> = [at, other].iter().flat_map(|at| words(&self.content(*at))).collect();
+        let theirs = self.fetch(&repository, other);
+        let joined = match self.clones[at].service.store().join(&repository, theirs) {
+            Ok(joined) => joined,
+            Err(error) => self.fail(&format!("not joined: {error}")),
+        };
+        let what = match joined {
+            Joined::Unchanged => return "unchanged".into(),
+            Joined::FastForwarded { .. } => return "forward".into(),
+            Joined::Merged { .. } => "merged",
+        };
+        self.holds(&repository, &kept, what);
+        self.checked(&repository);
+        what.into()
+    }
+
+    /// Has one clone take in another by git's own merge, which needs help where it meets a conflict.
+    fn merge_by_git(&mut self, at: usize, other: usize) -> String {
+        let repository = self.clones[at].repository.clone();
+        let kept: BTreeSet<String> = [at, other].iter().flat_map(|at| words(&self.content(*at))).collect();
+        let theirs = self.fetch(&repository, other).to_string();
+        let merged = self.sandbox.try_git(&repository, &["merge", "--quiet", "--no-edit", &theirs]);
+        let mut what = "git merged";
+        if !merged.status.success() {
+            what = "resolved";
+            if self.random.one_in(2) {
+                what = "markers resolved";
+                self.sandbox.git(&repository, &["add", "--all"]);
+                self.sandbox.git(&repository, &["commit", "--quiet", "--no-edit"]);
+            }
+            let root = self.clones[at].root.to_str().unwrap().to_owned();
+            let ran =
+                self.sandbox.command(TOT).args(["merge", "--resolve", "--root", &root]).output().unwrap();
+            if !ran.status.success() {
+                self.fail(&format!("{what}: {}", String::from_utf8_lossy(&ran.stderr)));
+            }
+        }
+        self.holds(&repository, &kept, what);
+        self.checked(&repository);
+        what.into()
+    }
+
+    fn holds(&self, repository: &Path, kept: &BTreeSet<String>, what: &str) {
+        let now = words(&content(repository));
+        let lost: Vec<&String> =
+            kept.iter().filter(|word| !now.contains(*word) && !self.given_up.contains(*word)).collect();
+        if !lost.is_empty() {
+            self.fail(&format!("{lost:?} lost when {what}, in {}", repository.display()));
+        }
+    }
+
+    /// That `tot check` finds no error, as a new process sees it, nor a page that says something else.
+    fn checked(&self, repository: &Path) {
+        let store = Store::new(repository.parent().unwrap());
+        let subject = check::read(&store, repository, Objects::default()).unwrap();
+        let findings = check::check(&subject);
+        let wrong = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        let wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+        if !wrong.is_empty() {
+            self.fail(&format!("{wrong:#?} in {}", repository.display()));
+        }
+    }
+
+    /// Merges the three in each order.
+    fn finish(&mut self) {
+        let referee = self.sandbox.path("referee").join(&self.id);
+        std::fs::create_dir_all(referee.parent().unwrap()).unwrap();
+        let from = self.clones[0].repository.to_str().unwrap().to_owned();
+        self.sandbox.git(referee.parent().unwrap(), &["clone", "--quiet", &from]);
+        let heads: Vec<CommitId> = (0..3).map(|at| self.fetch(&referee, at)).collect();
+        let kept: BTreeSet<String> = (0..3).flat_map(|at| words(&self.content(at))).collect();
+        let mut trees = Vec::new();
+        for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
+            let [first, more @ ..] = order.map(|at| heads[at]);
+            self.sandbox.git(&referee, &["reset", "--quiet", "--hard", &first.to_string()]);
+            let store = Store::new(referee.parent().unwrap());
+            for theirs in more {
+                if let Err(error) = store.join(&referee, theirs) {
+                    self.fail(&format!("not joined in the end: {error}"));
+                }
+            }
+            self.holds(&referee, &kept, "merged in the end");
+            self.checked(&referee);
+            trees.push(content(&referee));
+        }
+        for tree in &trees[1..] {
+            if *tree != trees[0] {
+                let paths: BTreeSet<&String> = tree.keys().chain(trees[0].keys()).collect();
+                let text = |tree: &Content, path: &str| {
+                    String::from_utf8_lossy(tree.get(path).map_or(&b"(none)"[..], Vec::as_slice)).into_owned()
+                };
+                let differ = paths.into_iter().filter(|path| tree.get(*path) != trees[0].get(*path));
+                let differ: Vec<String> = differ
+                    .map(|path| format!("{path}:\n{}\n---\n{}", text(&trees[0], path), text(tree, path)))
+                    .collect();
+                self.fail(&format!("the order matters: {}", differ.join("\n")));
+            }
+        }
+    }
+}
+
+fn content(repository: &Path) -> Content {
+    let mut content = Content::new();
+    let mut folders = vec![repository.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.extend((!path.ends_with(".git")).then_some(path));
+            } else {
+                let name = path.strip_prefix(repository).unwrap().to_str().unwrap().to_owned();
+                content.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    content
+}
+
+/// The words by which texts are known, in all files but the page that follows from them.
+fn words(content: &Content) -> BTreeSet<String> {
+    let texts = content.iter().filter(|(path, _)| *path != "README.md");
+    let mut words = BTreeSet::new();
+    for (_, text) in texts {
+        let text = String::from_utf8_lossy(text);
+        let parts = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let is_word = |part: &&str| part.len() > 4 && part.starts_with("word");
+        words.extend(parts.filter(is_word).map(str::to_owned));
+    }
+    words
+}
+
+/// Copies the files that are not there, as a fetch brings objects.
+fn copy_new(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let there = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            std::fs::create_dir_all(&there).unwrap();
+            copy_new(&path, &there);
+        } else if !there.exists() {
+            std::fs::copy(&path, &there).unwrap();
+        }
+    }
+}
