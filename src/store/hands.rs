@@ -187,8 +187,8 @@ impl<'a> Past<'a> {
         let was_marked = |edit: &&Edit| self.text(&edit.before).as_deref().is_some_and(is_marked);
         let marked: Vec<String> = edits.iter().filter(was_marked).map(|edit| edit.path.clone()).collect();
         if let Some(parent) = parent.filter(|_| !marked.is_empty())
-            && let Some((remade, _)) =
-                resolve::remade(self.git, &join::flat(self.git, parent)?, parent, &marked)?
+            && let [before, after] = [join::flat(self.git, parent)?, join::flat(self.git, commit.id)?]
+            && let Some((remade, _)) = resolve::remade(self.git, &before, parent, &marked, Some(&after))?
         {
             let is_remade = |edit: &Edit| {
                 let after = self.text(&edit.after).map(String::into_bytes);

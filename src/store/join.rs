@@ -268,7 +268,7 @@ impl Store {
         let base = common(git, &bases, 0, &mut kept)?;
         let (ours_flat, theirs_flat) = (flat(git, ours)?, flat(git, theirs)?);
         let (mut after, mut contents, decisions) =
-            match merge_flat(git, &kept, &base, &ours_flat, &theirs_flat)? {
+            match merge_flat(git, &kept, &base, [&ours_flat, &theirs_flat], None)? {
                 Ok(merged) => merged,
                 Err(conflicts) => {
                     let mut files: Vec<String> =
@@ -361,7 +361,7 @@ pub(super) fn common(
     let mut merged = vec![*first];
     for commit in rest {
         let base = common(git, &git.merge_bases(*commit, &merged)?, depth + 1, kept)?;
-        tree = match merge_flat(git, kept, &base, &tree, &flat(git, *commit)?)? {
+        tree = match merge_flat(git, kept, &base, [&tree, &flat(git, *commit)?], None)? {
             Ok((tree, contents, _)) => {
                 kept.extend(contents);
                 tree
@@ -376,12 +376,14 @@ pub(super) fn common(
 /// A merged tree, the contents that no object holds, and what was decided.
 pub(super) type MergedFlat = (Flat, Contents, Vec<Decision>);
 
+/// Merges two trees, by what they have in common. Where a merge of them was `made` already and is judged, proposals that make way
+/// have the ids that they have there.
 pub(super) fn merge_flat(
     git: &Git,
     kept: &Contents,
     base: &Flat,
-    ours: &Flat,
-    theirs: &Flat,
+    [ours, theirs]: [&Flat; 2],
+    made: Option<&Flat>,
 ) -> Result<Result<MergedFlat, Vec<Conflict>>, StoreError> {
     let paths: BTreeSet<&String> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let (mut trees, mut tree, mut touched) = (Trees::default(), Flat::new(), Vec::new());
@@ -425,6 +427,14 @@ pub(super) fn merge_flat(
                 room = room.saturating_sub(content.len() as u64);
                 side.insert(path.clone(), content);
             }
+        }
+    }
+    for (path, (blob, _)) in made.into_iter().flatten() {
+        if matches!(layout::place(path), Place::Node(id) if !trees.untouched.contains(&id)) {
+            // What can't be read is told elsewhere.
+            let content = git.read(*blob, room.min(read::FILE_MAX)).unwrap_or_default();
+            room = room.saturating_sub(content.len() as u64);
+            trees.made.insert(path.clone(), content);
         }
     }
     let merged = match merge::merge(&trees) {

@@ -68,7 +68,7 @@ pub(super) fn edits(
     let remade = match others {
         [other] if *remakes > 0 => {
             *remakes -= 1;
-            remade(past, *first, *other)?
+            remade(past, commit.id, [*first, *other])?
         }
         _ => None,
     };
@@ -98,8 +98,12 @@ pub(super) fn edits(
     Ok(edits)
 }
 
-/// What merging two commits by node gives; `None` where they can't be merged.
-fn remade(past: &Past<'_>, first: CommitId, other: CommitId) -> Result<Option<(Flat, Contents)>, StoreError> {
+/// What merging two commits by node gives, of which a merge was made; `None` where they can't be merged.
+fn remade(
+    past: &Past<'_>,
+    made: CommitId,
+    [first, other]: [CommitId; 2],
+) -> Result<Option<(Flat, Contents)>, StoreError> {
     let git = past.git;
     let files = |commit| -> Result<Flat, StoreError> {
         let mut files = flat(git, commit)?;
@@ -109,7 +113,7 @@ fn remade(past: &Past<'_>, first: CommitId, other: CommitId) -> Result<Option<(F
     };
     let mut kept = Contents::new();
     let base = common(git, &git.merge_bases(first, &[other])?, 0, &mut kept)?;
-    let merged = merge_flat(git, &kept, &base, &files(first)?, &files(other)?)?;
+    let merged = merge_flat(git, &kept, &base, [&files(first)?, &files(other)?], Some(&files(made)?))?;
     Ok(merged.ok().map(|(files, contents, _)| (files, contents)))
 }
 

@@ -108,7 +108,7 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     let paths: Vec<String> = marked.iter().map(|(path, _)| path.clone()).collect();
     let unresolved =
         |conflicts| StoreError::from(JoinError::Unresolved { path: snapshot.path.clone(), conflicts });
-    if let Some(changed) = remade(git, &tree, snapshot.head, &paths)? {
+    if let Some(changed) = remade(git, &tree, snapshot.head, &paths, None)? {
         return Ok(Some((paths, changed)));
     }
     let list = tree.get(layout::WITHHELD).map(|(blob, _)| git.read(*blob, read::FILE_MAX)).transpose()?;
@@ -116,15 +116,16 @@ fn mend(git: &Git, snapshot: &Snapshot) -> Result<Option<(Vec<String>, Changed)>
     Ok(Some((paths, changed)))
 }
 
-/// What puts these files with markers right, where they came with a merge: that is made anew.
+/// What puts these files with markers right, where they came with a merge: that is made anew. `made`: what was made of it already.
 pub(super) fn remade(
     git: &Git,
     tree: &Flat,
     head: CommitId,
     paths: &[String],
+    made: Option<&Flat>,
 ) -> Result<Option<Changed>, StoreError> {
     match merge_of(git, head, paths)? {
-        Some(merge) => again(git, tree, &merge, paths),
+        Some(merge) => again(git, tree, &merge, paths, made),
         None => Ok(None),
     }
 }
@@ -150,10 +151,11 @@ fn again(
     tree: &Flat,
     (merge, [one, other]): &Merge,
     marked: &[String],
+    made: Option<&Flat>,
 ) -> Result<Option<Changed>, StoreError> {
     let mut kept = Contents::new();
     let base = common(git, &git.merge_bases(*one, &[*other])?, 0, &mut kept)?;
-    let merged = merge_flat(git, &kept, &base, &flat(git, *one)?, &flat(git, *other)?)?;
+    let merged = merge_flat(git, &kept, &base, [&flat(git, *one)?, &flat(git, *other)?], made)?;
     let Ok((after, contents, decisions)) = merged else {
         return Ok(None);
     };

@@ -48,6 +48,9 @@ pub struct Trees {
     pub theirs: Files,
     /// The nodes whose files are the same in all three.
     pub untouched: BTreeSet<NodeId>,
+    /// The files of nodes in a merge that was made of these already, where that is judged: another program may have given other
+    /// ids to proposals that make way.
+    pub made: Files,
 }
 
 /// The outcome of a merge.
@@ -189,7 +192,12 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let paths: BTreeSet<&String> = sides.iter().flat_map(|side| side.keys()).collect();
     let mut conflicts = Vec::new();
     let (mut files, mut decisions) = (Files::new(), Vec::new());
-    let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone() };
+    let made = trees.made.iter().filter_map(|(path, text)| {
+        let Place::Node(id) = layout::place(path) else { return None };
+        Some((id.clone(), node_of(std::str::from_utf8(text).ok()?, &id).ok()?))
+    });
+    let made = made.collect();
+    let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone(), made };
     let mut ends = None;
     let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
     let mut lists = None;

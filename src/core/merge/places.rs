@@ -5,8 +5,12 @@
 //! another below the same parent, with all that is below it.
 //!
 //! To be the same in any order of three merges, the id of one that moves follows from that proposal alone: the id that it was
-//! made under, with some digits or letters more. Were it the next that is free, it would depend on who met whom first. What
-//! has moved stays there, and what is not concerned stays where it is.
+//! made under, with four digits or three letters more. Were it the next that is free, it would depend on who met whom first;
+//! that one is left to whoever proposes next. What has moved stays there, and what is not concerned stays where it is.
+//!
+//! Of 10,000 pairs that have to move from one id, one pair gets the same digits. Then both are kept, and who met whom first
+//! decides which of them has these digits and which gets others. Fewer digits would let that happen in each long
+//! investigation of a team; more of them nobody could remember.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,6 +24,8 @@ pub(super) struct Nodes {
     pub(super) sides: [BTreeMap<NodeId, Node>; 3],
     /// Ids of files that are none of these.
     pub(super) taken: BTreeSet<NodeId>,
+    /// The nodes of a merge that was made already.
+    pub(super) made: BTreeMap<NodeId, Node>,
 }
 
 /// The nodes of the merged tree.
@@ -59,6 +65,8 @@ struct Seat {
     key: Key,
     sides: [Option<Node>; 3],
     is_present: bool,
+    /// Its id in a merge that was made already.
+    there: Option<NodeId>,
     /// Its id in the merged tree.
     id: NodeId,
 }
@@ -69,8 +77,8 @@ struct Seat {
 ///
 /// Nodes that can't be joined, or for which there is no free id.
 pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
-    let Nodes { sides, taken } = nodes;
-    let mut seats = seats(sides);
+    let Nodes { sides, taken, made } = nodes;
+    let mut seats = seats(sides, &made);
     find_present(&mut seats);
     let rounds: BTreeSet<u32> = seats.iter().map(|seat| seat.id.round()).collect();
     let mut conflicts = Vec::new();
@@ -102,7 +110,7 @@ pub(super) fn join(nodes: Nodes) -> Result<Joined, Vec<Conflict>> {
 }
 
 /// The proposals of all sides. A parent's number is lower than its children's.
-fn seats(sides: [BTreeMap<NodeId, Node>; 3]) -> Vec<Seat> {
+fn seats(sides: [BTreeMap<NodeId, Node>; 3], made: &BTreeMap<NodeId, Node>) -> Vec<Seat> {
     let mut seats: Vec<Seat> = Vec::new();
     let mut known: HashMap<Key, usize> = HashMap::new();
     // Somebody may have written over the texts by hand: what is in the base is known without them.
@@ -136,13 +144,20 @@ fn seats(sides: [BTreeMap<NodeId, Node>; 3]) -> Vec<Seat> {
             if number == seats.len() {
                 known.insert(key.clone(), number);
                 let (sides, id) = (Default::default(), node.id.clone());
-                seats.push(Seat { key, sides, is_present: false, id });
+                seats.push(Seat { key, sides, is_present: false, there: None, id });
             }
             if side == 0 {
                 in_base.entry(without_texts).or_insert(number);
             }
             numbers[side].insert(node.id.clone(), number);
             seats[number].sides[side] = Some(node);
+        }
+    }
+    let mut numbers = HashMap::new();
+    for (id, node) in made {
+        if let Some(number) = known.get(&key_of(node, &numbers)) {
+            numbers.insert(id.clone(), *number);
+            seats[*number].there = Some(id.clone());
         }
     }
     seats
@@ -210,6 +225,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
     }
     here.sort_by(|(one, a), (other, b)| (one, &seats[*a].key).cmp(&(other, &seats[*b].key)));
     let mut taken: BTreeSet<String> = untouched.iter().map(folded).collect();
+    let there = ids_there(seats, &here, &taken);
     let mut places = Vec::new();
     let mut conflicts = Vec::new();
     // First whoever has a right to the id that it was made under, then whoever has moved before, then all that must move.
@@ -219,6 +235,7 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
         let moved = moved_step(seats, seat).filter(|_| has_moved);
         let wanted = moved.or_else(|| made_step(seats, seat));
         let wanted = wanted.and_then(|step| below(parent_id(seats, seat).as_ref(), &seat.id, step));
+        let wanted = there.get(&number).cloned().or(wanted);
         // One that a hand has put where it does not belong stays there.
         match wanted.or_else(|| stands_at(seat).into_iter().next()) {
             Some(id) if taken.insert(folded(&id)) => places.push((number, id)),
@@ -240,6 +257,28 @@ fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Co
         seats[number].id = id;
     }
     conflicts
+}
+
+/// The ids that these proposals have in a merge that was made already, as far as another program may have given them: to
+/// whoever makes way for an earlier one that was made under the same id, or has its own again.
+fn ids_there(seats: &[Seat], here: &[(bool, usize)], taken: &BTreeSet<String>) -> HashMap<usize, NodeId> {
+    let own_id = |seat: &Seat| below(parent_id(seats, seat).as_ref(), &seat.id, made_step(seats, seat)?);
+    let mut first: HashMap<String, &Key> = HashMap::new();
+    for seat in here.iter().map(|(_, number)| &seats[*number]) {
+        if let Some(id) = own_id(seat) {
+            let first = first.entry(folded(&id)).or_insert(&seat.key);
+            *first = (*first).min(&seat.key);
+        }
+    }
+    let may_be = |seat: &Seat, id: &NodeId| {
+        let Some(own) = own_id(seat).map(|own| folded(&own)) else { return false };
+        let parent = parent_id(seats, seat);
+        let is_below = step(id, parent.as_ref()).and_then(|step| below(parent.as_ref(), &seat.id, step));
+        let makes_way = taken.contains(&own) || first.get(&own) != Some(&&seat.key);
+        folded(id) == own || (makes_way && is_below.as_ref() == Some(id))
+    };
+    let there = |number: usize| seats[number].there.clone().filter(|id| may_be(&seats[number], id));
+    here.iter().filter_map(|(_, number)| Some((*number, there(*number)?))).collect()
 }
 
 /// What an id adds to that of its parent.
@@ -289,7 +328,8 @@ fn below(parent: Option<&NodeId>, own: &NodeId, step: &str) -> Option<NodeId> {
     }
 }
 
-/// The step of a proposal that can't have its own. So many digits or letters are added that hardly two are the same.
+/// The step of a proposal that can't have its own: digits where that ends with one, and letters else, so that what is below it goes on
+/// with the other kind.
 fn other_step(made: &str, key: &Key, attempt: u32) -> String {
     // FNV-1a.
     let told = format!("{} {} {} {} {attempt}", key.proposed_at, key.title, key.planned_action, key.copy);

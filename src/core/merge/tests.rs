@@ -190,7 +190,7 @@ fn trees(base: &Tree, ours: &Tree, theirs: &Tree) -> Trees {
             .map(|(path, text)| (path.clone(), text.clone()))
             .collect()
     };
-    Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs), untouched }
+    Trees { base: only(&base), ours: only(&ours), theirs: only(&theirs), untouched, ..Trees::default() }
 }
 
 /// The merged tree, which is the same from both sides.
@@ -227,7 +227,8 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
     };
     let sides = all.map(only);
     let went_on = [1, 2].map(|side| sides[side] != sides[0]);
-    let nodes = places::Nodes { sides, taken: untouched.iter().map(|id| (*id).clone()).collect() };
+    let taken = untouched.iter().map(|id| (*id).clone()).collect();
+    let nodes = places::Nodes { sides, taken, made: BTreeMap::new() };
     let joined = places::join(nodes).unwrap();
     let mut tree = Tree::default();
     let comments: BTreeSet<&CommentId> = all.iter().flat_map(|tree| tree.comments.keys()).collect();
@@ -371,6 +372,66 @@ fn two_proposals_of_one_instant_under_one_id_stay_two() {
     assert_eq!((tree.id_of("a, other").as_str(), tree.nodes.len()), ("R2.A3", 5));
     let result = tree.nodes[&known.parse().unwrap()].classification.as_ref();
     assert_eq!(result.map(|it| it.findings.as_str()), Some("of the known one"));
+}
+
+/// The ids that follow are those that nobody has, and letters and digits alternate as ever.
+#[test]
+fn whoever_makes_way_takes_no_id_that_would_be_given_next() {
+    let (base, mut ours, mut theirs) = (base(), base(), base());
+    for (side, title, at) in [(&mut ours, "later", 21), (&mut theirs, "earlier", 20)] {
+        side.propose("R1.B", None, &format!("root {title}"), at);
+        side.propose("R2.A3", Some("R1.A"), title, at + 2);
+        side.propose("R3.A1a", Some("R2.A1"), &format!("deep {title}"), at + 4);
+    }
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let moved = |title: &str, made: &str, is_step: fn(&char) -> bool, number| {
+        let id = tree.id_of(title);
+        let more = id.strip_prefix(made).unwrap_or_else(|| panic!("{id}"));
+        assert!(more.len() == number && more.chars().all(|c| is_step(&c)), "{id}");
+    };
+    moved("root later", "R1.B", char::is_ascii_lowercase, 3);
+    moved("later", "R2.A3", char::is_ascii_digit, 4);
+    moved("deep later", "R3.A1a", char::is_ascii_lowercase, 3);
+    let mut next = Ids::new(&investigation(&tree).0);
+    assert_eq!(next.root(None).unwrap().as_str(), "R1.C");
+    let below = |id: &str, next: &mut Ids| next.child(&id.parse().unwrap()).unwrap().to_string();
+    assert_eq!(below("R1.A", &mut next), "R2.A4");
+    assert_eq!(below("R2.A1", &mut next), "R3.A1b");
+    let later = tree.id_of("later");
+    assert_eq!(below(&later, &mut next), format!("R3{}a", &later[2..]));
+}
+
+/// Then the order of the merges matters. Nothing is lost by it, and clones that meet have one tree again.
+#[test]
+fn two_that_make_way_with_the_same_digits_are_both_kept() {
+    let side = |title: &str, at| {
+        let mut tree = base();
+        tree.propose("R2.A3", Some("R1.A"), title, at);
+        tree
+    };
+    let mut seen = BTreeMap::new();
+    let same = (0..).find_map(|number| {
+        let title = format!("title {number}");
+        let id = joined(&base(), &side("first", 10), &side(&title, 20)).0.id_of(&title);
+        Some([seen.insert(id, title.clone())?, title])
+    });
+    let [one, other] = same.unwrap();
+    let sides = [side("first", 10), side(&one, 20), side(&other, 20)];
+    let mut commits = vec![(base(), Vec::new())];
+    commits.extend(sides.map(|side| (side, vec![0])));
+    let mut story = Story { commits };
+    let with_one = story.join(1, 2);
+    let with_other = story.join(1, 3);
+    let both = [story.join(with_one, 3), story.join(with_other, 2)];
+    let met = story.join(both[0], both[1]);
+    assert_ne!(story.commits[both[0]].0, story.commits[both[1]].0);
+    for tree in [both[0], both[1], met].map(|at| &story.commits[at].0) {
+        let mut titles: Vec<&str> = tree.nodes.values().map(|node| node.title.as_str()).collect();
+        titles.sort_unstable();
+        let mut expected = ["first", "first", "root", "second", &one, &other];
+        expected.sort_unstable();
+        assert_eq!(titles, expected, "{tree:#?}");
+    }
 }
 
 /// In the order in which it is heard of first, the earlier proposal was taken back before anybody had to make way for it.

@@ -179,8 +179,13 @@ fn merged(base: &ReportInput, ours: ReportInput, theirs: &ReportInput) -> Report
         layout::Place::Node(id) => Some(id),
         _ => None,
     });
-    let trees =
-        Trees { base: of(&base), ours: of(&own), theirs: of(&theirs), untouched: untouched.collect() };
+    let trees = Trees {
+        base: of(&base),
+        ours: of(&own),
+        theirs: of(&theirs),
+        untouched: untouched.collect(),
+        ..Trees::default()
+    };
     let Ok(outcome) = merge::merge(&trees) else { return ours };
     let kept =
         own.iter().filter(|(path, _)| same.contains(path)).map(|(path, text)| (path.clone(), text.clone()));

@@ -39,9 +39,10 @@ impl Git {
         Ok(best)
     }
 
-    /// Writes a file's content as an object, to which nothing need ever lead.
+    /// Has a file's content read like an object as long as this is open. It is written nowhere.
     pub fn keep_blob(&self, content: &[u8]) -> Result<BlobId> {
-        Ok(BlobId(self.write_object(&gix::objs::BlobRef { data: content })?.id))
+        let id = self.repository.write_blob(content).map_err(self.library("keep a file"))?;
+        Ok(BlobId(id.detach()))
     }
 
     /// The id that a file of these bytes has.

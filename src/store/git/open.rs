@@ -86,7 +86,9 @@ impl Git {
             .open_path_as_is(true)
             .open(git_dir.clone())
             .map_err(|source| open_error(dir, &git_dir, source))?
-            .to_thread_local();
+            .to_thread_local()
+            // Only what `keep_blob` keeps is written through it.
+            .with_object_memory();
         check_format(&repository, &git_dir)?;
         check_where_it_leads(&repository, dir, &git_dir, has_work_tree)?;
         // A namespace from the environment or the configuration would hide the branch that git shows.

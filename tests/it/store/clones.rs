@@ -15,7 +15,7 @@ use tree_of_thoughts::decide::end::{Bind, End, Stop};
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::{Caller, CommentKind, Investigation, NodeId, StopReason, Timestamp};
+use tree_of_thoughts::domain::{ByHand, Caller, CommentKind, Investigation, NodeId, StopReason, Timestamp};
 use tree_of_thoughts::ruleset::EffectiveRules;
 use tree_of_thoughts::service::{Refusal, Service, Written};
 use tree_of_thoughts::store::git::CommitId;
@@ -448,10 +448,14 @@ impl Team {
         }
     }
 
-    /// That `tot check` finds no error, as a new process sees it, nor a page that says something else.
+    /// That `tot check` finds no error, as a new process sees it, and nothing is called changed by hand.
     fn checked(&self, repository: &Path) {
         let store = Store::new(repository.parent().unwrap());
         let subject = check::read(&store, repository, Objects::default()).unwrap();
+        let by_hand = subject.snapshot.investigation.by_hand();
+        if *by_hand != ByHand::default() {
+            self.fail(&format!("{by_hand:?} in {}", repository.display()));
+        }
         let findings = check::check(&subject);
         let wrong = findings.iter().filter(|finding| finding.severity == Severity::Error);
         let wrong: Vec<String> = wrong.map(ToString::to_string).collect();

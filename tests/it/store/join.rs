@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tree_of_thoughts::domain::NodeId;
+use tree_of_thoughts::domain::{ByHand, NodeId};
 use tree_of_thoughts::format::layout;
 use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{JoinError, Joined, Store, StoreError};
@@ -97,6 +97,51 @@ impl Pair {
         let joined = to.store().join(&to.repository, theirs);
         self.sandbox.assert_sound(&to.repository);
         joined
+    }
+
+    /// Two proposals under one id, of which the later, here, was researched, with all that can be said of it.
+    fn collide(&self) {
+        let id = self.session();
+        self.grow(&self.there, "R2.A1", "There, and earlier");
+        self.sandbox.sleep(60);
+        self.grow(&self.here, "R2.A1", "Here");
+        let mut server = self.server(&self.here);
+        let mut found = result("R2.A1", "EXPLORE");
+        found["attachments"] = json!([{"name": "a.log", "text": "Seen here."}]);
+        server.ok("tot_commit", json!({"sessionId": id, "results": [found]}));
+        server.ok("tot_propose", json!({"sessionId": id, "nodes": [node("R3.A1a", Some("R2.A1"))]}));
+        let said = json!({"sessionId": id, "nodeId": "R2.A1", "kind": "objection", "text": "Was it?"});
+        server.ok("tot_comment", said);
+    }
+
+    /// Has the last commit give the later proposal the id R2.A2, as an earlier program did: the next that was free.
+    fn as_an_older_program(&self, machine: &Machine) {
+        let git = |arguments: &[&str]| self.sandbox.git(&machine.repository, arguments);
+        let message = git(&["log", "-1", "--format=%B"]);
+        let moved = message.split(" renamed to R2.").nth(1).and_then(|rest| rest.split('\n').next()).unwrap();
+        for path in git(&["ls-files"]).lines() {
+            let file = machine.repository.join(path);
+            let text = std::fs::read_to_string(&file).unwrap().replace(moved, "A2");
+            std::fs::remove_file(&file).unwrap();
+            let id = path.rsplit('/').next().unwrap().trim_end_matches(".yaml").replace(moved, "A2");
+            let path = match path.starts_with(layout::NODES) {
+                true => layout::node(&id.parse().unwrap()),
+                false => path.replace(moved, "A2"),
+            };
+            let file = machine.repository.join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        self.amend(machine, &message.replace(moved, "A2"));
+    }
+
+    fn amend(&self, machine: &Machine, message: &str) {
+        self.sandbox.git(&machine.repository, &["add", "--all"]);
+        self.sandbox.git(&machine.repository, &["commit", "--quiet", "--amend", "-m", message]);
+    }
+
+    fn by_hand(&self, machine: &Machine) -> ByHand {
+        machine.store().load(&machine.repository).unwrap().investigation.by_hand().clone()
     }
 
     fn refused(&self, to: &Machine, from: &Machine) -> JoinError {
@@ -238,6 +283,70 @@ fn a_committed_node_that_moves_is_not_called_lost() {
     assert_eq!(pair.here.nodes().len(), 4);
     let checked = pair.checked(&pair.here);
     assert!(!checked.contains(": error ") && !checked.contains("STORED_LOST"), "{checked}");
+}
+
+/// Such a merge was made when the one who makes way got the next free id.
+#[test]
+fn a_merge_by_an_older_program_is_not_called_changed_by_hand() {
+    let pair = Pair::new();
+    pair.collide();
+    let (here, there) = (&pair.here.repository, &pair.there.repository);
+    let before = pair.sandbox.head(here);
+    pair.join(&pair.here, &pair.there).unwrap();
+    pair.as_an_older_program(&pair.here);
+    let older = pair.sandbox.head(here);
+    let message = pair.sandbox.git(here, &["log", "-1", "--format=%B"]);
+    assert!(message.contains("\nMerged: R2.A1 renamed to R2.A2\n"), "{message}");
+    assert_eq!(pair.by_hand(&pair.here), ByHand::default());
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(" error ") && !checked.contains("COMMIT_BY_HAND"), "{checked}");
+    // As little hides in it as in any other: neither a text, nor who has the id.
+    let file = here.join("nodes/R2/R2.A2.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Findings of R2.A1.", "Seen by three people.")).unwrap();
+    pair.amend(&pair.here, &message);
+    assert_eq!(pair.by_hand(&pair.here).nodes, ["R2.A2".parse().unwrap()].into());
+    pair.sandbox.git(here, &["reset", "--quiet", "--hard", &older]);
+    let [first, second] = ["nodes/R2/R2.A1.yaml", "nodes/R2/R2.A2.yaml"].map(|path| here.join(path));
+    let [one, other] = [&first, &second].map(|file| std::fs::read_to_string(file).unwrap());
+    std::fs::write(&first, other.replace("id: R2.A2", "id: R2.A1").replace("renamedFrom: R2.A1\n", ""))
+        .unwrap();
+    std::fs::write(&second, one.replace("id: R2.A1", "id: R2.A2\nrenamedFrom: R2.A1")).unwrap();
+    pair.amend(&pair.here, &message);
+    assert!(pair.by_hand(&pair.here).nodes.contains(&"R2.A2".parse().unwrap()));
+    // It meets the same as it is merged now: nothing is lost, and nothing there twice.
+    pair.sandbox.git(here, &["reset", "--quiet", "--hard", &before]);
+    pair.join(&pair.there, &pair.here).unwrap();
+    let merged = pair.sandbox.head(there);
+    pair.sandbox.git(here, &["reset", "--quiet", "--hard", &older]);
+    let Joined::Merged { commit, .. } = pair.join(&pair.here, &pair.there).unwrap() else { panic!() };
+    pair.fetch(&pair.there, &pair.here);
+    pair.sandbox.git(there, &["reset", "--quiet", "--hard", &merged]);
+    let joined = pair.there.store().join(there, older.trim().parse().unwrap()).unwrap();
+    assert!(matches!(joined, Joined::Merged { commit: other, .. } if other == commit), "{joined:?}");
+    let titles: Vec<String> = pair.here.nodes();
+    let is_here = |title: &str| titles.iter().filter(|node| node.ends_with(title)).count() == 1;
+    assert!(titles.len() == 5 && is_here(" There, and earlier") && is_here(" Here"), "{titles:?}");
+    assert_eq!(pair.by_hand(&pair.here), ByHand::default());
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(" error "), "{checked}");
+}
+
+#[test]
+fn markers_that_an_older_program_resolved_are_not_called_changed_by_hand() {
+    let pair = Pair::new();
+    pair.collide();
+    let here = &pair.here.repository;
+    let theirs = pair.fetch(&pair.here, &pair.there).to_string();
+    assert!(!pair.sandbox.try_git(here, &["merge", "--quiet", "--no-edit", &theirs]).status.success());
+    pair.sandbox.git(here, &["commit", "--quiet", "--all", "--no-edit"]);
+    let resolve = ["merge", "--resolve", "--root", pair.here.root.to_str().unwrap()];
+    assert!(pair.sandbox.command(TOT).args(resolve).output().unwrap().status.success());
+    assert_eq!(pair.by_hand(&pair.here), ByHand::default());
+    pair.as_an_older_program(&pair.here);
+    assert_eq!(pair.by_hand(&pair.here), ByHand::default());
+    let checked = pair.checked(&pair.here);
+    assert!(!checked.contains(" error "), "{checked}");
 }
 
 /// The earlier proposal, which is pending, takes the place of one that was committed, and of the child of that one nobody does.
