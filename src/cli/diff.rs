@@ -1,6 +1,5 @@
 //! `tot diff`: what came between two states, on a screen or in Markdown to be posted.
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,13 +9,12 @@ use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
 use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, assessed, plain_lines, section, styled};
 use super::{Outcome, finish, misused};
-use crate::domain::event::{what_was_attached, what_was_said_between};
-use crate::domain::{Happening, Investigation, Node, NodeId};
+use crate::domain::{Happening, Node};
+use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
 use crate::report::difference::{Line, difference};
 use crate::report::{self, NoRange, Range, changes, verb_of};
-use crate::store::Snapshot;
 use crate::text::{counted, made_visible, one_line};
-use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS, NodeView};
+use crate::view::{CHANGES_OF_STATE, CHANGES_OF_TEXTS};
 
 /// Says what came between two commits of an investigation: nodes, states, and texts word by word.
 #[derive(Args)]
@@ -36,8 +34,9 @@ pub(super) struct DiffArguments {
 
 const EXAMPLES: &str = "\
 With --json: {id, from, to, nodes: [{nodeId, change, title, stateBefore?, stateAfter?, reason?,
-fields: [{name, before, after}]}], said?: [{nodeId?, what, by, text}], attached?: [{nodeId, what, name}],
-conclusion?: {before, after}, rulesetChanged}, where change is added, changed or gone
+fields: [{name, before, after}]}], answers?: [{nodeId, before, after}], said?: [{nodeId?, what, by, text}],
+attached?: [{nodeId, what, name}], conclusion?: {before, after}, end?: [{name, before, after}],
+facts?: [{name, before, after}], rulesetChanged}, where change is added, changed or gone
 
 Examples:
   tot diff ended/1..               in its folder: what came since it was ended
@@ -53,12 +52,29 @@ struct Document {
     to: String,
     nodes: Vec<Changed>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    answers: Vec<Stands>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     said: Vec<Said>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attached: Vec<Attached>,
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<Texts>,
+    /// What else of the end differs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    end: Vec<Field>,
+    /// What of the start differs, which no call changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facts: Vec<Field>,
     ruleset_changed: bool,
+}
+
+/// A node that stands otherwise as an answer.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stands {
+    node_id: String,
+    #[serde(flatten)]
+    texts: Texts,
 }
 
 /// A comment that is new, or not as it was.
@@ -135,100 +151,84 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
     withheld.hide(&mut before);
     withheld.hide(&mut after);
     if arguments.markdown {
-        return page(&changes::markdown(&before, &after, [&from, &to]));
+        return page(&changes::markdown(&Diff::new(&before, &after), [&from, &to]));
     }
-    let document = document(&before, &after);
+    let document = document(&Diff::new(&before, &after));
     match arguments.common.json {
         true => say_json(&document),
         false => page(&shown(&document, [&from, &to], Screen { columns: columns() })),
     }
 }
 
-fn document(before: &Snapshot, after: &Snapshot) -> Document {
-    let sides = [assessed(before), assessed(after)];
-    let [old, new] = [sides[0].investigation, sides[1].investigation];
-    let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
-    let changed = |id: &NodeId| {
-        let (was, is) = (old.node(id), new.node(id));
-        if was == is {
-            return None;
-        }
-        let (change, side, node) = match (was, is) {
-            (None, Some(node)) => ("added", &sides[1], node),
-            (Some(_), Some(node)) => ("changed", &sides[1], node),
-            (Some(node), None) => ("gone", &sides[0], node),
-            (None, None) => return None,
+fn document(diff: &Diff<'_>) -> Document {
+    let sides = [assessed(diff.before), assessed(diff.after)];
+    let changed = |of: &NodeDiff<'_>| {
+        let (change, side) = match (of.before, of.after) {
+            (None, _) => ("added", &sides[1]),
+            (Some(_), Some(_)) => ("changed", &sides[1]),
+            (Some(_), None) => ("gone", &sides[0]),
         };
+        let node = of.node()?;
         let state = |node: Option<&std::sync::Arc<Node>>| Some(node?.state()?.to_string());
+        // Those that only say that others differ are left out.
+        let is_told = |field: &&FieldDiff| ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name);
         Some(Changed {
-            node_id: id.to_string(),
+            node_id: node.id.to_string(),
             change,
             title: node.name().to_owned(),
-            state_before: state(was),
-            state_after: state(is),
-            reason: was.zip(is).and_then(|(was, is)| reason(was, is)),
-            fields: was.zip(is).map(|(was, is)| fields(was, is)).unwrap_or_default(),
+            state_before: state(of.before),
+            state_after: state(of.after),
+            reason: of.steps.last().and_then(|step| step.reason.clone()),
+            fields: of.fields.iter().filter(is_told).map(Field::of).collect(),
             line: NodeLine::new(side, node),
         })
     };
-    let end = |it: &Investigation| {
-        let text = it.conclusion().and_then(|end| end.conclusion.clone());
-        text.unwrap_or_default()
-    };
-    let said = |happening: Happening| {
+    let said = |happening: &Happening| {
         let comment = happening.comment()?;
         Some(Said {
             node_id: comment.node.as_ref().map(ToString::to_string),
-            what: verb_of(&happening).0.to_lowercase(),
+            what: verb_of(happening).0.to_lowercase(),
             by: comment.author.label().to_owned(),
             text: comment.text.clone(),
         })
     };
-    let attached = |happening: Happening| {
+    let attached = |happening: &Happening| {
         let (node, name) = happening.attachment()?;
-        let what = verb_of(&happening).0.to_lowercase();
+        let what = verb_of(happening).0.to_lowercase();
         Some(Attached { node_id: node.to_string(), what, name: name.to_string() })
     };
-    let texts = Texts { before: end(old), after: end(new) };
-    let rules = |snapshot: &Snapshot| snapshot.ruleset.as_ref().ok().map(|file| file.text.clone());
+    let mut nodes: Vec<&NodeDiff<'_>> = diff.nodes.iter().collect();
+    nodes.sort_by_key(|of| of.node().map(|node| &node.id));
+    let of_end = |is_conclusion: bool| {
+        let fields = diff.end.iter().flat_map(|end| &end.fields);
+        fields.filter(move |field| (field.name == CONCLUSION) == is_conclusion).map(Field::of)
+    };
     Document {
-        id: new.meta().id.to_string(),
-        from: before.head.to_string(),
-        to: after.head.to_string(),
-        nodes: ids.into_iter().filter_map(changed).collect(),
-        said: what_was_said_between(old, new).into_iter().filter_map(said).collect(),
-        attached: what_was_attached(old, new).into_iter().filter_map(attached).collect(),
-        conclusion: (texts.before != texts.after).then_some(texts),
-        ruleset_changed: rules(before) != rules(after),
+        id: diff.after.investigation.meta().id.to_string(),
+        from: diff.before.head.to_string(),
+        to: diff.after.head.to_string(),
+        nodes: nodes.into_iter().filter_map(changed).collect(),
+        answers: diff.answers.iter().map(Stands::of).collect(),
+        said: diff.happenings.iter().filter_map(said).collect(),
+        attached: diff.happenings.iter().filter_map(attached).collect(),
+        conclusion: of_end(true).next().map(|field| field.texts),
+        end: of_end(false).collect(),
+        facts: diff.facts.iter().map(Field::of).collect(),
+        ruleset_changed: diff.ruleset.is_some(),
     }
 }
 
-/// What was said to the newest change of its state, if that is new.
-fn reason(was: &Node, is: &Node) -> Option<String> {
-    let changes = |node: &Node| node.classification.as_ref().map_or(0, |result| result.reclassified.len());
-    let newest = is.classification.as_ref()?.reclassified.last()?;
-    newest.reason.clone().filter(|_| changes(is) > changes(was))
+impl Field {
+    fn of(field: &FieldDiff) -> Field {
+        Field { name: field.name, texts: Texts { before: field.before.clone(), after: field.after.clone() } }
+    }
 }
 
-/// The fields that differ, but for those that only say that others do.
-fn fields(was: &Node, is: &Node) -> Vec<Field> {
-    let old: Vec<_> = NodeView::fields(was).collect();
-    let new: Vec<_> = NodeView::fields(is).collect();
-    let mut names: Vec<&'static str> = Vec::new();
-    for field in old.iter().chain(&new) {
-        if !names.contains(&field.name) && ![CHANGES_OF_STATE, CHANGES_OF_TEXTS].contains(&field.name) {
-            names.push(field.name);
-        }
+impl Stands {
+    fn of(answer: &AnswerDiff) -> Stands {
+        let AnswerDiff { id, before, after } = answer;
+        Stands { node_id: id.to_string(), texts: Texts { before: before.clone(), after: after.clone() } }
     }
-    let value = |fields: &[crate::view::Field<'_>], name: &str| {
-        let found = fields.iter().find(|field| field.name == name);
-        found.map_or_else(String::new, |field| field.value.to_string())
-    };
-    let field = |name: &'static str| {
-        let texts = Texts { before: value(&old, name), after: value(&new, name) };
-        (texts.before != texts.after).then_some(Field { name, texts })
-    };
-    names.into_iter().filter_map(field).collect()
 }
 
 fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
@@ -254,7 +254,7 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
             if node.state_before.is_none() && field.texts.before.is_empty() {
                 continue;
             }
-            text.push_str(&format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts)));
+            text.push_str(&shown_field(field));
         }
     }
     let said = |it: &Said| {
@@ -267,9 +267,16 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
         format!("  {} {} {}\n", styled(BOLD, &it.node_id), styled(QUIET, &it.what), one_line(&it.name))
     };
     text.push_str(&section("Files", &document.attached.iter().map(attached).collect::<String>()));
+    let stands = |it: &Stands| {
+        let change = format!("{} → {}", it.texts.before, it.texts.after);
+        format!("  {} {}\n", styled(BOLD, &it.node_id), one_line(&change))
+    };
+    text.push_str(&section("Answers", &document.answers.iter().map(stands).collect::<String>()));
     if let Some(conclusion) = &document.conclusion {
         text.push_str(&section("Conclusion", &texts(conclusion)));
     }
+    text.push_str(&section("The end", &document.end.iter().map(shown_field).collect::<String>()));
+    text.push_str(&section("Changed by hand", &document.facts.iter().map(shown_field).collect::<String>()));
     if document.ruleset_changed {
         text.push_str("\nThe ruleset is another.\n");
     }
@@ -287,6 +294,10 @@ fn shown(document: &Document, names: [&str; 2], screen: Screen) -> String {
     );
     let text = text.trim_start_matches('\n');
     format!("{}\n\n{text}", styled(QUIET, &format!("{from}..{to}  {counts}")))
+}
+
+fn shown_field(field: &Field) -> String {
+    format!("    {}\n{}", styled(QUIET, field.name), texts(&field.texts))
 }
 
 /// Two texts, line by line; where a line changed, with the words that did between brackets, as in git's word diff.

@@ -1,15 +1,11 @@
 //! What happened between two states of an investigation, in Markdown: for a pull request, a mail, a chat.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff};
 use super::history::verb_of;
-use crate::assess::Assessment;
-use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
-use crate::domain::{Happening, Investigation, NodeId};
+use crate::domain::Happening;
 use crate::format::readme::{inline, quoted};
-use crate::store::Snapshot;
-use crate::text::counted;
 
 /// How many lines there are under each heading: a comment of a forge has room for some 65,000 characters.
 const LISTED: usize = 60;
@@ -17,34 +13,25 @@ const LISTED: usize = 60;
 const LENGTH: usize = 200;
 
 /// The headings, in their order, each with the verbs below it.
-const HEADINGS: [(&str, &[&str]); 7] = [
+const HEADINGS: [(&str, &[&str]); 6] = [
     ("Found", &["committed"]),
     ("Changed", &["reclassified", "amended"]),
     ("Said", &["commented"]),
     ("Attached", &["attached"]),
     ("Changed by hand", &["edited", "removed"]),
     ("Proposed, claimed, withdrawn", &["proposed", "claimed", "released", "withdrawn"]),
-    ("The end", &["ended", "reopened"]),
 ];
 
-/// A summary of what came between these two states, which are called by these names.
-pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String {
-    let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
-    let title = inline(&new.meta().title, LENGTH);
+/// What of an end is not told: times, and what stands above.
+const UNTOLD: [&str; 3] = ["Ended", "Concluded later", CONCLUSION];
+
+/// A summary of what came between two states, which are called by these names.
+pub fn markdown(diff: &Diff<'_>, names: [&str; 2]) -> String {
+    let title = inline(&diff.after.investigation.meta().title, LENGTH);
     let mut page = format!("### {title}: {} to {}\n\n", inline(names[0], 60), inline(names[1], 60));
-    let ids: BTreeSet<&NodeId> = old.nodes().chain(new.nodes()).map(|node| &node.id).collect();
-    let of_nodes = ids.into_iter().flat_map(|id| what_happened(old.node(id), new.node(id)));
-    let happenings: Vec<Happening> =
-        of_nodes.chain(what_was_said_between(old, new)).chain(what_was_attached(old, new)).collect();
-    let count = happenings.len();
-    for (heading, verbs) in HEADINGS {
-        let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
-        let mut lines: Vec<String> = happenings.iter().filter(of_it).map(line).collect();
-        if heading == "The end" {
-            lines.extend(end(old, new));
-        }
+    let mut list = |heading: &str, lines: Vec<String>| {
         if lines.is_empty() {
-            continue;
+            return;
         }
         let _ = write!(page, "**{heading}**\n\n");
         lines.iter().take(LISTED).for_each(|line| page.push_str(line));
@@ -52,14 +39,17 @@ pub fn markdown(before: &Snapshot, after: &Snapshot, names: [&str; 2]) -> String
             let _ = writeln!(page, "- and {more} more");
         }
         page.push('\n');
+    };
+    for (heading, verbs) in HEADINGS {
+        let of_it = |it: &&Happening| verbs.contains(&verb_of(it).1);
+        list(heading, diff.happenings.iter().filter(of_it).map(line).collect());
     }
-    let answers = answers(before, after);
-    if !answers.is_empty() {
-        page.push_str("**Answers now**\n\n");
-        answers.iter().take(LISTED).for_each(|line| page.push_str(line));
-        page.push('\n');
-    }
-    if count == 0 && end(old, new).is_none() {
+    list("The end", end(diff));
+    list("What was fixed at the start, changed by hand", diff.facts.iter().map(field).collect());
+    let rules = diff.ruleset.iter().map(|_| "- `ruleset.yaml` is another text.\n".to_owned());
+    list("The ruleset, changed by hand", rules.collect());
+    list("Answers now", diff.answers.iter().map(|it| answer(diff, it)).collect());
+    if diff.is_empty() {
         page.push_str("Nothing of the investigation changed.\n");
     }
     page
@@ -105,34 +95,31 @@ fn line(happening: &Happening) -> String {
     line + "\n"
 }
 
-/// What became of the end.
-fn end(old: &Investigation, new: &Investigation) -> Option<String> {
-    match (old.conclusion(), new.conclusion()) {
-        (Some(_), None) => Some("- It was opened again.\n".to_owned()),
-        (old, Some(end)) if old != Some(end) => {
-            let text = end.conclusion.as_deref().unwrap_or("No conclusion was given.");
-            Some(quoted(text, 4_000))
-        }
-        _ => None,
+/// What became of the end: the conclusion first.
+fn end(diff: &Diff<'_>) -> Vec<String> {
+    let Some(end) = &diff.end else { return Vec::new() };
+    if end.what == "reopened" {
+        return vec!["- It was opened again.\n".to_owned()];
     }
+    let conclusion = diff.after.investigation.conclusion().and_then(|end| end.conclusion.as_deref());
+    let is_told = |field: &&FieldDiff| !field.after.is_empty() && !UNTOLD.contains(&field.name);
+    let fields = end
+        .fields
+        .iter()
+        .filter(is_told)
+        .map(|it| format!("- {}: {}\n", it.name, inline(&it.after.replace('\n', " "), LENGTH)));
+    std::iter::once(quoted(conclusion.unwrap_or("No conclusion was given."), 4_000) + "\n")
+        .chain(fields)
+        .collect()
 }
 
-/// The answers whose standing has changed.
-fn answers(before: &Snapshot, after: &Snapshot) -> Vec<String> {
-    let [before, after] =
-        [before, after].map(|snapshot| Assessment::new(&snapshot.investigation, snapshot.rules()));
-    let stands = |assessment: &Assessment<'_>, id: &NodeId| {
-        let answer = assessment.answer(id)?;
-        Some(match answer.refuted_by.len() {
-            0 => answer.words().into_owned(),
-            number => format!("{} by {}", answer.verdict.label(), counted(number, "node")),
-        })
-    };
-    let changed = after.answers.iter().chain(&after.refuted).filter_map(|answer| {
-        let id = &answer.node.id;
-        let now = stands(&after, id)?;
-        let is_new = stands(&before, id).as_ref() != Some(&now);
-        is_new.then(|| format!("- `{id}` {}: {}\n", inline(&now, LENGTH), inline(answer.node.name(), LENGTH)))
-    });
-    changed.collect()
+fn field(field: &FieldDiff) -> String {
+    let [before, after] = [&field.before, &field.after].map(|text| inline(&text.replace('\n', " "), LENGTH));
+    format!("- {}: {before} → {after}\n", field.name)
+}
+
+fn answer(diff: &Diff<'_>, answer: &AnswerDiff) -> String {
+    let node = [diff.after, diff.before].into_iter().find_map(|side| side.investigation.node(&answer.id));
+    let name = node.map(|node| node.name()).unwrap_or_default();
+    format!("- `{}` {}: {}\n", answer.id, inline(&answer.after, LENGTH), inline(name, LENGTH))
 }

@@ -1,8 +1,8 @@
 //! `compare.html`: what changed between two commits of one investigation, computed from the two states.
 //!
 //! 1. [`Comparison`] names the state before, and how the two commits stand to each other.
-//! 2. [`view`] sorts the nodes: added, committed, reclassified, changed in other fields, gone. A node stands in each
-//!    list that is true of it.
+//! 2. [`view`] sorts the nodes of a [`Diff`]: added, committed, reclassified, changed in other fields, gone. A node stands in
+//!    each list that is true of it.
 //! 3. What else can differ follows: how it stands, the conclusion, the ruleset, the facts of the start, the faults.
 
 use std::collections::BTreeSet;
@@ -10,18 +10,17 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::ReportInput;
+use super::diff::{AnswerDiff, Diff, FieldDiff, NodeDiff};
 use super::difference::{Difference, difference};
 use super::history::SHORT;
 use super::model::{Card, Cards, Change, Report, StateView, Time};
 use super::templates::{SafeHtml, SharedValue};
 use super::texts;
-use crate::assess::Verdict;
-use crate::domain::{Classification, Conclusion, Investigation, Meta, Node, NodeId};
+use crate::domain::NodeId;
 use crate::project::Evidence;
 use crate::review::{self, Item};
 use crate::signoff::SignOffs;
 use crate::store::{Relation, Snapshot};
-use crate::view::{self, NodeView};
 
 /// Characters of a value that stands in one line; a longer one is shown as the difference of two texts.
 const SHORT_VALUE: usize = 80;
@@ -116,7 +115,7 @@ pub(super) struct ReviewNote {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct AnswerChange {
     pub node: NodeRef,
-    /// `an answer, not checked`.
+    /// `not checked`, `no answer`.
     pub before: String,
     pub after: String,
 }
@@ -164,7 +163,7 @@ pub(super) struct NodeRef {
 /// A field, before and after: two short values or the difference of two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Field {
-    pub name: String,
+    pub name: &'static str,
     pub before: Option<String>,
     pub after: Option<String>,
     pub difference: Option<Difference>,
@@ -190,14 +189,14 @@ pub(super) fn view(
         withheld: input.withheld.clone(),
         ends: Vec::new(),
     });
-    let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
+    let diff = Diff::new(before, after);
     let (old_cards, new_cards) = (cards(before, place), cards(after, place));
     let at = |snapshot: &Snapshot| {
         let entry = input.history.iter().find(|entry| entry.commit == snapshot.head)?;
         Some(Time::of(entry.at))
     };
     let [from, to] = &comparison.names;
-    let (end, conclusion) = ends(old.conclusion(), new.conclusion());
+    let end = diff.end.as_ref().map(|end| end.what);
     let lines = |report: &Report| report.header.faults.clone();
     let (old_faults, new_faults) = (lines(&earlier), lines(report));
     let without =
@@ -218,24 +217,23 @@ pub(super) fn view(
         },
         commits: input.history.iter().position(|entry| entry.commit == before.head),
         review: reviewed(before, input, &old_cards, &new_cards),
-        answers: answers(old, new, &old_cards, &new_cards),
+        answers: diff.answers.iter().filter_map(|it| answer(it, &old_cards, &new_cards)).collect(),
         proposed: Vec::new(),
         committed: Vec::new(),
         reclassified: Vec::new(),
         changed: Vec::new(),
-        gone: old.preorder().into_iter().filter_map(|node| gone(node, new, &old_cards)).collect(),
+        gone: Vec::new(),
         end,
-        conclusion,
+        conclusion: diff.end.iter().flat_map(|end| &end.fields).map(field).collect(),
         new_conclusion: report.overview.conclusion.clone().filter(|_| end == Some("ended")),
-        ruleset: ruleset(before, after),
-        facts: facts(old.meta(), new.meta()),
+        ruleset: diff.ruleset.as_ref().map(|[before, after]| difference(before, after)),
+        facts: diff.facts.iter().map(field).collect(),
         faults_gone: without(&old_faults, &new_faults),
         faults_new: without(&new_faults, &old_faults),
         nothing: false,
     };
-    for node in new.preorder() {
-        let Some(card) = new_cards.get(&node.id) else { continue };
-        view.add(card, old.node(&node.id).map(AsRef::as_ref), node, &new_cards);
+    for node in &diff.nodes {
+        view.add(node, &old_cards, &new_cards);
     }
     view.nothing = view.is_empty();
     view
@@ -267,36 +265,44 @@ fn reviewed(
 }
 
 impl CompareView {
-    /// Sorts a node that stands now into the lists.
-    fn add(&mut self, card: &SharedValue<Card>, before: Option<&Node>, after: &Node, cards: &Cards<'_>) {
-        let mut fields = Vec::new();
-        if let Some(before) = before {
-            let proposal = |node| NodeView::stored(node).proposal();
-            fields.extend(differing(proposal(before), proposal(after)));
+    /// Sorts a node into the lists.
+    fn add(&mut self, diff: &NodeDiff<'_>, old_cards: &Cards<'_>, new_cards: &Cards<'_>) {
+        let cards = if diff.after.is_some() { new_cards } else { old_cards };
+        let Some(node) = diff.node() else { return };
+        let Some(card) = cards.get(&node.id).cloned() else { return };
+        if diff.after.is_none() {
+            return self.gone.push(Gone { card, was_committed: !node.is_pending() });
         }
-        match (before.map(|node| &node.classification), &after.classification) {
+        let mut fields: Vec<Field> = Vec::new();
+        let of_proposal = || diff.fields.iter().filter(|field| !field.is_of_result).map(field);
+        match (diff.before.map(|node| &node.classification), &node.classification) {
             (None, None) => self.proposed.push(card.clone()),
-            (None, Some(_)) => self.committed.push(Committed { card: card.clone(), was_proposed: false }),
-            (Some(None), Some(_)) => {
-                self.committed.push(Committed { card: card.clone(), was_proposed: true });
+            (Some(None), None) => fields.extend(of_proposal()),
+            (before @ (None | Some(None)), Some(_)) => {
+                // It is committed for a time of its own.
+                fields.extend(of_proposal().filter(|field| field.name != "Proposed"));
+                self.committed.push(Committed { card: card.clone(), was_proposed: before.is_some() });
             }
-            (Some(Some(_)), None) => fields.extend(text("Result", "committed", "a proposal again")),
-            (Some(None), None) => {
-                let at = |node: &Node| node.proposed_at.to_string();
-                fields.extend(before.and_then(|before| text("Proposed", &at(before), &at(after))));
+            (Some(Some(_)), None) => {
+                fields.extend(of_proposal());
+                let [before, after] = ["committed", "a proposal again"].map(|text| Some(text.to_owned()));
+                fields.push(Field { name: "Result", before, after, difference: None });
             }
             (Some(Some(old)), Some(new)) => {
-                let result = |node| NodeView::stored(node).result();
-                let mut differing = differing(before.map(result).unwrap_or_default(), result(after));
-                // Changes of state that only were added stand in a list of their own.
-                let only_added = new.reclassified.starts_with(&old.reclassified);
-                differing.retain(|field| !only_added || field.name != view::CHANGES_OF_STATE);
-                fields.extend(differing);
-                self.reclassified.extend(reclassified(card, old, new, cards.changes_of(after), cards));
+                fields.extend(diff.fields.iter().map(field));
+                if !diff.steps.is_empty() {
+                    let mut steps = new_cards.changes_of(node);
+                    self.reclassified.push(Reclassified {
+                        card: card.clone(),
+                        from: new_cards.state(old.current_state()),
+                        to: new_cards.state(new.current_state()),
+                        steps: steps.split_off(old.reclassified.len().min(steps.len())),
+                    });
+                }
             }
         }
         if !fields.is_empty() {
-            self.changed.push(Changed { card: card.clone(), fields });
+            self.changed.push(Changed { card, fields });
         }
     }
 
@@ -348,170 +354,20 @@ fn cards<'s>(snapshot: &'s Snapshot, place: &dyn Fn(&NodeId) -> Option<String>) 
     cards
 }
 
-fn answers(
-    old: &Investigation,
-    new: &Investigation,
-    old_cards: &Cards<'_>,
-    new_cards: &Cards<'_>,
-) -> Vec<AnswerChange> {
-    let standing = |cards: &Cards<'_>, id: &NodeId| match cards.get(id).map(|card| card.sure) {
-        Some(Some(Verdict::Refuted)) => Verdict::Refuted.label().to_owned(),
-        Some(Some(verdict)) => format!("an answer, {}", verdict.label()),
-        Some(None) => "no answer".to_owned(),
-        None => "not there".to_owned(),
-    };
-    let is_answer = |card: Option<&SharedValue<Card>>| card.is_some_and(|card| card.sure.is_some());
-    let removed = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
-    let nodes = new.preorder().into_iter().chain(removed);
-    nodes
-        .filter_map(|node| {
-            let (before, after) = (old_cards.get(&node.id), new_cards.get(&node.id));
-            if !is_answer(before) && !is_answer(after) {
-                return None;
-            }
-            let change = AnswerChange {
-                node: NodeRef { card: after.or(before)?.clone(), has_page: after.is_some() },
-                before: standing(old_cards, &node.id),
-                after: standing(new_cards, &node.id),
-            };
-            (change.before != change.after).then_some(change)
-        })
-        .collect()
+fn answer(diff: &AnswerDiff, old_cards: &Cards<'_>, new_cards: &Cards<'_>) -> Option<AnswerChange> {
+    let (before, after) = (old_cards.get(&diff.id), new_cards.get(&diff.id));
+    let node = NodeRef { card: after.or(before)?.clone(), has_page: after.is_some() };
+    Some(AnswerChange { node, before: diff.before.clone(), after: diff.after.clone() })
 }
 
-fn gone(node: &Node, new: &Investigation, cards: &Cards<'_>) -> Option<Gone> {
-    if new.node(&node.id).is_some() {
-        return None;
-    }
-    Some(Gone { card: cards.get(&node.id)?.clone(), was_committed: !node.is_pending() })
-}
-
-/// A change of state by calls: the earlier changes are still there, and later ones follow them.
-fn reclassified(
-    card: &SharedValue<Card>,
-    old: &Classification,
-    new: &Classification,
-    mut steps: Vec<Change>,
-    cards: &Cards<'_>,
-) -> Option<Reclassified> {
-    let known = old.reclassified.len();
-    if new.reclassified.len() <= known || !new.reclassified.starts_with(&old.reclassified) {
-        return None;
-    }
-    Some(Reclassified {
-        card: card.clone(),
-        from: cards.state(old.current_state()),
-        to: cards.state(new.current_state()),
-        steps: steps.split_off(known.min(steps.len())),
-    })
-}
-
-/// The fields that differ. Both lists name the same fields.
-fn differing(old: Vec<view::Field<'_>>, new: Vec<view::Field<'_>>) -> Vec<Field> {
-    old.iter().zip(&new).filter_map(|(old, new)| text(old.name, &old.value, &new.value)).collect()
-}
-
-fn ends(old: Option<&Conclusion>, new: Option<&Conclusion>) -> (Option<&'static str>, Vec<Field>) {
-    if old == new {
-        return (None, Vec::new());
-    }
-    let what = match (old, new) {
-        (None, _) => "ended",
-        (_, None) => "reopened",
-        _ => "changed",
-    };
-    let values = |end: Option<&Conclusion>| {
-        end.map_or_else(Default::default, |end| {
-            let stopped = end.stopped.as_ref();
-            let label = stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default();
-            let note = stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default();
-            let (by, at) = (or_none(&end.who()), or_none(&end.concluded_at));
-            let asked = end.asked.as_ref().map(view::asked_line).unwrap_or_default();
-            let others = end.other_conclusions.iter().filter_map(|other| other.conclusion.clone());
-            let others = others.collect::<Vec<_>>().join("\n\n");
-            let amended: Vec<String> =
-                end.amended.iter().map(|it| view::AmendedConclusionView::new(it).line()).collect();
-            let bound = end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label()));
-            [
-                end.ended_at.to_string(),
-                by,
-                at,
-                label,
-                note,
-                asked,
-                or_none(&end.conclusion),
-                bound.collect::<Vec<_>>().join("\n"),
-                end.not_covered.join("\n"),
-                amended.join("\n"),
-                others,
-            ]
-        })
-    };
-    let names = [
-        "Ended",
-        "Concluded by",
-        "Concluded later",
-        "Stopped early",
-        "Why stopped",
-        "Before the end",
-        "Conclusion",
-        "Answers that it rests on",
-        "Not covered",
-        "Changes of the conclusion",
-        "Other conclusions",
-    ];
-    let values = values(old).into_iter().zip(values(new));
-    let fields = names.into_iter().zip(values).filter_map(|(name, (old, new))| text(name, &old, &new));
-    (Some(what), fields.collect())
-}
-
-fn ruleset(before: &Snapshot, after: &Snapshot) -> Option<Difference> {
-    let of = |snapshot: &Snapshot| match &snapshot.ruleset {
-        Ok(file) => file.text.clone(),
-        Err(fault) => format!("It can't be read. {fault}"),
-    };
-    let (before, after) = (of(before), of(after));
-    (before != after).then(|| difference(&before, &after))
-}
-
-fn facts(old: &Meta, new: &Meta) -> Vec<Field> {
-    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
-    [
-        text("Id", &old.id.to_string(), &new.id.to_string()),
-        text("Title", &old.title, &new.title),
-        text("Question", &old.query, &new.query),
-        text("Context", or_empty(&old.context), or_empty(&new.context)),
-        text("Ruleset", &old.ruleset, &new.ruleset),
-        text("Mode", &old.mode, &new.mode),
-        text("Rounds at least", &old.min_rounds.to_string(), &new.min_rounds.to_string()),
-        text("Roots at least", &old.min_roots.to_string(), &new.min_roots.to_string()),
-        text("Early ends", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
-        text("Started", &old.started_at.to_string(), &new.started_at.to_string()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// A field that differs.
-fn text(name: &str, before: &str, after: &str) -> Option<Field> {
-    if before == after {
-        return None;
-    }
+/// Two short values, or the difference of two texts.
+fn field(field: &FieldDiff) -> Field {
+    let FieldDiff { name, before, after, .. } = field;
     let is_short = |text: &str| !text.contains('\n') && text.chars().nth(SHORT_VALUE).is_none();
-    let value = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    Some(if is_short(before) && is_short(after) {
-        Field { name: name.to_owned(), before: value(before), after: value(after), difference: None }
+    let value = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    if is_short(before) && is_short(after) {
+        Field { name, before: value(before), after: value(after), difference: None }
     } else {
-        let difference = Some(difference(before, after));
-        Field { name: name.to_owned(), before: None, after: None, difference }
-    })
-}
-
-fn or_none<T: ToString>(value: &Option<T>) -> String {
-    value.as_ref().map(T::to_string).unwrap_or_default()
-}
-
-fn or_empty(value: &Option<String>) -> &str {
-    value.as_deref().unwrap_or_default()
+        Field { name, before: None, after: None, difference: Some(difference(before, after)) }
+    }
 }

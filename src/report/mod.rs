@@ -9,7 +9,7 @@
 //!    folder of the user's that replaces some of its files.
 //! 3. [`Builder`] puts the pages together, one investigation after the other: relative paths and bytes. Up to here
 //!    everything is pure. With several investigations `sites` is the index above them, with a base URL `feed` and
-//!    `page_head` write what needs whole addresses; `compare` is the page of what lies between two commits
+//!    `page_head` write what needs whole addresses; `diff` is what lies between two commits, `compare` the page of it
 //!    (between one of the `ends` and the next it is made unasked), and `challenge` what a reader gives to an agent.
 //! 4. [`publish()`] does so for each investigation, as [`Reading`] has read it, and takes over what an earlier run has made of the
 //!    same (`parts`). It puts the files into a folder ([`Writing`]: aside first, then renamed into place), or into memory, from
@@ -41,6 +41,7 @@ mod attachments;
 mod challenge;
 pub mod changes;
 mod compare;
+pub mod diff;
 pub mod difference;
 mod ends;
 pub mod export;

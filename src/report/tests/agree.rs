@@ -557,10 +557,10 @@ fn compared(case: &Case<'_>) -> Read {
     for answer in case.answers() {
         let line = between(section, &format!("nodes/{}.html\"", answer.node.id), "</li>");
         let words = match answer.verdict {
-            Verdict::Refuted => "refuted".to_owned(),
-            verdict => format!("an answer, {}", verdict.label()),
+            Verdict::Refuted => "<b>refuted by".to_owned(),
+            _ => format!("<b>{}</b>", answer.words().replace('\'', "&#39;")),
         };
-        prop_assert!(line.contains(&format!("<b>{words}</b>")), "{line}");
+        prop_assert!(line.contains(&words), "{line}");
     }
     prop_assert!(section.contains(&format!("<td>{}</td></tr>", case.assessment.found())), "{section}");
     Ok(())
@@ -647,7 +647,7 @@ fn end_commit(case: &Case<'_>) -> Read {
 }
 
 fn changes_in_markdown(case: &Case<'_>) -> Read {
-    let changes = changes::markdown(&before(case.input), &case.input.snapshot, ["a", "b"]);
+    let changes = changes::markdown(&diff::Diff::new(&before(case.input), &case.input.snapshot), ["a", "b"]);
     for answer in case.answers() {
         let words = match answer.verdict {
             Verdict::Refuted => " refuted by".to_owned(),

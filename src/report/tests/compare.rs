@@ -87,8 +87,8 @@ fn what_was_added_committed_and_withdrawn_is_said() {
             && verdict.contains("2 answers: all not checked.")
     );
     assert!(
-        verdict.contains("an answer, confirmed by another agent, same session")
-            && verdict.contains("<b>an answer, not checked</b>"),
+        verdict.contains("</a>: confirmed by another agent, same session <")
+            && verdict.contains("<b>not checked</b>"),
         "{verdict}"
     );
 }

@@ -203,7 +203,10 @@ fn files(input: &ReportInput, before: &ReportInput) -> Files {
         ("export.json", export::data(input).unwrap()),
         ("export.html", export::html(input, &SiteOptions::default()).unwrap().bytes),
         ("export.svg", export::svg(input).into_bytes()),
-        ("changes.md", changes::markdown(&sample().snapshot, &input.snapshot, ["a", "b"]).into_bytes()),
+        (
+            "changes.md",
+            changes::markdown(&diff::Diff::new(&sample().snapshot, &input.snapshot), ["a", "b"]).into_bytes(),
+        ),
     ] {
         files.insert(name.to_owned(), bytes);
     }

@@ -16,7 +16,7 @@ use tree_of_thoughts::decide::start::Start;
 use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{
-    self, Comparison, Contents, ReportInput, SiteOptions, Templates, changes, export,
+    self, Comparison, Contents, ReportInput, SiteOptions, Templates, changes, diff, export,
 };
 use tree_of_thoughts::service::Service;
 use tree_of_thoughts::signoff;
@@ -265,7 +265,10 @@ impl Pair {
             ("dot".to_owned(), export::dot(&input).into_bytes()),
             ("mermaid".to_owned(), export::mermaid(&input).into_bytes()),
             ("svg".to_owned(), export::svg(&input).into_bytes()),
-            ("diff".to_owned(), changes::markdown(&before, &input.snapshot, ["a", "b"]).into_bytes()),
+            (
+                "diff".to_owned(),
+                changes::markdown(&diff::Diff::new(&before, &input.snapshot), ["a", "b"]).into_bytes(),
+            ),
         ];
         let comparison = Some(Comparison { before, relation, names: ["a".to_owned(), "b".to_owned()] });
         let contents = Contents { inputs: vec![input], comparison, ..Contents::default() };

@@ -1,0 +1,272 @@
+//! What lies between two states of an investigation: the one answer for `tot diff`, its Markdown, and the pages that compare.
+//!
+//! Pure. A state is compared with another one as it is stored, and as [`Assessment`] judges it; how that is shown is for each
+//! of them.
+
+use std::sync::Arc;
+
+use crate::assess::Assessment;
+use crate::domain::event::{what_happened, what_was_attached, what_was_said_between};
+use crate::domain::{Conclusion, Happening, Investigation, Meta, Node, NodeId, Reclassification};
+use crate::store::Snapshot;
+use crate::text::counted;
+use crate::view::{self, CHANGES_OF_STATE, NodeView};
+
+/// What lies between two states.
+#[derive(Clone, Debug)]
+pub struct Diff<'s> {
+    /// The state before.
+    pub before: &'s Snapshot,
+    /// The state after.
+    pub after: &'s Snapshot,
+    /// Nodes that are not as they were, in the order of the tree; then those that are gone.
+    pub nodes: Vec<NodeDiff<'s>>,
+    /// The same as events, in the order of the ids, then those of comments, then of attachments.
+    pub happenings: Vec<Happening>,
+    /// Nodes that became an answer or stopped being one, or whose standing has changed.
+    pub answers: Vec<AnswerDiff>,
+    /// What became of the end; absent where it is the same.
+    pub end: Option<EndDiff>,
+    /// The facts of the start that differ.
+    pub facts: Vec<FieldDiff>,
+    /// The text of the ruleset before and after, or why it can't be read, where that differs.
+    pub ruleset: Option<[String; 2]>,
+}
+
+/// A node that is not as it was.
+#[derive(Clone, Debug)]
+pub struct NodeDiff<'s> {
+    /// Absent where it was not there.
+    pub before: Option<&'s Arc<Node>>,
+    /// Absent where it is gone.
+    pub after: Option<&'s Arc<Node>>,
+    /// What differs in a node that was there and is, but for changes of its state that only were added.
+    pub fields: Vec<FieldDiff>,
+    /// The changes of its state that were added, oldest first.
+    pub steps: &'s [Reclassification],
+}
+
+/// A field that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldDiff {
+    /// As people read it.
+    pub name: &'static str,
+    /// Whether it is of the result, and not of the proposal.
+    pub is_of_result: bool,
+    /// Empty where there was nothing.
+    pub before: String,
+    /// Empty where there is nothing.
+    pub after: String,
+}
+
+/// A node that stands otherwise as an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerDiff {
+    /// The node.
+    pub id: NodeId,
+    /// How it stood: `not checked`, `no answer`, `not there`.
+    pub before: String,
+    /// How it stands.
+    pub after: String,
+}
+
+/// What became of the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndDiff {
+    /// `ended`, `reopened` or `changed`.
+    pub what: &'static str,
+    /// What differs in it.
+    pub fields: Vec<FieldDiff>,
+}
+
+impl<'s> Diff<'s> {
+    /// Compares two states of one investigation.
+    pub fn new(before: &'s Snapshot, after: &'s Snapshot) -> Diff<'s> {
+        let (old, new) = (before.investigation.as_ref(), after.investigation.as_ref());
+        let standing = new.preorder().into_iter().map(|node| (old.node(&node.id), new.node(&node.id)));
+        let gone = old.preorder().into_iter().filter(|node| new.node(&node.id).is_none());
+        let pairs: Vec<_> = standing.chain(gone.map(|node| (old.node(&node.id), None))).collect();
+        let mut ids: Vec<_> = pairs.iter().filter(|(was, is)| was != is).collect();
+        ids.sort_by_key(|(was, is)| is.or(*was).map(|node| &node.id));
+        let of_nodes = ids.into_iter().flat_map(|(was, is)| what_happened(*was, *is));
+        let happenings =
+            of_nodes.chain(what_was_said_between(old, new)).chain(what_was_attached(old, new)).collect();
+        let rules = |snapshot: &Snapshot| match &snapshot.ruleset {
+            Ok(file) => file.text.clone(),
+            Err(fault) => format!("It can't be read. {fault}"),
+        };
+        let rules = [rules(before), rules(after)];
+        Diff {
+            before,
+            after,
+            happenings,
+            answers: answers(before, after),
+            end: end(old, new),
+            facts: facts(old.meta(), new.meta()),
+            ruleset: (rules[0] != rules[1]).then_some(rules),
+            nodes: pairs
+                .into_iter()
+                .filter(|(was, is)| was != is)
+                .map(|(was, is)| NodeDiff::new(was, is))
+                .collect(),
+        }
+    }
+
+    /// Whether nothing of the investigation differs.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+            && self.happenings.is_empty()
+            && self.answers.is_empty()
+            && self.end.is_none()
+            && self.facts.is_empty()
+            && self.ruleset.is_none()
+    }
+}
+
+impl<'s> NodeDiff<'s> {
+    fn new(before: Option<&'s Arc<Node>>, after: Option<&'s Arc<Node>>) -> NodeDiff<'s> {
+        let Some((was, is)) = before.zip(after) else {
+            return NodeDiff { before, after, fields: Vec::new(), steps: &[] };
+        };
+        let (old, new) = (was.classification.as_ref(), is.classification.as_ref());
+        let added = old.zip(new).and_then(|(old, new)| new.reclassified.strip_prefix(&old.reclassified[..]));
+        let of_proposal = differing(NodeView::stored(was).proposal(), NodeView::stored(is).proposal(), false);
+        let of_result = differing(NodeView::stored(was).result(), NodeView::stored(is).result(), true);
+        let proposed = FieldDiff::new("Proposed", &was.proposed_at.to_string(), &is.proposed_at.to_string());
+        let mut fields: Vec<FieldDiff> = of_proposal.chain(proposed).chain(of_result).collect();
+        fields.retain(|field| added.is_none() || field.name != CHANGES_OF_STATE);
+        NodeDiff { before, after, fields, steps: added.unwrap_or_default() }
+    }
+
+    /// The node as it is, or else as it was.
+    pub fn node(&self) -> Option<&'s Arc<Node>> {
+        self.after.or(self.before)
+    }
+}
+
+impl FieldDiff {
+    /// Of two texts that differ.
+    fn new(name: &'static str, before: &str, after: &str) -> Option<FieldDiff> {
+        let (before, after) = (before.to_owned(), after.to_owned());
+        (before != after).then_some(FieldDiff { name, is_of_result: false, before, after })
+    }
+}
+
+/// The fields that differ: of two lists that name the same ones, or of which one is empty.
+fn differing<'f>(
+    old: Vec<view::Field<'f>>,
+    new: Vec<view::Field<'f>>,
+    is_of_result: bool,
+) -> impl Iterator<Item = FieldDiff> {
+    let names: Vec<&'static str> =
+        if new.is_empty() { &old } else { &new }.iter().map(|field| field.name).collect();
+    let value = |fields: &[view::Field<'f>], at: usize| {
+        fields.get(at).map(|field| field.value.to_string()).unwrap_or_default()
+    };
+    names.into_iter().enumerate().filter_map(move |(at, name)| {
+        let field = FieldDiff::new(name, &value(&old, at), &value(&new, at))?;
+        Some(FieldDiff { is_of_result, ..field })
+    })
+}
+
+fn answers(before: &Snapshot, after: &Snapshot) -> Vec<AnswerDiff> {
+    let [old, new] =
+        [before, after].map(|snapshot| Assessment::new(&snapshot.investigation, snapshot.rules()));
+    let standing = |assessment: &Assessment<'_>, id: &NodeId| match assessment.answer(id) {
+        Some(answer) => match answer.refuted_by.len() {
+            0 => answer.words().into_owned(),
+            number => format!("{} by {}", answer.verdict.label(), counted(number, "node")),
+        },
+        None if assessment.investigation.node(id).is_some() => "no answer".to_owned(),
+        None => "not there".to_owned(),
+    };
+    let now: Vec<&NodeId> = new.answers.iter().chain(&new.refuted).map(|answer| &answer.node.id).collect();
+    let then = old.answers.iter().chain(&old.refuted).map(|answer| &answer.node.id);
+    let no_more = then.filter(|id| new.answer(id).is_none());
+    let changed = now.iter().copied().chain(no_more).filter_map(|id| {
+        let change = AnswerDiff { id: id.clone(), before: standing(&old, id), after: standing(&new, id) };
+        (change.before != change.after).then_some(change)
+    });
+    changed.collect()
+}
+
+fn end(old: &Investigation, new: &Investigation) -> Option<EndDiff> {
+    let (old, new) = (old.conclusion(), new.conclusion());
+    let what = match (old, new) {
+        (old, new) if old == new => return None,
+        (None, _) => "ended",
+        (_, None) => "reopened",
+        _ => "changed",
+    };
+    let [old, new] = [old, new].map(|end| end.map_or_else(Default::default, fields_of_end));
+    let fields = FIELDS_OF_END.into_iter().zip(old.into_iter().zip(new));
+    let fields = fields.filter_map(|(name, (old, new))| FieldDiff::new(name, &old, &new)).collect();
+    Some(EndDiff { what, fields })
+}
+
+/// The name of the conclusion among the fields of an end.
+pub const CONCLUSION: &str = "Conclusion";
+
+const FIELDS_OF_END: [&str; 11] = [
+    "Ended",
+    "Concluded by",
+    "Concluded later",
+    "Stopped early",
+    "Why stopped",
+    "Before the end",
+    CONCLUSION,
+    "Answers that it rests on",
+    "Not covered",
+    "Changes of the conclusion",
+    "Other conclusions",
+];
+
+fn fields_of_end(end: &Conclusion) -> [String; 11] {
+    let stopped = end.stopped.as_ref();
+    let others: Vec<String> =
+        end.other_conclusions.iter().filter_map(|other| other.conclusion.clone()).collect();
+    let amended: Vec<String> =
+        end.amended.iter().map(|it| view::AmendedConclusionView::new(it).line()).collect();
+    let bound: Vec<String> =
+        end.answers.iter().map(|bound| format!("{} ({})", bound.id, bound.role.label())).collect();
+    [
+        end.ended_at.to_string(),
+        or_none(&end.who()),
+        or_none(&end.concluded_at),
+        stopped.map(|stopped| stopped.reason.label().to_owned()).unwrap_or_default(),
+        stopped.and_then(|stopped| stopped.note.clone()).unwrap_or_default(),
+        end.asked.as_ref().map(view::asked_line).unwrap_or_default(),
+        or_none(&end.conclusion),
+        bound.join("\n"),
+        end.not_covered.join("\n"),
+        amended.join("\n"),
+        others.join("\n\n"),
+    ]
+}
+
+fn facts(old: &Meta, new: &Meta) -> Vec<FieldDiff> {
+    let yes_no = |yes: bool| if yes { "yes" } else { "no" };
+    [
+        FieldDiff::new("Id", &old.id.to_string(), &new.id.to_string()),
+        FieldDiff::new("Title", &old.title, &new.title),
+        FieldDiff::new("Question", &old.query, &new.query),
+        FieldDiff::new("Context", or_empty(&old.context), or_empty(&new.context)),
+        FieldDiff::new("Ruleset", &old.ruleset, &new.ruleset),
+        FieldDiff::new("Mode", &old.mode, &new.mode),
+        FieldDiff::new("Rounds at least", &old.min_rounds.to_string(), &new.min_rounds.to_string()),
+        FieldDiff::new("Roots at least", &old.min_roots.to_string(), &new.min_roots.to_string()),
+        FieldDiff::new("Early ends", yes_no(old.allow_early_terminal), yes_no(new.allow_early_terminal)),
+        FieldDiff::new("Started", &old.started_at.to_string(), &new.started_at.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn or_none<T: ToString>(value: &Option<T>) -> String {
+    value.as_ref().map(T::to_string).unwrap_or_default()
+}
+
+fn or_empty(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or_default()
+}
