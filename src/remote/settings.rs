@@ -156,6 +156,8 @@ impl GitProgram {
             (key("tagOpt"), "--no-tags".to_owned()),
             // What was acknowledged keeps its id, whatever the user's own setting is.
             ("pull.rebase".to_owned(), "false".to_owned()),
+            // A plain merge takes no proposal for another with like texts.
+            (format!("branch.{branch}.mergeOptions"), "-Xfind-renames=100%".to_owned()),
         ];
         let remote = format!("branch.{branch}.remote");
         if settings.last(&remote).is_none_or(|other| other == name) {

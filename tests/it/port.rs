@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tree_of_thoughts::store::Store;
 
 use crate::html::Page;
-use crate::remote::{Machine, Ran, hub, refs};
+use crate::remote::{Machine, Ran, hub, refs, two};
 use crate::support::Sandbox;
 
 /// A file of each generation of the ancestor, with the ruleset that has its states.
@@ -222,6 +222,40 @@ fn bundles_and_data_come_back_as_they_were() {
             data["commits"].take();
         }
         assert_eq!(before, after);
+    }
+}
+
+/// Both sides have made one change, which no single call could have made twice.
+#[test]
+fn an_investigation_in_which_a_merge_has_joined_two_changes_to_one_state_is_imported_as_it_is() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, other, id) = two(&sandbox, hub.to_str().unwrap());
+    one.grow(&id, &["R2.A1"]);
+    one.synced();
+    other.synced();
+    for (machine, reason) in [(&one, "Refuted here."), (&other, "Refuted there.")] {
+        sandbox.sleep(60);
+        let change = json!({"sessionId": id, "nodeId": "R2.A1", "newState": "DEAD", "reason": reason});
+        machine.server().ok("tot_reclassify", change);
+    }
+    other.synced();
+    one.synced();
+    let errors = |machine: &Machine<'_>| {
+        let Ran { out, .. } = machine.tot_check(&id);
+        out.lines().filter(|line| line.contains(" error ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(&one), Vec::<String>::new());
+    for format in ["json", "bundle"] {
+        let machine = Machine::new(&sandbox, format);
+        let file = written(&sandbox, &format!("copy.{format}"), export(&one, &id, format));
+        let entry = imported(&machine, &file, &[]);
+        assert_eq!(entry["error"], Value::Null, "{entry:#}");
+        assert_same(&one.repository(&id), &machine.repository(&id));
+        // A file of JSON knows of no merge, so there it is named.
+        let found = errors(&machine);
+        assert_eq!(found.len(), usize::from(format == "json"), "{found:?}");
+        assert!(found.iter().all(|line| line.contains("RECLASSIFIED_CHAIN")), "{found:?}");
     }
 }
 

@@ -12,6 +12,7 @@ use crate::domain::{
     CommentKind, Commenter, Conclusion, Investigation, Link, LinkKind, Meta, NamedIn, Pin, Reclassification,
     Timestamp,
 };
+use crate::ruleset::rules::confirmation::stamp;
 
 /// A tree in values.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -748,6 +749,57 @@ fn amendments_of_one_conclusion_on_both_sides_make_no_second_end() {
     let end = tree.end.clone().unwrap();
     assert_eq!(end.conclusion.as_deref(), Some("conclusion ours"));
     assert_eq!(end.other_conclusions[0].conclusion.as_deref(), Some("ended again"));
+}
+
+#[test]
+fn an_end_that_one_side_has_opened_again_is_kept_only_where_the_other_has_changed_it() {
+    let mut base = base();
+    base.end(Some("first"), 50);
+    let texts = |tree: &Tree| -> Vec<String> {
+        let ends = tree.end.iter().flat_map(|end| std::iter::once(end).chain(&end.other_conclusions));
+        ends.filter_map(|end| end.conclusion.clone()).collect()
+    };
+    let mut opened = base.clone();
+    opened.end = None;
+    let mut again = base.clone();
+    again.end(Some("second"), 60);
+    let mut amended = base.clone();
+    amend_end(amended.end.as_mut().unwrap(), "amended", 55);
+    for (other, expected, decided) in [
+        (&base, Vec::new(), Vec::new()),
+        (&again, vec!["second"], vec!["it was ended on one side and went on on the other"]),
+        (&amended, vec!["conclusion amended"], vec!["it was ended on one side and went on on the other"]),
+    ] {
+        let (tree, decisions) = merged(&base, &opened, other).unwrap();
+        assert_eq!(
+            (texts(&tree), said(&decisions)),
+            (
+                expected.iter().map(ToString::to_string).collect(),
+                decided.iter().map(ToString::to_string).collect()
+            )
+        );
+    }
+    // One that stood beside the end which was opened again is that of another, and stays.
+    let mut third = self::base();
+    third.end(Some("third"), 52);
+    let (both, _) = merged(&self::base(), &base, &third).unwrap();
+    assert_eq!(texts(&both), ["first", "third"]);
+    assert_eq!(texts(&merged(&base, &again, &both).unwrap().0), ["third", "second"]);
+}
+
+/// Amendments of all results of a node are taken back by time: one that seemed earlier was taken back in the wrong order.
+#[test]
+fn an_amendment_comes_after_those_of_a_result_that_a_merge_has_put_beside() {
+    let base = base();
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.commit("R2.A2", "FOUND", "of ours", 10);
+    theirs.commit("R2.A2", "FOUND", "of theirs", 20);
+    // Its clock was ahead.
+    theirs.amend("R2.A2", "of theirs", 500);
+    let (tree, _) = merged(&base, &ours, &theirs).unwrap();
+    let node = &tree.nodes[&"R2.A2".parse().unwrap()];
+    assert!(node.classification.as_ref().unwrap().amended.is_empty());
+    assert_eq!(stamp(&investigation(&tree).0, node, time(30)), time(500));
 }
 
 #[test]

@@ -131,11 +131,14 @@ pub(super) fn build_aside(
     // Sample hooks are only in the way of a reader.
     let hooks = aside.join(".git").join("hooks");
     fs::remove_dir_all(&hooks).map_err(io_error("remove", &hooks))?;
-    // A plain `git pull` merges: what was acknowledged keeps its id.
+    // A plain `git pull` merges: what was acknowledged keeps its id. And a plain merge takes no proposal for another with like
+    // texts, of which git would say that the file was renamed. (`merge.renames` does nothing before git 2.50.)
     let config = aside.join(".git").join("config");
     let file = fs::OpenOptions::new().append(true).open(&config);
-    file.and_then(|mut file| file.write_all(b"[pull]\n\trebase = false\n"))
-        .map_err(io_error("write", &config))?;
+    file.and_then(|mut file| {
+        file.write_all(b"[pull]\n\trebase = false\n[branch \"main\"]\n\tmergeOptions = -Xfind-renames=100%\n")
+    })
+    .map_err(io_error("write", &config))?;
     // The folder is synced as a whole at its end.
     let git = Git::open(aside, Options { durability: Durability::Git, ..options })?;
     let draft = git.draft(None, files, message, at)?;

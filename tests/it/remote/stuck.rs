@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::resolve::stopped;
 use super::sync::{assert_settled, hook};
 use super::{Machine, Ran, hub, refs, two};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, node, result};
 
 /// Replaces a part of a file in the work tree.
 pub(super) fn edit(path: &Path, from: &str, to: &str) {
@@ -140,7 +140,81 @@ fn a_plain_git_pull_merges_what_went_apart() {
     // Also where the remote is added by hand later.
     let alone = Machine::new(&sandbox, "alone");
     let id = alone.start();
-    assert_eq!(sandbox.git(&alone.repository(&id), &["config", "--local", "pull.rebase"]), "false\n");
+    for (setting, value) in
+        [("pull.rebase", "false\n"), ("branch.main.mergeOptions", "-Xfind-renames=100%\n")]
+    {
+        assert_eq!(sandbox.git(&alone.repository(&id), &["config", "--local", setting]), value);
+    }
+}
+
+/// On `one`, a proposal was taken back and made again under another id; `other` has researched it meanwhile, and both have
+/// researched a third one.
+fn proposed_again<'a>(sandbox: &'a Sandbox, hub: &Path) -> (Machine<'a>, Machine<'a>, String) {
+    let (one, other, id) = two(sandbox, hub.to_str().unwrap());
+    let proposal = |id: &str| {
+        let mut proposal = node(id, Some("R1.A"));
+        proposal["title"] = json!("The prism splits the light of the sun, and not that of the lamp");
+        proposal["plannedAction"] = json!("Hold the prism into the light of both, and measure each colour.");
+        proposal
+    };
+    let nodes = |nodes: &[Value], more: &[&str]| json!({"sessionId": id, "nodes": nodes, "withdraw": more});
+    one.server().ok("tot_propose", nodes(&[proposal("R2.A1"), node("R2.A3", Some("R1.A"))], &[]));
+    one.synced();
+    other.synced();
+    sandbox.sleep(60);
+    one.server().ok("tot_propose", nodes(&[proposal("R2.A2")], &["R2.A1"]));
+    one.server().ok("tot_commit", json!({"sessionId": id, "results": [result("R2.A3", "EXPLORE")]}));
+    sandbox.sleep(60);
+    let results = [result("R2.A1", "EXPLORE"), result("R2.A3", "DEAD")];
+    other.server().ok("tot_commit", json!({"sessionId": id, "results": results}));
+    other.synced();
+    sandbox.git(&one.repository(&id), &["fetch", "--quiet"]);
+    (one, other, id)
+}
+
+/// That each result is where it belongs.
+fn assert_apart(machine: &Machine<'_>, id: &str) {
+    let snapshot = tree_of_thoughts::store::Store::new(&machine.root).load(&machine.repository(id)).unwrap();
+    let findings = |id: &str| {
+        let node = snapshot.investigation.node(&id.parse().unwrap()).unwrap();
+        node.classification.as_ref().map(|result| result.findings.clone())
+    };
+    assert_eq!([findings("R2.A1"), findings("R2.A2")], [Some("Findings of R2.A1.".to_owned()), None]);
+    machine.assert_sound(id);
+}
+
+/// To git, the file of the first proposal was renamed to that of the second.
+#[test]
+fn a_plain_merge_puts_no_result_into_the_file_of_a_similar_proposal() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, _, id) = proposed_again(&sandbox, &hub);
+    let merge = sandbox.try_git(&one.repository(&id), &["merge", "--quiet", "main@{upstream}"]);
+    let said = String::from_utf8_lossy(&merge.stdout).into_owned();
+    assert!(said.contains("CONFLICT (modify/delete): nodes/R2/R2.A1.yaml"), "{merge:?}");
+    let path = "nodes/R2/R2.A2.yaml";
+    let merged = fs::read_to_string(one.repository(&id).join(path)).unwrap();
+    assert!(!merged.contains("Findings of R2.A1."), "{merged}");
+    one.ok(&["merge", "--resolve"]);
+    assert_apart(&one, &id);
+}
+
+/// Whoever merges in a clone of git's own making has git put it there.
+#[test]
+fn a_result_that_git_has_put_into_another_file_goes_back_when_markers_are_resolved() {
+    let sandbox = Sandbox::new();
+    let hub = hub(&sandbox);
+    let (one, _, id) = proposed_again(&sandbox, &hub);
+    let repository = one.repository(&id);
+    let merge = ["merge", "--quiet", "-Xfind-renames=50%", "main@{upstream}"];
+    let merge = sandbox.try_git(&repository, &merge);
+    let said = String::from_utf8_lossy(&merge.stdout).into_owned();
+    assert!(said.contains("CONFLICT (content)") && !said.contains("R2.A1"), "{merge:?}");
+    let merged = fs::read_to_string(repository.join("nodes/R2/R2.A2.yaml")).unwrap();
+    assert!(merged.contains("Findings of R2.A1."), "{merged}");
+    commit_all(&sandbox, &repository, "Merge with markers");
+    one.ok(&["merge", "--resolve"]);
+    assert_apart(&one, &id);
 }
 
 #[test]

@@ -107,6 +107,34 @@ fn two_ends_keep_the_page_of_the_earlier_one() {
     assert!(document.contains("The later answer."), "{document}");
 }
 
+/// git leaves markers in the page, too, or one side's page.
+#[test]
+fn a_page_after_resolved_markers_shows_the_end_that_is_in_force() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let there = sandbox.path("there");
+    std::fs::create_dir(&there).unwrap();
+    sandbox.git(&there, &["clone", "--quiet", session.repository().to_str().unwrap()]);
+    let end =
+        |text: &str| json!({"conclusion": text, "stopped": {"reason": "stuck"}, "sessionId": session.id});
+    let (earlier, later) = (end("The earlier answer."), end("The later answer."));
+    sandbox.server_in(&there, &[]).ok("tot_end", earlier);
+    sandbox.sleep(60);
+    session.server.ok("tot_end", later);
+    let (folder, theirs) = (session.repository(), sandbox.head(&there.join(&session.id)));
+    sandbox.git(&folder, &["fetch", "--quiet", there.join(&session.id).to_str().unwrap()]);
+    assert!(!sandbox.try_git(&folder, &["merge", "--quiet", theirs.trim()]).status.success());
+    sandbox.git(&folder, &["commit", "--quiet", "--all", "--no-edit"]);
+    let root = sandbox.root();
+    let resolve = ["merge", "--resolve", "--root", root.to_str().unwrap()];
+    let ran = sandbox.command(TOT).args(resolve).output().unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let page = page(&session);
+    assert!(page.contains("The earlier answer.") && !page.contains("<<<<<<<"), "{page}");
+    assert_eq!(checked(&session), "");
+}
+
 /// It was that of the side with the earlier end, which the other had opened again.
 #[test]
 fn a_page_after_a_merge_shows_the_end_that_is_in_force() {
