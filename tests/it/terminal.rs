@@ -237,7 +237,9 @@ fn open_makes_the_site_and_says_where_it_is() {
 fn open_does_not_write_a_site_that_a_server_is_writing() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["start", "Why is the sky blue?"]);
+    let since = std::time::Instant::now();
     let page = ok(&sandbox, &["open"]);
+    let taken = since.elapsed();
     let site = Path::new(page.trim()).parent().unwrap();
     let id = site.file_name().unwrap().to_str().unwrap();
     // As a server that writes its report.
@@ -249,7 +251,8 @@ fn open_does_not_write_a_site_that_a_server_is_writing() {
     let mut command = sandbox.command(TOT);
     let command = command.args(["open", "R1.A"]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut open = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // Much longer than it takes to write one.
+    std::thread::sleep(taken * 3);
     assert!(open.try_wait().unwrap().is_none() && !site.join("nodes/R1.A.html").exists(), "it did not wait");
     lock.unlock().unwrap();
     assert!(open.wait().unwrap().success() && site.join("nodes/R1.A.html").exists());

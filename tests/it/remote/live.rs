@@ -431,10 +431,16 @@ fn a_server_and_a_sync_start_it_and_the_user_may_switch_it_off() {
             grow(&mut server, &id, &format!("R2.A{number}"), Some("R1.A"));
         }
         server.finish();
-        let packs = || fs::read_dir(machine.repository(&id).join(".git/objects/pack")).unwrap().count();
+        let folder = machine.repository(&id).join(".git");
+        let packs = || fs::read_dir(folder.join("objects/pack")).unwrap().count();
+        let is_locked = || ["gc.pid", "objects/maintenance.lock"].map(|name| folder.join(name).exists());
+        // Nobody waits for git, which writes down that it was called as soon as it comes to that, and works on in the
+        // background: what is untidy before it has ended, it may tidy up still.
+        let is_called = || calls(&log, "for-each-repo") > 0;
         if is_on {
+            wait_for("git's maintenance", is_called);
+            wait_for("its end", || packs() > 0 && is_locked() == [false; 2]);
             assert_eq!(calls(&log, "for-each-repo"), 1, "not again within ten minutes");
-            wait_for("a pack", || packs() > 0);
         } else {
             assert_eq!((calls(&log, "for-each-repo"), packs()), (0, 0));
         }
@@ -444,6 +450,9 @@ fn a_server_and_a_sync_start_it_and_the_user_may_switch_it_off() {
         for expected in [usize::from(is_on), 0] {
             fs::write(&log, "").unwrap();
             assert_eq!(machine.tot_with(&["sync"], &[("PATH", &path)]).status, 0);
+            if expected > 0 {
+                wait_for("git's maintenance", is_called);
+            }
             assert_eq!(calls(&log, "for-each-repo"), expected, "{setting} {value}");
         }
     }

@@ -122,8 +122,10 @@ fn no_attachment_gets_another_name_unnoticed() {
         assert!(message.starts_with(begin), "{message}");
         let to = entry["notices"][0]["files"][1].as_str().unwrap();
         assert!(machine.repository(&id).join(to).is_file() && message.ends_with(to), "{message}");
-        assert_eq!(machine.synced()["notices"], json!([]));
     }
+    one.grow(&id, &["R2.A1"]);
+    one.synced();
+    assert_eq!(other.synced()["notices"], json!([]), "once");
 }
 
 #[test]
