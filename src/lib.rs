@@ -30,7 +30,8 @@
 //! - `platform` (what is not the same on every system), `text` (shortening, hidden characters, escaping, causes of errors),
 //!   `secrets`, `setup`, `parallel`: none.
 //! - `connections` (over HTTP, within limits), `temporary` (folders for one run): `platform`.
-//! - `domain`, `markdown`, `yaml`: `text`.
+//! - `markdown`, `yaml`: `text`.
+//! - `domain`: `text`, `yaml` (how texts stand in files).
 //! - `world`: `domain`.
 //! - `project`: `domain`, `secrets`, `text`.
 //! - `ruleset`: `domain`, `secrets`, `text`, `yaml`.

@@ -63,13 +63,46 @@ pub struct Text(pub String);
 
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if needs_quotes(&self.0) {
-            serde_yaml::DoubleQuoted(self.0.as_str()).serialize(serializer)
-        } else if self.0.contains('\n') {
-            serde_yaml::LitStr(&self.0).serialize(serializer)
+        Block(&self.0).serialize(serializer)
+    }
+}
+
+/// The same of a text that somebody else has.
+struct Block<'a>(&'a str);
+
+impl Serialize for Block<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Block(text) = self;
+        if needs_quotes(text) {
+            serde_yaml::DoubleQuoted(*text).serialize(serializer)
+        } else if text.contains('\n') {
+            serde_yaml::LitStr(text).serialize(serializer)
         } else {
-            self.0.serialize(serializer)
+            text.serialize(serializer)
         }
+    }
+}
+
+/// Writes a field as a [`Text`], and its like: for `serialize_with`.
+pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    Block(text).serialize(serializer)
+}
+
+/// As [`text`].
+pub fn some_text<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().map(Block).serialize(serializer)
+}
+
+/// As [`text`].
+pub fn texts<S: Serializer>(texts: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(|text| Block(text)))
+}
+
+/// As [`text`].
+pub fn some_texts<S: Serializer>(all: &Option<Vec<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+    match all {
+        Some(all) => texts(all, serializer),
+        None => serializer.serialize_none(),
     }
 }
 

@@ -6,23 +6,26 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::yaml;
+
 /// A source, given as data; or a file that a text names, kept as it was.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Citation {
     /// The URL or path.
+    #[serde(serialize_with = "yaml::text")]
     pub target: String,
     /// The line, or the first and the last with `-` between.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub lines: Option<String>,
     /// The commit of the repository that it was read in.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// What the agent read there, word for word.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub quote: Option<String>,
     /// What it is, or what it shows.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
     /// The text that names it, where it was not given as data.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,24 +46,26 @@ pub enum NamedIn {
 }
 
 /// A file of the project as it was when it was cited: what the server saw itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
     /// Where it is, from the root of the project, with `/` between the parts.
+    #[serde(serialize_with = "yaml::text")]
     pub path: String,
     /// The project's commit; none where it had none yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub commit: Option<String>,
     /// git's id of the content.
+    #[serde(serialize_with = "yaml::text")]
     pub blob: String,
     /// Whether that commit has another content there, or none.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncommitted: bool,
     /// The lines that are cited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Lines>,
     /// What stood there: of many lines the first.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub text: Option<String>,
 }
 

@@ -4,7 +4,7 @@
 //! - [`fresh`]: ids that are not in use.
 //! - [`time`]: points in time, in UTC with milliseconds.
 //! - [`citation`]: what a result cites, and what a cited file was.
-//! - [`node`]: one node, from its proposal to its last change of state.
+//! - [`node`]: one node, from its proposal to its last change of state; `stored`, what of it has another form in files.
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
 //! - [`attachment`]: files that stand beside a node.
 //! - [`comment`]: what people and agents say about it.
@@ -22,6 +22,7 @@ pub mod fresh;
 pub mod id;
 pub mod investigation;
 pub mod node;
+pub(crate) mod stored;
 pub mod time;
 
 pub use attachment::{Attached, AttachmentName, Attachments};

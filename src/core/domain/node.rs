@@ -4,7 +4,7 @@
 //!
 //! Follow one that is there, such as `verification_method`, which says how a result was verified:
 //!
-//! 1. `src/core/domain/node.rs`: the field.
+//! 1. `src/core/domain/node.rs`: the field; and `src/core/domain/stored.rs`: its key, where a change of state has it, too.
 //! 2. `src/core/format/node_file.rs`: its key in the node's file, and its place among the others.
 //! 3. `src/mcp/tools/commit.rs` and `src/core/decide/commit.rs`: who gives it, and what is asked of it.
 //! 4. `src/mcp/tools/reclassify.rs` and `src/core/decide/reclassify.rs`: whether it can change later.
@@ -19,7 +19,9 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::stored::{self, StoredReclassification};
 use super::{Citation, Code, NodeId, Pin, StateName, Timestamp};
+use crate::yaml;
 
 /// A node, from its proposal on. Without a classification it is a pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,11 +47,13 @@ pub struct Node {
 }
 
 /// A note that somebody has taken a pending proposal on.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claim {
     /// Since when.
     pub at: Timestamp,
     /// Who has.
+    #[serde(serialize_with = "yaml::text")]
     pub agent_id: String,
     /// When it lapses.
     pub until: Timestamp,
@@ -143,22 +147,23 @@ pub struct Person {
 }
 
 /// A command that was run for a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Command {
     /// As it was typed.
+    #[serde(serialize_with = "yaml::text")]
     pub command: String,
     /// What it exited with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// What it printed, or the part that matters.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub output: Option<String>,
 }
 
 /// What a node has to do with one that is not its parent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Link {
     /// The other node.
     pub to: NodeId,
@@ -182,56 +187,85 @@ pub enum LinkKind {
 
 /// One change of what a node says, after its commit. It holds what stood there before: an empty text where there was none,
 /// and nothing of what was left as it was.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Amendment {
     /// When.
     pub at: Timestamp,
     /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// Through which client it came.
+    #[serde(
+        rename = "by",
+        default,
+        skip_serializing_if = "stored::caller::is_absent",
+        with = "stored::caller"
+    )]
     pub caller: Caller,
     /// Why.
+    #[serde(serialize_with = "yaml::text")]
     pub reason: String,
     /// The title before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub title: Option<String>,
     /// The headline before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub headline: Option<String>,
     /// The findings before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub findings: Option<String>,
     /// The evidence before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub evidence: Option<String>,
     /// What else was considered before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub alternatives_considered: Option<Vec<String>>,
     /// What it did not try before.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub caveats: Option<Vec<String>>,
     /// The commands before.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<Vec<Command>>,
     /// The sources before.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub references: Option<Vec<Citation>>,
 }
 
 /// One change of the conclusion after it was given. It holds what stood there before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AmendedConclusion {
     /// When.
     pub at: Timestamp,
     /// Who did it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub agent_id: Option<String>,
     /// Through which client it came.
+    #[serde(
+        rename = "by",
+        default,
+        skip_serializing_if = "stored::caller::is_absent",
+        with = "stored::caller"
+    )]
     pub caller: Caller,
     /// Why.
+    #[serde(serialize_with = "yaml::text")]
     pub reason: String,
     /// The conclusion before; absent where it was left as it was.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub conclusion: Option<String>,
     /// The answers that it rested on before; absent where they were left as they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<BoundAnswer>>,
     /// What it did not cover before; absent where that was left as it was.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_texts")]
     pub not_covered: Option<Vec<String>>,
 }
 
 /// An answer that a conclusion rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoundAnswer {
     /// The node.
     pub id: NodeId,
@@ -253,11 +287,13 @@ pub enum BoundAs {
 }
 
 /// A warning as it is stored with a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Warning {
     /// What kind.
     pub code: Code,
     /// What was wrong, in one sentence.
+    #[serde(serialize_with = "yaml::text")]
     pub message: String,
 }
 
@@ -273,7 +309,8 @@ pub enum Author {
 }
 
 /// One change of a node's state after its commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredReclassification", into = "StoredReclassification")]
 pub struct Reclassification {
     /// The state before.
     pub from: StateName,
@@ -328,21 +365,25 @@ pub struct Conclusion {
 }
 
 /// Why an investigation was ended before the rules were met.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stopped {
     /// What kind of reason.
     pub reason: StopReason,
     /// What there is to say about it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub note: Option<String>,
 }
 
 /// What became of the question to the person in front of the client whether an investigation may end. A client says what
 /// it likes, so this is no sign-off.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asked {
     /// What was chosen.
     pub answer: PersonsAnswer,
     /// In the person's own words.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     pub said: Option<String>,
 }
 

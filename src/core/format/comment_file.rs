@@ -2,26 +2,27 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Time, Version, as_text};
-use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person};
-use crate::yaml::{self, Text, YamlError};
+use super::{Version, as_text};
+use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
+use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
     /// Absent of one in a list of another format.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
     id: Id,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
     kind: CommentKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<Id>,
     author: AuthorEntry,
     by: ByEntry,
-    at: Time,
-    text: Text,
+    at: Timestamp,
+    #[serde(serialize_with = "yaml::text")]
+    text: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,11 +32,12 @@ struct Id(#[serde(with = "as_text")] CommentId);
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct AuthorEntry {
-    name: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    email: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent_id: Option<Text>,
+    #[serde(serialize_with = "yaml::text")]
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    email: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    agent_id: Option<String>,
 }
 
 /// By which way it came, as elsewhere, and whether that was the person's command.
@@ -43,12 +45,12 @@ struct AuthorEntry {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ByEntry {
     kind: By,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    client: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    session: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    client: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    model: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -77,15 +79,10 @@ fn entry(comment: Comment) -> File {
         node,
         kind,
         reply_to: reply_to.map(Id),
-        author: AuthorEntry { name: Text(name), email: email.map(Text), agent_id: agent_id.map(Text) },
-        by: ByEntry {
-            kind: by,
-            client: caller.client.map(Text),
-            session: caller.session.map(Text),
-            model: caller.model.map(Text),
-        },
-        at: Time(at),
-        text: Text(text),
+        author: AuthorEntry { name, email, agent_id },
+        by: ByEntry { kind: by, client: caller.client, session: caller.session, model: caller.model },
+        at,
+        text,
     }
 }
 
@@ -116,8 +113,7 @@ impl<'de> Deserialize<'de> for Comment {
 }
 
 fn comment(file: File) -> Comment {
-    let text = |text: Option<Text>| text.map(|text| text.0);
-    let (name, email) = (file.author.name.0, text(file.author.email));
+    let (name, email) = (file.author.name, file.author.email);
     let person = match file.by.kind {
         By::Person => Some(Person { name: name.clone(), email: email.clone() }),
         By::Agent => None,
@@ -130,16 +126,16 @@ fn comment(file: File) -> Comment {
         author: Commenter {
             name,
             email,
-            agent_id: text(file.author.agent_id),
+            agent_id: file.author.agent_id,
             caller: Caller {
                 disowned: None,
                 person,
-                client: text(file.by.client),
-                session: text(file.by.session),
-                model: text(file.by.model),
+                client: file.by.client,
+                session: file.by.session,
+                model: file.by.model,
             },
         },
-        at: file.at.0,
-        text: file.text.0,
+        at: file.at,
+        text: file.text,
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Time, Version, as_text};
-use crate::domain::{Meta, SessionId};
-use crate::yaml::{self, Text, YamlError};
+use super::{Version, as_text};
+use crate::domain::{Meta, SessionId, Timestamp};
+use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -13,15 +13,16 @@ struct File {
     #[serde(with = "as_text")]
     id: SessionId,
     title: String,
-    query: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    context: Option<Text>,
+    #[serde(serialize_with = "yaml::text")]
+    query: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    context: Option<String>,
     ruleset: String,
     mode: String,
     min_rounds: u32,
     min_roots: u32,
     allow_early_terminal: bool,
-    started_at: Time,
+    started_at: Timestamp,
 }
 
 /// The text of the file.
@@ -35,14 +36,14 @@ pub fn write(meta: &Meta) -> Result<String, YamlError> {
         version: Version,
         id: meta.id,
         title: meta.title,
-        query: Text(meta.query),
-        context: meta.context.map(Text),
+        query: meta.query,
+        context: meta.context,
         ruleset: meta.ruleset,
         mode: meta.mode,
         min_rounds: meta.min_rounds,
         min_roots: meta.min_roots,
         allow_early_terminal: meta.allow_early_terminal,
-        started_at: Time(meta.started_at),
+        started_at: meta.started_at,
     })
 }
 
@@ -66,13 +67,13 @@ fn meta(file: File) -> Meta {
     Meta {
         id: file.id,
         title: file.title,
-        query: file.query.0,
-        context: file.context.map(|text| text.0),
+        query: file.query,
+        context: file.context,
         ruleset: file.ruleset,
         mode: file.mode,
         min_rounds: file.min_rounds,
         min_roots: file.min_roots,
         allow_early_terminal: file.allow_early_terminal,
-        started_at: file.started_at.0,
+        started_at: file.started_at,
     }
 }

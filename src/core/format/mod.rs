@@ -36,8 +36,8 @@ pub mod withheld_file;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serializer};
 
-use crate::domain::{Caller, Change, Event, Person, Timestamp};
-use crate::yaml::{self, Text, YamlError};
+use crate::domain::{Change, Event};
+use crate::yaml::{self, YamlError};
 
 /// The version of the files' form that this program writes and reads.
 pub const VERSION: u32 = 1;
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Version {
     }
 }
 
-/// Values that are text in files: times and ids.
+/// Values that are text in files: ids.
 mod as_text {
     use std::fmt::Display;
     use std::str::FromStr;
@@ -161,68 +161,3 @@ mod as_text {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
-
-/// Who called, in a file: the key `by`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CallerEntry {
-    /// Absent for agents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    kind: Option<CallerKind>,
-    /// Of a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    email: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    client: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    session: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model: Option<Text>,
-}
-
-/// Who is told apart from agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum CallerKind {
-    Person,
-}
-
-impl CallerEntry {
-    /// None for a caller of whom nothing is known.
-    fn of(caller: Caller) -> Option<Self> {
-        let is_known = caller != Caller::default();
-        let Caller { person, disowned, client, session, model } = caller;
-        let person = person.or(disowned);
-        let kind = person.as_ref().map(|_| CallerKind::Person);
-        let (name, email) = person.map(|person| (person.name, person.email)).unzip();
-        is_known.then(|| CallerEntry {
-            kind,
-            name: name.map(Text),
-            email: email.flatten().map(Text),
-            client: client.map(Text),
-            session: session.map(Text),
-            model: model.map(Text),
-        })
-    }
-
-    fn caller(entry: Option<Self>) -> Caller {
-        let text = |text: Option<Text>| text.map(|text| text.0);
-        entry.map_or_else(Caller::default, |entry| Caller {
-            disowned: None,
-            person: match (entry.kind, text(entry.name), text(entry.email)) {
-                (None, None, None) => None,
-                (_, name, email) => Some(Person { name: name.unwrap_or_default(), email }),
-            },
-            client: text(entry.client),
-            session: text(entry.session),
-            model: text(entry.model),
-        })
-    }
-}
-
-/// A time in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Deserialize)]
-#[serde(transparent)]
-struct Time(#[serde(with = "as_text")] Timestamp);

@@ -3,203 +3,75 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{CallerEntry, Time, Version, unfit};
+use super::{Version, unfit};
 use crate::domain::{
-    Amendment, Author, Caller, Citation, Claim, Classification, Code, Command, Lines, Link, LinkKind,
-    NamedIn, Node, NodeId, Pin, Reclassification, StateName, Warning,
+    Amendment, Caller, Citation, Claim, Classification, Command, Link, Node, NodeId, Reclassification,
+    StateName, Timestamp, Warning, stored,
 };
-use crate::yaml::{self, Text, YamlError};
+use crate::yaml::{self, YamlError};
 
 /// A node; or, in the list `otherResults` of one, a result alone, without the fields of a proposal.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<NodeId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<NodeId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    title: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    planned_action: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    proposed_at: Option<Time>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    covers: Vec<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    planned_action: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proposed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    covers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     renamed_from: Option<NodeId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    claim: Option<ClaimEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claim: Option<Claim>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<StateName>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     requested_state: Option<StateName>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     refutes: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent_id: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<CallerEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    started_at: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    committed_at: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    headline: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    findings: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    evidence: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    verification_method: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    agent_id: Option<String>,
+    #[serde(default, skip_serializing_if = "stored::caller::is_absent", with = "stored::caller")]
+    by: Caller,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    committed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    headline: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    findings: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    evidence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    verification_method: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    alternatives_considered: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    caveats: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    alternatives_considered: Vec<Text>,
+    commands: Vec<Command>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    caveats: Vec<Text>,
+    references: Vec<Citation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    commands: Vec<CommandEntry>,
+    links: Vec<Link>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    references: Vec<CitationEntry>,
+    warnings: Vec<Warning>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    links: Vec<LinkEntry>,
+    reclassified: Vec<Reclassification>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<WarningEntry>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reclassified: Vec<ReclassificationEntry>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    amended: Vec<AmendmentEntry>,
+    amended: Vec<Amendment>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     other_results: Vec<File>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ClaimEntry {
-    at: Time,
-    agent_id: Text,
-    until: Time,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CommandEntry {
-    command: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    output: Option<Text>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CitationEntry {
-    target: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lines: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    commit: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    quote: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    note: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    named_in: Option<NamedIn>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pinned: Option<PinEntry>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct PinEntry {
-    path: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    commit: Option<Text>,
-    blob: Text,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    uncommitted: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    lines: Option<Lines>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<Text>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct LinkEntry {
-    to: NodeId,
-    kind: LinkKind,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AmendmentEntry {
-    at: Time,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent_id: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<CallerEntry>,
-    reason: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    title: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    headline: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    findings: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    evidence: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    alternatives_considered: Option<Vec<Text>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    caveats: Option<Vec<Text>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    commands: Option<Vec<CommandEntry>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    references: Option<Vec<CitationEntry>>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct WarningEntry {
-    code: String,
-    message: Text,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ReclassificationEntry {
-    from: StateName,
-    to: StateName,
-    at: Time,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent_id: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<By>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    evidence: Option<Text>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    verification_method: Option<Text>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    alternatives_considered: Vec<Text>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<WarningEntry>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    settles: usize,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-/// What brought a change of state about: a child that confirmed or refuted the node, or else who called.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum By {
-    Child(NodeId),
-    Caller(CallerEntry),
 }
 
 /// The text of the file.
@@ -213,16 +85,12 @@ pub fn write(node: &Node) -> Result<String, YamlError> {
         version: Some(Version),
         id: Some(node.id),
         parent: node.parent,
-        title: Some(Text(node.title)),
-        planned_action: Some(Text(node.planned_action)),
-        proposed_at: Some(Time(node.proposed_at)),
-        covers: texts(node.covers),
+        title: Some(node.title),
+        planned_action: Some(node.planned_action),
+        proposed_at: Some(node.proposed_at),
+        covers: node.covers,
         renamed_from: node.renamed_from,
-        claim: node.claim.map(|claim| ClaimEntry {
-            at: Time(claim.at),
-            agent_id: Text(claim.agent_id),
-            until: Time(claim.until),
-        }),
+        claim: node.claim,
         ..node.classification.map(result_entry).unwrap_or_default()
     })
 }
@@ -232,22 +100,22 @@ fn result_entry(result: Classification) -> File {
         state: Some(result.state),
         requested_state: result.requested_state,
         refutes: result.refutes,
-        agent_id: result.agent_id.map(Text),
-        by: CallerEntry::of(result.caller),
-        started_at: result.started_at.map(Time),
-        committed_at: Some(Time(result.committed_at)),
-        headline: result.headline.map(Text),
-        findings: Some(Text(result.findings)),
-        evidence: result.evidence.map(Text),
-        verification_method: result.verification_method.map(Text),
-        alternatives_considered: texts(result.alternatives_considered),
-        caveats: texts(result.caveats),
-        commands: result.commands.into_iter().map(command_entry).collect(),
-        references: result.references.into_iter().map(citation_entry).collect(),
-        links: result.links.into_iter().map(|link| LinkEntry { to: link.to, kind: link.kind }).collect(),
-        warnings: warning_entries(result.warnings),
-        reclassified: result.reclassified.into_iter().map(reclassification_entry).collect(),
-        amended: result.amended.into_iter().map(amendment_entry).collect(),
+        agent_id: result.agent_id,
+        by: result.caller,
+        started_at: result.started_at,
+        committed_at: Some(result.committed_at),
+        headline: result.headline,
+        findings: Some(result.findings),
+        evidence: result.evidence,
+        verification_method: result.verification_method,
+        alternatives_considered: result.alternatives_considered,
+        caveats: result.caveats,
+        commands: result.commands,
+        references: result.references,
+        links: result.links,
+        warnings: result.warnings,
+        reclassified: result.reclassified,
+        amended: result.amended,
         other_results: result.other_results.into_iter().map(result_entry).collect(),
         ..File::default()
     }
@@ -275,16 +143,12 @@ fn whole(mut file: File) -> Result<Node, YamlError> {
     Ok(Node {
         id: file.id.take().ok_or_else(|| missing("id"))?,
         parent: file.parent.take(),
-        title: file.title.take().ok_or_else(|| missing("title"))?.0,
-        planned_action: file.planned_action.take().ok_or_else(|| missing("plannedAction"))?.0,
-        proposed_at: file.proposed_at.take().ok_or_else(|| missing("proposedAt"))?.0,
-        covers: plain(std::mem::take(&mut file.covers)),
+        title: file.title.take().ok_or_else(|| missing("title"))?,
+        planned_action: file.planned_action.take().ok_or_else(|| missing("plannedAction"))?,
+        proposed_at: file.proposed_at.take().ok_or_else(|| missing("proposedAt"))?,
+        covers: std::mem::take(&mut file.covers),
         renamed_from: file.renamed_from.take(),
-        claim: file.claim.take().map(|claim| Claim {
-            at: claim.at.0,
-            agent_id: claim.agent_id.0,
-            until: claim.until.0,
-        }),
+        claim: file.claim.take(),
         classification: result(file)?,
     })
 }
@@ -312,22 +176,22 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         state,
         requested_state: file.requested_state,
         refutes: file.refutes,
-        agent_id: text(file.agent_id),
-        caller: CallerEntry::caller(file.by),
-        started_at: file.started_at.map(|time| time.0),
-        committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?.0,
-        headline: text(file.headline),
-        findings: file.findings.ok_or_else(|| missing("findings"))?.0,
-        evidence: text(file.evidence),
-        verification_method: text(file.verification_method),
-        alternatives_considered: plain(file.alternatives_considered),
-        caveats: plain(file.caveats),
-        commands: file.commands.into_iter().map(command).collect(),
-        references: file.references.into_iter().map(citation).collect(),
-        links: file.links.into_iter().map(|link| Link { to: link.to, kind: link.kind }).collect(),
-        warnings: warnings(file.warnings),
-        reclassified: file.reclassified.into_iter().map(reclassification).collect(),
-        amended: file.amended.into_iter().map(amendment).collect(),
+        agent_id: file.agent_id,
+        caller: file.by,
+        started_at: file.started_at,
+        committed_at: file.committed_at.ok_or_else(|| missing("committedAt"))?,
+        headline: file.headline,
+        findings: file.findings.ok_or_else(|| missing("findings"))?,
+        evidence: file.evidence,
+        verification_method: file.verification_method,
+        alternatives_considered: file.alternatives_considered,
+        caveats: file.caveats,
+        commands: file.commands,
+        references: file.references,
+        links: file.links,
+        warnings: file.warnings,
+        reclassified: file.reclassified,
+        amended: file.amended,
         other_results: file.other_results.into_iter().map(other_result).collect::<Result<_, _>>()?,
     }))
 }
@@ -349,164 +213,12 @@ fn other_result(file: File) -> Result<Classification, YamlError> {
     result(file)?.ok_or_else(|| unfit("an entry of `otherResults` has no `state`"))
 }
 
-fn texts(texts: Vec<String>) -> Vec<Text> {
-    texts.into_iter().map(Text).collect()
-}
-
-fn plain(texts: Vec<Text>) -> Vec<String> {
-    texts.into_iter().map(|text| text.0).collect()
-}
-
-fn text(text: Option<Text>) -> Option<String> {
-    text.map(|text| text.0)
-}
-
-fn command_entry(command: Command) -> CommandEntry {
-    let Command { command, exit_code, output } = command;
-    CommandEntry { command: Text(command), exit_code, output: output.map(Text) }
-}
-
-fn command(entry: CommandEntry) -> Command {
-    Command { command: entry.command.0, exit_code: entry.exit_code, output: text(entry.output) }
-}
-
-fn citation_entry(citation: Citation) -> CitationEntry {
-    let Citation { target, lines, commit, quote, note, named_in, pinned } = citation;
-    CitationEntry {
-        target: Text(target),
-        lines: lines.map(Text),
-        commit: commit.map(Text),
-        quote: quote.map(Text),
-        note: note.map(Text),
-        named_in,
-        pinned: pinned.map(|Pin { path, commit, blob, uncommitted, lines, text }| PinEntry {
-            path: Text(path),
-            commit: commit.map(Text),
-            blob: Text(blob),
-            uncommitted,
-            lines,
-            text: text.map(Text),
-        }),
-    }
-}
-
-fn citation(entry: CitationEntry) -> Citation {
-    Citation {
-        target: entry.target.0,
-        lines: text(entry.lines),
-        commit: text(entry.commit),
-        quote: text(entry.quote),
-        note: text(entry.note),
-        named_in: entry.named_in,
-        pinned: entry.pinned.map(|pin| Pin {
-            path: pin.path.0,
-            commit: text(pin.commit),
-            blob: pin.blob.0,
-            uncommitted: pin.uncommitted,
-            lines: pin.lines,
-            text: text(pin.text),
-        }),
-    }
-}
-
-fn amendment_entry(amendment: Amendment) -> AmendmentEntry {
-    AmendmentEntry {
-        at: Time(amendment.at),
-        agent_id: amendment.agent_id.map(Text),
-        by: CallerEntry::of(amendment.caller),
-        reason: Text(amendment.reason),
-        title: amendment.title.map(Text),
-        headline: amendment.headline.map(Text),
-        findings: amendment.findings.map(Text),
-        evidence: amendment.evidence.map(Text),
-        alternatives_considered: amendment.alternatives_considered.map(texts),
-        caveats: amendment.caveats.map(texts),
-        commands: amendment.commands.map(|all| all.into_iter().map(command_entry).collect()),
-        references: amendment.references.map(|all| all.into_iter().map(citation_entry).collect()),
-    }
-}
-
-fn amendment(entry: AmendmentEntry) -> Amendment {
-    Amendment {
-        at: entry.at.0,
-        agent_id: text(entry.agent_id),
-        caller: CallerEntry::caller(entry.by),
-        reason: entry.reason.0,
-        title: text(entry.title),
-        headline: text(entry.headline),
-        findings: text(entry.findings),
-        evidence: text(entry.evidence),
-        alternatives_considered: entry.alternatives_considered.map(plain),
-        caveats: entry.caveats.map(plain),
-        commands: entry.commands.map(|all| all.into_iter().map(command).collect()),
-        references: entry.references.map(|all| all.into_iter().map(citation).collect()),
-    }
-}
-
-fn warning_entries(warnings: Vec<Warning>) -> Vec<WarningEntry> {
-    warnings
-        .into_iter()
-        .map(|warning| WarningEntry { code: warning.code.to_string(), message: Text(warning.message) })
-        .collect()
-}
-
-fn warnings(entries: Vec<WarningEntry>) -> Vec<Warning> {
-    entries
-        .into_iter()
-        .map(|entry| Warning { code: Code::parse(&entry.code), message: entry.message.0 })
-        .collect()
-}
-
-fn reclassification_entry(change: Reclassification) -> ReclassificationEntry {
-    let caller = CallerEntry::of(change.caller).map(By::Caller);
-    let (agent_id, by) = match change.by {
-        Author::Agent(agent) => (Some(Text(agent)), caller),
-        Author::Child(child) => (None, Some(By::Child(child))),
-        Author::Unknown => (None, caller),
-    };
-    ReclassificationEntry {
-        from: change.from,
-        to: change.to,
-        at: Time(change.at),
-        agent_id,
-        by,
-        reason: change.reason.map(Text),
-        evidence: change.evidence.map(Text),
-        verification_method: change.verification_method.map(Text),
-        alternatives_considered: texts(change.alternatives_considered),
-        warnings: warning_entries(change.warnings),
-        settles: change.settles,
-    }
-}
-
-fn reclassification(entry: ReclassificationEntry) -> Reclassification {
-    let agent = entry.agent_id.map_or(Author::Unknown, |agent| Author::Agent(agent.0));
-    let (by, caller) = match entry.by {
-        Some(By::Child(child)) => (Author::Child(child), Caller::default()),
-        Some(By::Caller(caller)) => (agent, CallerEntry::caller(Some(caller))),
-        None => (agent, Caller::default()),
-    };
-    Reclassification {
-        from: entry.from,
-        to: entry.to,
-        at: entry.at.0,
-        by,
-        caller,
-        reason: text(entry.reason),
-        evidence: text(entry.evidence),
-        verification_method: text(entry.verification_method),
-        alternatives_considered: plain(entry.alternatives_considered),
-        warnings: warnings(entry.warnings),
-        settles: entry.settles,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::Person;
+    use crate::domain::{Author, Code, Lines, LinkKind, NamedIn, Person, Pin};
 
     #[test]
     fn a_node_file_is_made_to_be_read() {
@@ -580,6 +292,36 @@ otherResults:
             "{pending}claim:\n  at: \"2026-11-20T09:16:00.000Z\"\n  agentId: a\n  until: \"2026-11-20T10:16:00.000Z\"\n"
         );
         assert_eq!(write(&read(&claimed).unwrap()).unwrap(), claimed);
+    }
+
+    /// The file goes on saying it, whatever is made of it.
+    #[test]
+    fn a_person_whom_git_has_disowned_stays_in_the_file() {
+        let text = "\
+version: 1
+id: R1.A
+title: Look
+plannedAction: Look at it.
+proposedAt: \"2026-11-20T09:15:02.114Z\"
+state: DEAD
+by:
+  kind: person
+  name: Ada
+committedAt: \"2026-11-20T09:17:40.902Z\"
+findings: Nothing.
+reclassified:
+- from: DEAD
+  to: FOUND
+  at: \"2026-11-20T10:00:00.000Z\"
+  by:
+    kind: person
+    name: Ada
+";
+        let mut node = read(text).unwrap();
+        let result = node.classification.as_mut().unwrap();
+        result.caller.disown();
+        result.reclassified[0].caller.disown();
+        assert_eq!(write(&node).unwrap(), text);
     }
 
     #[test]

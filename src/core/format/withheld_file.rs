@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::NodeId;
-use crate::yaml::{self, Text, YamlError};
+use crate::yaml::{self, YamlError};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,9 +17,10 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     nodes: Vec<NodeId>,
-    by: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    why: Option<Text>,
+    #[serde(serialize_with = "yaml::text")]
+    by: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    why: Option<String>,
 }
 
 /// The nodes of such a list.
@@ -42,7 +43,7 @@ pub struct Withholding {
 pub fn read(text: &str) -> Result<WithheldList, YamlError> {
     let entries = yaml::from_text::<File>(text)?.withheld.into_iter();
     let of_entry = |Entry { nodes, by, why }| {
-        let withholding = Withholding { by: by.0, why: why.map(|why| why.0) };
+        let withholding = Withholding { by, why };
         nodes.into_iter().map(move |node| (node, withholding.clone()))
     };
     Ok(entries.flat_map(of_entry).collect())
@@ -60,8 +61,8 @@ pub fn write(list: &WithheldList) -> Result<String, YamlError> {
     }
     let entry = |(Withholding { by, why }, nodes): (&Withholding, Vec<NodeId>)| Entry {
         nodes,
-        by: Text(by.clone()),
-        why: why.clone().map(Text),
+        by: by.clone(),
+        why: why.clone(),
     };
     yaml::to_text(&File { withheld: entries.into_iter().map(entry).collect() })
 }

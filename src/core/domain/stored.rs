@@ -1,0 +1,158 @@
+//! The forms of values in files that are not those of their types.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Author, Caller, NodeId, Person, Reclassification, StateName, Timestamp, Warning};
+use crate::yaml;
+
+/// Who called: the key `by`, absent of a caller of whom nothing is known.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct StoredCaller {
+    /// Absent for agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<CallerKind>,
+    /// Of a person.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    email: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    client: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    model: Option<String>,
+}
+
+/// Who is told apart from agents.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum CallerKind {
+    Person,
+}
+
+impl From<Caller> for StoredCaller {
+    fn from(caller: Caller) -> Self {
+        let Caller { person, disowned, client, session, model } = caller;
+        let person = person.or(disowned);
+        let kind = person.as_ref().map(|_| CallerKind::Person);
+        let (name, email) = person.map(|person| (person.name, person.email)).unzip();
+        StoredCaller { kind, name, email: email.flatten(), client, session, model }
+    }
+}
+
+impl From<StoredCaller> for Caller {
+    fn from(stored: StoredCaller) -> Self {
+        let StoredCaller { kind, name, email, client, session, model } = stored;
+        let person = match (kind, name, email) {
+            (None, None, None) => None,
+            (_, name, email) => Some(Person { name: name.unwrap_or_default(), email }),
+        };
+        Caller { person, disowned: None, client, session, model }
+    }
+}
+
+/// The form of a caller in a file, for `with`.
+pub mod caller {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Caller, StoredCaller};
+
+    /// Whether there is nothing to write, not even a person whom git has disowned.
+    pub fn is_absent(caller: &Caller) -> bool {
+        *caller == Caller::default()
+    }
+
+    pub fn serialize<S: Serializer>(caller: &Caller, serializer: S) -> Result<S::Ok, S::Error> {
+        StoredCaller::from(caller.clone()).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Caller, D::Error> {
+        Ok(Option::<StoredCaller>::deserialize(deserializer)?.map(Caller::from).unwrap_or_default())
+    }
+}
+
+/// A change of a state, of which `by` is the child that brought it about, or else who called.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct StoredReclassification {
+    from: StateName,
+    to: StateName,
+    at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    agent_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<By>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    evidence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    verification_method: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "yaml::texts")]
+    alternatives_considered: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    settles: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum By {
+    Child(NodeId),
+    Caller(StoredCaller),
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl From<Reclassification> for StoredReclassification {
+    fn from(change: Reclassification) -> Self {
+        let caller = (!caller::is_absent(&change.caller)).then(|| By::Caller(change.caller.into()));
+        let (agent_id, by) = match change.by {
+            Author::Agent(agent) => (Some(agent), caller),
+            Author::Child(child) => (None, Some(By::Child(child))),
+            Author::Unknown => (None, caller),
+        };
+        StoredReclassification {
+            from: change.from,
+            to: change.to,
+            at: change.at,
+            agent_id,
+            by,
+            reason: change.reason,
+            evidence: change.evidence,
+            verification_method: change.verification_method,
+            alternatives_considered: change.alternatives_considered,
+            warnings: change.warnings,
+            settles: change.settles,
+        }
+    }
+}
+
+impl From<StoredReclassification> for Reclassification {
+    fn from(stored: StoredReclassification) -> Self {
+        let agent = stored.agent_id.map_or(Author::Unknown, Author::Agent);
+        let (by, caller) = match stored.by {
+            Some(By::Child(child)) => (Author::Child(child), Caller::default()),
+            Some(By::Caller(caller)) => (agent, caller.into()),
+            None => (agent, Caller::default()),
+        };
+        Reclassification {
+            from: stored.from,
+            to: stored.to,
+            at: stored.at,
+            by,
+            caller,
+            reason: stored.reason,
+            evidence: stored.evidence,
+            verification_method: stored.verification_method,
+            alternatives_considered: stored.alternatives_considered,
+            warnings: stored.warnings,
+            settles: stored.settles,
+        }
+    }
+}
