@@ -147,7 +147,13 @@ fn command(subject: &Subject, call: &Value) -> Option<String> {
                 subject.command("tot comment", &format!("--reply-to {}", word(arguments, "replyTo"))),
             );
         }
-        "tot_end" => ("tot end", String::new()),
+        "tot_end" => {
+            let bind = |it: &Value| {
+                let option = if it["as"] == "rival" { "--rival" } else { "--answer" };
+                format!("{option} {}", word(it, "id"))
+            };
+            ("tot end", list(arguments, "answers").map(bind).collect::<Vec<_>>().join(" "))
+        }
         _ => return None,
     };
     Some(subject.command(name, &rest))

@@ -258,6 +258,7 @@ const SPOKEN: &[(&str, &str)] = &[
         "`tot reclassify NODE STATE` with an open state reopens it",
     ),
     ("Call tot_end with `conclusion`: ", "Give it with -m, or as a file: "),
+    ("and say in `answers` which it rests on", "and say by --answer which it rests on"),
     (
         "Name them in `answers`, with `as: rival` for those that are only possible; tot_amend can name them later.",
         "Name each with --answer, those that are only possible with --rival; `tot amend --conclusion` can name them later.",

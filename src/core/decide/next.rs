@@ -17,6 +17,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -26,7 +27,8 @@ use super::standing::{blockers, contested};
 use super::{Decision, Rejection};
 use crate::domain::fresh::Ids;
 use crate::domain::{
-    Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node, NodeId, StateName, Timestamp,
+    BoundAnswer, BoundAs, Claim, Code, CommentId, CommentKind, Diagnostic, Investigation, Node, NodeId,
+    StateName, Timestamp,
 };
 use crate::ruleset::effective::list;
 use crate::ruleset::rules::confirmation::Confirmation;
@@ -52,6 +54,9 @@ const QUALITY_TASKS: usize = 5;
 
 /// How many bytes the ids of a call may have together, each of which stands in it twice.
 const IDS: usize = 1_500;
+
+/// How many answers a conclusion is said to rest on or to compete with.
+const MOST_BOUND: usize = 5;
 
 /// How many proposals one call withdraws.
 const WITHDRAWN: usize = 20;
@@ -146,8 +151,9 @@ pub enum Call {
     Reclassify(Step),
     /// `tot_comment` to an objection.
     Reply(Reply),
-    /// `tot_end`.
-    End,
+    /// `tot_end`; where there are several answers, with those that its conclusion may rest on, the best confirmed as the main
+    /// one.
+    End(Vec<BoundAnswer>),
 }
 
 /// What is to be said to an objection.
@@ -269,7 +275,7 @@ pub fn propose_next(
         None => {
             let plan = next(investigation, rules, plan, now)?;
             // Where the end is open, going deeper is for the agent to choose: else a loop of turns would not end.
-            let may_end = plan.next_call.as_ref().is_some_and(|next| next.call == Call::End);
+            let may_end = plan.next_call.as_ref().is_some_and(|next| matches!(next.call, Call::End(_)));
             if may_end { Propose::default() } else { plan.proposal() }
         }
     };
@@ -396,14 +402,17 @@ impl<'a> Planner<'a> {
             if blockers.is_empty() {
                 let deeper = self.deeper(&mut ids).into_iter().collect::<Vec<_>>();
                 let wanted = self.strategy == Strategy::Deepen && !deeper.is_empty();
-                let reason = if wanted {
-                    "Nothing is owed: end with your conclusion; the tasks are for going deeper all the same."
-                } else {
-                    "Nothing is owed: end with your conclusion."
+                let answers = self.bindable();
+                let bind = match answers.len() {
+                    0 => "",
+                    _ => ", and say in `answers` which it rests on",
                 };
+                let deeper_all_the_same =
+                    if wanted { "; the tasks are for going deeper all the same" } else { "" };
+                let reason = format!("Nothing is owed: end with your conclusion{bind}{deeper_all_the_same}.");
                 let slots = if wanted { deeper } else { Vec::new() };
                 let suggested = self.suggest(&slots);
-                let call = NextCall { call: Call::End, reason: reason.to_owned() };
+                let call = NextCall { call: Call::End(answers), reason };
                 return (Some(call), self.tasks(slots, suggested, &mut grid));
             }
             if blockers.iter().all(|blocker| blocker.code == Code::ObjectionOpen) {
@@ -425,6 +434,15 @@ impl<'a> Planner<'a> {
             Some(self.settle(pending))
         };
         (call, tasks)
+    }
+
+    /// The answers that a conclusion has to name, where there are several: some, since most are its rivals.
+    fn bindable(&self) -> Vec<BoundAnswer> {
+        let mut answers: Vec<_> = self.rules.answers(self.investigation).collect();
+        answers.sort_by_key(|node| Reverse(self.rules.grade(self.investigation, node)));
+        let roles = std::iter::once(BoundAs::Main).chain(std::iter::repeat(BoundAs::Rival));
+        let bound = answers.iter().zip(roles).map(|(node, role)| BoundAnswer { id: node.id.clone(), role });
+        if answers.len() > 1 { bound.take(MOST_BOUND).collect() } else { Vec::new() }
     }
 
     /// The call that settles pending proposals: withdraw those that no commit could accept, then commit the others.

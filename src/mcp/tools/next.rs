@@ -305,7 +305,13 @@ pub(super) fn next_call(investigation: &Investigation, plan: &Plan, asked: &Aske
             }
             ("tot_comment", arguments)
         }
-        Call::End => ("tot_end", json!({"conclusion": "<the answer, in Markdown>"})),
+        Call::End(answers) => {
+            let mut arguments = json!({"conclusion": "<the answer, in Markdown>"});
+            if !answers.is_empty() {
+                arguments["answers"] = json!(answers);
+            }
+            ("tot_end", arguments)
+        }
     };
     let message = shorten(&format!("Next: {tool}. {reason}"), MESSAGE);
     Some(NextCallEntry { tool, arguments: with_session(session, arguments), message })

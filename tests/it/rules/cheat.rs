@@ -82,7 +82,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
         let end = try_ends(
             &mut table,
             agent,
-            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(Call::End)),
+            matches!(plan.next_call.as_ref().map(|it| &it.call), Some(Call::End(_))),
         );
         if let Some(decision) = end {
             note(&decision);
@@ -104,7 +104,7 @@ fn played(ruleset: &str, agent: &Agent) -> String {
                 ..Reclassify::default()
             }),
             Call::Reply(_) => unreachable!("nobody objects"),
-            Call::End => unreachable!("it was tried"),
+            Call::End(_) => unreachable!("it was tried"),
         };
         note(&accepted.unwrap_or_else(|why| panic!("{ruleset}: {why}")));
     }

@@ -119,7 +119,7 @@ fn an_objection_is_a_task_until_it_is_answered() {
     assert_snapshot!(task.reason, @"a reader objects to R2.A1: “The cache was warm.”. Look into it, mend what is wrong, and answer it.");
     assert!(matches!(task.call, Call::Reply(Reply { kind: CommentKind::Answer, .. })));
     table.say(reply(&table, CommentKind::Answer, "agent-R2.A1"), Commenter::default()).unwrap();
-    assert_eq!(plan(&table).unwrap().call, Call::End);
+    assert!(matches!(plan(&table).unwrap().call, Call::End(_)));
     // Who is not content says so, and it is a task again.
     table.say(reply(&table, CommentKind::Comment, "a reader"), Commenter::default()).unwrap();
     assert!(matches!(plan(&table).unwrap().call, Call::Reply(_)));

@@ -3,7 +3,7 @@ use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use super::*;
 use crate::decide::comment::{Kind, Say, comment};
 use crate::decide::commit::{NodeResult, commit};
-use crate::decide::end::{End, end};
+use crate::decide::end::{Bind, End, end};
 use crate::decide::propose::propose;
 use crate::decide::reclassify::{Reclassify, reclassify};
 use crate::decide::start::{Start, start};
@@ -176,8 +176,10 @@ impl<'r> Play<'r> {
                 agent_id: Some("another".into()),
                 ..Say::default()
             }),
-            Call::End => self.take(|investigation, rules, at| {
-                let request = End { conclusion: Some("It is so.".into()), ..End::default() };
+            Call::End(answers) => self.take(|investigation, rules, at| {
+                let bind = |it: &BoundAnswer| Bind::As { id: it.id.to_string(), role: Some(it.role) };
+                let answers = answers.iter().map(bind).collect();
+                let request = End { conclusion: Some("It is so.".into()), answers, ..End::default() };
                 let decision = end(investigation, rules, request, at)?;
                 assert!(matches!(decision.event, Some(Event::Ended { .. })));
                 Ok(decision)
