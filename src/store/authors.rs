@@ -146,18 +146,7 @@ impl Past<'_> {
 
 /// The faults of files that name a person whom git does not bear out.
 pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Fault> {
-    let nodes = investigation.nodes().flat_map(|node| {
-        let disowned = node.written_by().filter_map(|(_, caller)| caller.disowned.as_ref());
-        disowned.map(|person| (layout::node(&node.id), person))
-    });
-    let comments = investigation
-        .comments()
-        .filter_map(|comment| Some((layout::comment(comment.id), comment.author.caller.disowned.as_ref()?)));
-    let ends = investigation.conclusion().into_iter().flat_map(|end| {
-        let disowned = end.written_by().filter_map(|(_, caller)| caller.disowned.as_ref());
-        disowned.map(|person| (layout::CONCLUSION.to_owned(), person))
-    });
-    nodes.chain(comments).chain(ends).map(|(path, Person { name, email })| {
+    false_names(investigation).map(|(path, Person { name, email }, _)| {
         let email = email.as_ref().map(|email| format!(" <{email}>")).unwrap_or_default();
         let reason =
             format!("it says that {name}{email} wrote it, and git names another author; it is nobody's");
@@ -167,11 +156,24 @@ pub(super) fn faults(investigation: &Investigation) -> impl Iterator<Item = Faul
 
 /// Whom nobody is taken for in these facts, each with the time of what that one is said to have written.
 pub(super) fn disowned(investigation: &Investigation) -> HashSet<(Person, Timestamp)> {
-    let nodes = investigation.nodes().flat_map(|node| node.written_by());
-    let ends = investigation.conclusion().into_iter().flat_map(Conclusion::written_by);
-    let comments = investigation.comments().map(|comment| (comment.at, &comment.author.caller));
-    let all = nodes.chain(ends).chain(comments);
-    all.filter_map(|(at, caller)| Some((caller.disowned.clone()?, at))).collect()
+    false_names(investigation).map(|(_, person, at)| (person.clone(), at)).collect()
+}
+
+/// The persons whom git does not bear out, each with the file and the time of what that one is said to have written.
+fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &Person, Timestamp)> {
+    let nodes = investigation.nodes().flat_map(|node| {
+        let false_names = node.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
+        false_names.map(|(person, at)| (layout::node(&node.id), person, at))
+    });
+    let comments = investigation.comments().filter_map(|comment| {
+        let person = comment.author.caller.disowned.as_ref()?;
+        Some((layout::comment(comment.id), person, comment.at))
+    });
+    let ends = investigation.conclusion().into_iter().flat_map(|end| {
+        let false_names = end.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
+        false_names.map(|(person, at)| (layout::CONCLUSION.to_owned(), person, at))
+    });
+    nodes.chain(comments).chain(ends)
 }
 
 /// Visits callers, and takes from each the person for whom that is false.

@@ -5,16 +5,22 @@
 //! 2. [`Past::by_hand`] says what they have changed that no call made.
 //! 3. [`Past::terms`] has the rules and terms of the first commit decide, and names what differs from them.
 //!
-//! Limits: a commit with the mark of a call is taken for one, as everything but a signature is self-declared. What lies before
+//!
+//! A commit with the mark of a call is one by hand all the same where no call can have made it: see [`calls`](super::calls).
+//! To find these, not all are read: a proposal, or a commit of results, passes where each node that it names has the fact of its
+//! second. Who puts a false time on what such a commit changed beside these is found by `tot check` alone.
+//!
+//! Limits: what has the whole form of a call is taken for one, as everything but a signature is self-declared. What lies before
 //! the end of a shallow clone is not known.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::git::{BlobId, CommitId, Git, TreeFile};
-use super::snapshot::is_of_call;
+use super::history::{Budget, Files};
+use super::snapshot::trailers;
 use super::{Fault, Snapshot, StoreError, join, merges, read, resolve};
 use crate::domain::{
-    ByHand, Caller, Code, Comment, CommentKind, Investigation, Meta, Node, NodeId, Timestamp,
+    ByHand, Caller, Code, Comment, CommentKind, Investigation, Meta, Node, NodeId, Person, Timestamp,
 };
 use crate::format::layout::{self, Place};
 use crate::format::{comment_file, node_file};
@@ -28,7 +34,8 @@ const HANDS: usize = 200;
 /// The commits that lead to one, as far as no earlier snapshot knows them.
 pub(super) struct Past<'a> {
     pub(super) git: &'a Git,
-    head: CommitId,
+    /// Two of what is to be merged, the first parent first; else twice the same.
+    heads: [CommitId; 2],
     /// What was known before, where the commits lead to it.
     pub(super) before: Option<&'a Snapshot>,
     pub(super) commits: Vec<Ancestor>,
@@ -49,7 +56,33 @@ pub(super) struct Ancestor {
     /// Whether it names nobody as its author.
     pub(super) is_nobodys: bool,
     pub(super) seconds: i64,
-    is_of_call: bool,
+    /// The tool and the nodes that its trailers name, a line each; empty without the mark of a call.
+    call: Box<str>,
+}
+
+const PROPOSE: &str = "tot_propose";
+const COMMIT: &str = "tot_commit";
+
+impl Ancestor {
+    /// Whether it carries the mark of a call, and is no merge.
+    fn is_of_call(&self) -> bool {
+        self.parents.len() < 2 && !self.call.is_empty()
+    }
+
+    fn tool(&self) -> Option<&str> {
+        self.call.lines().next()
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &str> {
+        self.call.lines().skip(1)
+    }
+
+    /// Its author, as a caller.
+    fn person(&self) -> Option<Caller> {
+        let (name, email) = (self.author_name.clone(), Some(self.author_email.clone()));
+        let person = Person { name, email: email.filter(|email| !email.is_empty()) };
+        (!self.is_nobodys).then(|| Caller { person: Some(person), ..Caller::default() })
+    }
 }
 
 impl<'a> Past<'a> {
@@ -65,8 +98,7 @@ impl<'a> Past<'a> {
     ) -> Result<Self, StoreError> {
         let ends: HashSet<CommitId> = git.ends()?.into_iter().collect();
         let (commits, met) = (Vec::new(), Vec::new());
-        let mut past =
-            Past { git, head: heads[0], before: None, commits, ends: met, is_whole: true, first: None };
+        let mut past = Past { git, heads, before: None, commits, ends: met, is_whole: true, first: None };
         let mut first_parents: HashMap<CommitId, Option<CommitId>> = HashMap::new();
         let (mut seen, mut next) = (HashSet::new(), heads.to_vec());
         while let Some(id) = next.pop() {
@@ -91,7 +123,14 @@ impl<'a> Past<'a> {
             past.commits.push(Ancestor {
                 id,
                 is_nobodys: info.is_nobodys(),
-                is_of_call: is_of_call(&info.message),
+                call: {
+                    let trailers = trailers(&info.message);
+                    let named =
+                        |name| trailers.iter().filter(move |(key, _)| *key == name).map(|(_, it)| *it);
+                    let call =
+                        named("Tool").take(1).flat_map(|tool| std::iter::once(tool).chain(named("Node")));
+                    call.collect::<Vec<_>>().join("\n").into()
+                },
                 parents: info.parents,
                 author_name: info.author_name,
                 author_email: info.author_email,
@@ -124,7 +163,10 @@ impl<'a> Past<'a> {
         by_hand.end |= are_terms_changed
             || investigation.conclusion().is_some_and(|end| end.written_by().any(is_disowned));
         let (mut asked, mut remakes) = (0, HANDS);
-        for commit in self.commits.iter().filter(|commit| commit.parents.len() > 1 || !commit.is_of_call) {
+        // What can't be read is told elsewhere.
+        let forged = self.forged(investigation).unwrap_or_default();
+        let is_of_call = |commit: &Ancestor| commit.is_of_call() && !forged.contains(&commit.id);
+        for commit in self.commits.iter().filter(|commit| !is_of_call(commit)) {
             let edits = match commit.parents.as_slice() {
                 [] | [_] => self.edits(commit),
                 _ => merges::edits(self, commit, &mut remakes),
@@ -139,6 +181,8 @@ impl<'a> Past<'a> {
                     Place::Node(id) => {
                         touch(investigation, edit.read(self, node_file::read), &id, &mut touched);
                         if edit.is_new {
+                            let by = by_hand.writers.entry(id.clone()).or_default();
+                            by.extend(commit.person().filter(|own| !by.contains(own)));
                             by_hand.nodes.insert(id);
                         }
                     }
@@ -170,6 +214,38 @@ impl<'a> Past<'a> {
             }
         }
         by_hand
+    }
+
+    /// The commits with the mark of a call that no call can have made. Only those are read that the facts do not account for.
+    fn forged(&self, investigation: &Investigation) -> Result<HashSet<CommitId>, StoreError> {
+        let mut files = Files::new(self.git, investigation, Budget::DEFAULT);
+        let mut calls: Vec<&Ancestor> = self.commits.iter().filter(|it| it.is_of_call()).collect();
+        if self.before.is_none() {
+            let mut facts = Facts::of(investigation);
+            let (mut told, mut rest): (Vec<_>, Vec<_>) =
+                calls.into_iter().partition(|commit| facts.account_for(commit));
+            // Who writes a fact anew leaves the commit that wrote it first without one.
+            let doubtful: HashSet<&str> = rest.iter().flat_map(|commit| commit.nodes()).collect();
+            told.retain(|commit| commit.nodes().any(|node| doubtful.contains(node)));
+            rest.append(&mut told);
+            calls = rest;
+            if let [head, other] = self.heads
+                && head == other
+            {
+                files = files.at(head)?;
+            }
+        }
+        let mut forged = HashSet::new();
+        for commit in calls {
+            if let Ok(info) = self.git.commit_info(commit.id) {
+                let entry = files.entry(info);
+                // No call writes what can't be read, or finds a place where that is.
+                if !(entry.misfits().is_empty() && entry.faults.is_empty()) {
+                    forged.insert(commit.id);
+                }
+            }
+        }
+        Ok(forged)
     }
 
     /// What a commit of one parent, which no call made, has changed. What `tot merge --resolve` writes follows from a merge.
@@ -256,7 +332,7 @@ impl<'a> Past<'a> {
     /// ` on 2026-11-03 09:15 by NAME`: who wrote a file as it is now, by the commit that has another than each of its parents.
     fn changed_by(&self, path: &str) -> Option<String> {
         let blob = |id| self.git.blob_at(id, path).ok();
-        let (mut at, now) = (self.head, blob(self.head)?);
+        let (mut at, now) = (self.heads[0], blob(self.heads[0])?);
         loop {
             let commit = self.git.commit_info(at).ok()?;
             match commit.parents.iter().find(|parent| blob(**parent).as_ref() == Some(&now)) {
@@ -268,6 +344,34 @@ impl<'a> Past<'a> {
                 }
             }
         }
+    }
+}
+
+/// Which facts there are of which second, each of which one call has written: a proposal, a result, a state that a child brought.
+struct Facts<'a>(HashSet<(&'static str, &'a str, i64)>);
+
+impl<'a> Facts<'a> {
+    fn of(investigation: &'a Investigation) -> Self {
+        let mut facts = HashSet::new();
+        for node in investigation.nodes() {
+            let mut fact = |tool, at: Timestamp| facts.insert((tool, node.id.as_str(), at.seconds()));
+            fact(PROPOSE, node.proposed_at);
+            let Some(result) = &node.classification else { continue };
+            fact(COMMIT, result.committed_at);
+            for change in result.reclassified.iter().filter(|change| change.by.child().is_some()) {
+                fact(COMMIT, change.at);
+            }
+        }
+        Facts(facts)
+    }
+
+    /// Whether there is one for each node that the call names, of its second, and no other call has it.
+    fn account_for(&mut self, commit: &'a Ancestor) -> bool {
+        let Some(tool) = [PROPOSE, COMMIT].into_iter().find(|tool| commit.tool() == Some(tool)) else {
+            return false;
+        };
+        let mut nodes = commit.nodes().peekable();
+        nodes.peek().is_some() && nodes.all(|node| self.0.remove(&(tool, node, commit.seconds)))
     }
 }
 

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use super::git::{BlobId, CommitInfo, Git};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
 use crate::domain::event::{what_happened, what_was_said};
-use crate::domain::{Comment, CommentId, Conclusion, Happening, Node, NodeId, Person, Timestamp, Warning};
+use crate::domain::{
+    Comment, CommentId, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp, Warning,
+};
 use crate::format::layout::{self, Place};
 
 /// What a file costs beside its bytes.
@@ -46,15 +48,7 @@ pub(super) fn history(
     for (name, commit) in git.tags()? {
         tags.entry(commit).or_default().push(name);
     }
-    let mut files = Files {
-        git,
-        snapshot,
-        room: budget.texts,
-        nodes: current(git, snapshot)?,
-        conclusions: HashMap::new(),
-        disowned: authors::disowned(&snapshot.investigation),
-    };
-    let mut room = budget.entries;
+    let mut files = Files::new(git, &snapshot.investigation, budget).at(snapshot.head)?;
     let mut entries: Vec<HistoryEntry> = Vec::new();
     let mut end = None;
     for commit in git.log(snapshot.head)? {
@@ -66,15 +60,14 @@ pub(super) fn history(
                 break;
             }
         };
-        let mut entry = without_changes(commit);
+        let mut entry = files.entry(commit);
         entry.tags = tags.remove(&entry.commit).unwrap_or_default();
-        changes(git, &mut files, &mut room, &mut entry);
         let is_last = is_enough(&entry);
         entries.push(entry);
         if is_last {
             return Ok(entries);
         }
-        if room == 0 {
+        if files.budget.entries == 0 {
             end = Some(format!("the entries have more than {} bytes", budget.entries));
             break;
         }
@@ -113,12 +106,10 @@ fn without_changes(commit: CommitInfo) -> HistoryEntry {
 }
 
 /// Adds what the commit changed, while there is room for it.
-fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut HistoryEntry) {
-    let mut cost = |bytes: usize| *room = room.saturating_sub(bytes);
-    cost(
-        size_of::<HistoryEntry>() + entry.message.len() + entry.author_name.len() + entry.author_email.len(),
-    );
-    let changes = match git.diff(entry.parents.first().copied(), entry.commit) {
+fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
+    let texts = entry.message.len() + entry.author_name.len() + entry.author_email.len();
+    files.cost(size_of::<HistoryEntry>() + texts);
+    let changes = match files.git.diff(entry.parents.first().copied(), entry.commit) {
         Ok(changes) => changes,
         Err(error) => {
             entry.gaps.push(format!("What it changed can't be read: {}.", error.with_hint()));
@@ -127,7 +118,7 @@ fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut Histo
     };
     let (mut unread, mut other_paths) = (0, 0);
     for change in changes {
-        if *room == 0 {
+        if files.budget.entries == 0 {
             entry.gaps.push("Not all that it changed is read.".to_owned());
             break;
         }
@@ -172,14 +163,14 @@ fn changes(git: &Git, files: &mut Files<'_>, room: &mut usize, entry: &mut Histo
         let faults = entry.faults[known.1..].iter();
         let faults =
             faults.map(|fault| size_of::<Fault>() + fault.path.len() + fault.reason.len()).sum::<usize>();
-        *room = room.saturating_sub(happenings + faults);
+        files.cost(happenings + faults);
         if matches!(place, Place::Stray | Place::Other) {
             other_paths += 1;
             if other_paths > OTHER_PATHS {
                 continue;
             }
         }
-        *room = room.saturating_sub(size_of::<String>() + change.path.len());
+        files.cost(size_of::<String>() + change.path.len());
         entry.paths.push(change.path);
     }
     if let Some(more @ 1..) = other_paths.checked_sub(OTHER_PATHS) {
@@ -217,14 +208,18 @@ pub(super) fn last_change(git: &Git, head: CommitId, path: &str) -> Result<Optio
     Ok(Some(last))
 }
 
-/// The nodes of a snapshot by their blobs.
-fn current(git: &Git, snapshot: &Snapshot) -> Result<HashMap<(BlobId, NodeId), Read<Node>>, StoreError> {
+/// The nodes at a commit by their blobs.
+fn current(
+    git: &Git,
+    head: CommitId,
+    investigation: &Investigation,
+) -> Result<HashMap<(BlobId, NodeId), Read<Node>>, StoreError> {
     let mut seen = HashSet::new();
     let mut nodes = HashMap::new();
-    for file in git.files(snapshot.head)? {
+    for file in git.files(head)? {
         let Place::Node(id) = layout::place(&file.path) else { continue };
         // A tree that names a file twice is read by its first entry.
-        if let Some(node) = snapshot.investigation.node(&id).filter(|_| seen.insert(id.clone())) {
+        if let Some(node) = investigation.node(&id).filter(|_| seen.insert(id.clone())) {
             nodes.insert((file.blob, id), Ok(Arc::clone(node)));
         }
     }
@@ -237,17 +232,41 @@ type Read<T> = Result<Arc<T>, Fault>;
 struct NoRoom;
 
 /// The files of the history, each read once: what one commit changed is what an earlier one wrote.
-struct Files<'a> {
+pub(super) struct Files<'a> {
     git: &'a Git,
-    snapshot: &'a Snapshot,
-    room: u64,
+    investigation: &'a Investigation,
+    budget: Budget,
     nodes: HashMap<(BlobId, NodeId), Read<Node>>,
     conclusions: HashMap<BlobId, Read<Conclusion>>,
     /// Whom the snapshot takes nobody for, nor does its history.
     disowned: HashSet<(Person, Timestamp)>,
 }
 
-impl Files<'_> {
+impl<'a> Files<'a> {
+    /// Those of an investigation's history, none of which is read yet.
+    pub(super) fn new(git: &'a Git, investigation: &'a Investigation, budget: Budget) -> Self {
+        let disowned = authors::disowned(investigation);
+        let (nodes, conclusions) = (HashMap::new(), HashMap::new());
+        Files { git, investigation, budget, nodes, conclusions, disowned }
+    }
+
+    /// The nodes of the commit at which the investigation is this are known.
+    pub(super) fn at(mut self, head: CommitId) -> Result<Self, StoreError> {
+        self.nodes = current(self.git, head, self.investigation)?;
+        Ok(self)
+    }
+
+    fn cost(&mut self, bytes: usize) {
+        self.budget.entries = self.budget.entries.saturating_sub(bytes);
+    }
+
+    /// A commit and what it changed, while there is room for it.
+    pub(super) fn entry(&mut self, commit: CommitInfo) -> HistoryEntry {
+        let mut entry = without_changes(commit);
+        changes(self, &mut entry);
+        entry
+    }
+
     fn node(
         &mut self,
         path: &str,
@@ -259,7 +278,7 @@ impl Files<'_> {
         let read = match self.nodes.entry((blob, id.clone())) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                take(self.git, &mut self.room, blob)?;
+                take(self.git, &mut self.budget.texts, blob)?;
                 let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
                 let mut node = read::node(self.git, path, blob, id);
                 node.iter_mut().for_each(|node| node.visit_callers(authors::disowning(is_false)));
@@ -278,7 +297,7 @@ impl Files<'_> {
         faults: &mut Vec<Fault>,
     ) -> Result<Option<Arc<Comment>>, NoRoom> {
         let Some(blob) = blob else { return Ok(None) };
-        take(self.git, &mut self.room, blob)?;
+        take(self.git, &mut self.budget.texts, blob)?;
         let mut read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
         if let Some(Comment { author, at, .. }) = &mut read {
             let named = Person { name: author.name.clone(), email: author.email.clone() };
@@ -286,7 +305,7 @@ impl Files<'_> {
                 author.disown();
             }
         }
-        let known = self.snapshot.investigation.comment(id);
+        let known = self.investigation.comment(id);
         Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
     }
 
@@ -294,7 +313,7 @@ impl Files<'_> {
         let read = match self.conclusions.entry(blob) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                take(self.git, &mut self.room, blob)?;
+                take(self.git, &mut self.budget.texts, blob)?;
                 let is_false = |person: &Person, at| self.disowned.contains(&(person.clone(), at));
                 let mut end = read::conclusion(self.git, path, blob);
                 end.iter_mut().for_each(|end| end.visit_callers(authors::disowning(is_false)));

@@ -16,6 +16,7 @@
 //! another way than forward, [`Store::moves`] says so, and [`Store::lost`] finds what no branch leads to any more.
 
 mod authors;
+mod calls;
 mod catalog;
 pub mod git;
 mod hands;

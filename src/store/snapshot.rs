@@ -193,12 +193,12 @@ impl LostCommit {
 }
 
 /// Whether a commit carries the mark of a call.
-pub(super) fn is_of_call(message: &str) -> bool {
+fn is_of_call(message: &str) -> bool {
     trailers(message).iter().any(|(key, _)| *key == "Tool")
 }
 
 /// The trailers of a commit's message, in order.
-fn trailers(message: &str) -> Vec<(&str, &str)> {
+pub(super) fn trailers(message: &str) -> Vec<(&str, &str)> {
     let last = message.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let trailers: Option<Vec<_>> = last
         .lines()

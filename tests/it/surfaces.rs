@@ -497,6 +497,89 @@ fn what_a_hand_wrote_is_not_called_confirmed_until_somebody_confirms_it_anew() {
     assert!(status["answers"].to_string().contains("R2.A1 FOUND (confirmed by another agent"), "{status}");
 }
 
+#[test]
+fn an_edit_by_hand_under_the_message_of_a_call_is_not_called_confirmed() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    let folder = session.repository();
+    let head = sandbox.head(&folder);
+    let path = "nodes/R2/R2.A1.yaml";
+    let file = folder.join(path);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let edited = text.replace("Findings of R2.A1.", "Another text altogether.");
+    let amended = "Amend R2.A1\n\nTool: tot_amend\nNode: R2.A1";
+    let committed = sandbox.git(&folder, &["log", "-1", "--format=%B", "--", path]);
+    for message in [amended, committed.trim(), "Claim\n\nTool: tot_next\nNode: R2.A1", "x\n\nTool: none"] {
+        std::fs::write(&file, &edited).unwrap();
+        sandbox.git(&folder, &["commit", "-qam", message]);
+        each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+        sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+    }
+    // One that takes the place of the result, and one that stands beside a real call.
+    let at = sandbox.git(&folder, &["log", "-1", "--format=%cI"]);
+    let second = format!("\"{}.000Z\"", at.trim().trim_end_matches("+00:00").trim_end_matches('Z'));
+    let line = edited.lines().find(|line| line.starts_with("committedAt: ")).unwrap();
+    std::fs::write(&file, edited.replace(line, &format!("committedAt: {second}"))).unwrap();
+    sandbox.git(&folder, &["commit", "-qa", "--date", at.trim(), "-m", committed.trim()]);
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+    std::fs::write(&file, &edited).unwrap();
+    sandbox.git(&folder, &["commit", "-qa", "--amend", "--no-edit"]);
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    sandbox.git(&folder, &["reset", "-q", "--hard", &head]);
+    each_says(&mut session, &sandbox, CONFIRMED, NOT_CHECKED);
+}
+
+/// git would leave the commit out, or put another in its place.
+#[test]
+fn a_graft_or_a_replaced_commit_hides_no_edit_by_hand() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    ended(&mut session);
+    let folder = session.repository();
+    let before = sandbox.head(&folder);
+    let file = folder.join("nodes/R2/R2.A1.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
+    sandbox.git(&folder, &["commit", "-qam", "Edit"]);
+    let edit = sandbox.head(&folder);
+    sandbox.git(&folder, &["commit", "-q", "--allow-empty", "-m", "Later"]);
+    let head = sandbox.head(&folder);
+    std::fs::create_dir_all(folder.join(".git/info")).unwrap();
+    std::fs::write(folder.join(".git/info/grafts"), format!("{head} {before}\n")).unwrap();
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    std::fs::remove_file(folder.join(".git/info/grafts")).unwrap();
+    sandbox.git(&folder, &["replace", "--graft", &head, &before]);
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+    sandbox.git(&folder, &["replace", "-d", &head]);
+    sandbox.git(&folder, &["replace", &edit, &before]);
+    each_says(&mut session, &sandbox, BY_HAND, NOT_CHECKED);
+}
+
+#[test]
+fn who_edits_an_answer_by_hand_does_not_confirm_it_as_a_person() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    session
+        .ok("tot_propose", json!({"nodes": [node("R3.A1a", Some("R2.A1")), node("R3.A1b", Some("R2.A1"))]}));
+    let folder = session.repository();
+    let file = folder.join("nodes/R2/R2.A1.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("Findings of R2.A1.", "Another text altogether.")).unwrap();
+    sandbox.git(&folder, &["commit", "-qam", "Edit", "--author", "Ann <ann@example.org>"]);
+    let verdict = |session: &mut Session<'_>| {
+        let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
+        read["nodes"][0]["verdict"].as_str().unwrap().to_owned()
+    };
+    person(&sandbox, &folder, "Ann", &["commit", "-"], &confirming("R3.A1a"));
+    assert_eq!(verdict(&mut session), "checked only by its author");
+    person(&sandbox, &folder, "Bob", &["commit", "-"], &confirming("R3.A1b"));
+    assert_eq!(verdict(&mut session), "confirmed by Bob");
+}
+
 /// A command of the person of that name, on the clock of the sandbox.
 fn person(sandbox: &Sandbox, folder: &Path, name: &str, arguments: &[&str], input: &str) {
     let mut command = sandbox.command(TOT);

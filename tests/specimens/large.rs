@@ -34,10 +34,11 @@ pub fn write_many(folder: &Path, number: usize, size: usize) {
 fn write_as(folder: &Path, size: usize, meta: Meta) {
     let mut stream = Stream::on("main");
     let mut at = 0;
-    let mut commit = |message: String, files: Vec<(String, Vec<u8>)>| {
+    let mut commit = |tool: &str, message: String, nodes: &[Node], files: Vec<(String, Vec<u8>)>| {
         at += 1;
         // As a call leaves it.
-        let message = format!("{message}\n\nTool: tot_commit\n");
+        let nodes: String = nodes.iter().map(|node| format!("Node: {}\n", node.id)).collect();
+        let message = format!("{message}\n\nTool: {tool}\n{nodes}");
         let commit = Commit { author: "A Researcher", at: time(at).seconds(), message: &message };
         stream.commit(&commit, &files);
     };
@@ -46,20 +47,33 @@ fn write_as(folder: &Path, size: usize, meta: Meta) {
         (layout::META.to_owned(), meta_file::write(&meta).unwrap().into()),
         (layout::RULESET.to_owned(), builtin::all()[0].text.clone().into()),
     ];
-    commit(format!("Start {}", meta.title), start);
+    commit("tot_start", format!("Start {}", meta.title), &[], start);
     let all = nodes(size);
     let (committed, proposed) = all.split_at(all.len() - 3.min(size / 10));
-    for batch in committed.chunks(BATCH) {
+    for (number, batch) in committed.chunks(BATCH).enumerate() {
+        // What a call writes has the time of its commit.
+        let batch: Vec<Node> = batch.iter().cloned().map(|node| called_at(node, 2 * number + 2)).collect();
+        let batch = batch.as_slice();
         let proposed = batch.iter().map(|node| Node { classification: None, ..node.clone() });
-        commit(format!("Propose {} nodes", batch.len()), files(proposed));
-        commit(format!("Commit {} nodes", batch.len()), files(batch.iter().cloned()));
+        commit("tot_propose", format!("Propose {} nodes", batch.len()), batch, files(proposed));
+        commit("tot_commit", format!("Commit {} nodes", batch.len()), batch, files(batch.iter().cloned()));
     }
     // The newest are proposals still.
     if !proposed.is_empty() {
         let pending = proposed.iter().map(|node| Node { classification: None, ..node.clone() });
-        commit(format!("Propose {} nodes", proposed.len()), files(pending));
+        commit("tot_propose", format!("Propose {} nodes", proposed.len()), proposed, files(pending));
     }
     stream.write(folder);
+}
+
+/// The node as the call that proposed it at that minute and the next, which commits it, leave it.
+fn called_at(node: Node, minute: usize) -> Node {
+    let mut classification = node.classification;
+    if let Some(result) = &mut classification {
+        result.committed_at = time(minute + 1);
+        result.reclassified.iter_mut().for_each(|change| change.at = time(minute + 4));
+    }
+    Node { proposed_at: time(minute), classification, ..node }
 }
 
 /// One of so many nodes, without a repository.

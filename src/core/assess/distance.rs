@@ -7,7 +7,7 @@ use super::Assessment;
 use crate::decide::references::sources;
 use crate::domain::node::program_of;
 use crate::domain::{Caller, Classification, Node};
-use crate::ruleset::rules::verification::{Confirming, author, writers};
+use crate::ruleset::rules::verification::{Confirming, Who, author, writers};
 use crate::text::{counted, one_line, shorten};
 
 /// The most characters of the name of a model or a client.
@@ -40,9 +40,9 @@ impl Assessment<'_> {
     /// How far a confirmation is from the answer. None where its node is gone.
     pub fn distance(&self, answer: &Node, by: &Confirming) -> Option<Distance> {
         let node = self.investigation.node(&by.node)?;
-        let (result, confirmed) = (node.classification.as_ref()?, answer.classification.as_ref()?);
+        let result = node.classification.as_ref()?;
         let began = result.started_at.map_or(node.proposed_at, |at| at.min(node.proposed_at));
-        let (model, client) = between(result, confirmed);
+        let (model, client) = between(result, &writers(self.investigation, answer, None));
         Some(Distance {
             model,
             client,
@@ -67,12 +67,12 @@ impl Assessment<'_> {
 }
 
 /// What is known of the model and the client of both sides. Of a person's own word there is nothing to compare.
-fn between(result: &Classification, confirmed: &Classification) -> (Option<String>, Option<String>) {
+fn between(result: &Classification, others: &[Who<'_>]) -> (Option<String>, Option<String>) {
     let (by, _) = author(result);
     if by.person_alone().is_some() {
         return (None, None);
     }
-    let others: Vec<&Caller> = writers(confirmed, None).into_iter().map(|who| who.caller).collect();
+    let others: Vec<&Caller> = others.iter().map(|who| who.caller).collect();
     let compare = |what: &str, of: fn(&Caller) -> Option<&str>| {
         let own = of(by.caller).filter(|own| !own.trim().is_empty())?;
         let others = others.iter().map(|other| of(other)).collect::<Option<Vec<&str>>>()?;

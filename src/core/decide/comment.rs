@@ -99,7 +99,7 @@ pub fn comment(
     secrets::check(rules.secrets(), about, [("text", text.as_str())], &mut verdict);
     if kind == CommentKind::Resolution && reply_to.is_some() {
         let node = node.as_ref().and_then(|id| investigation.node(id));
-        if !may_resolve(node.map(AsRef::as_ref), &author, None) {
+        if !may_resolve(investigation, node.map(AsRef::as_ref), &author, None) {
             let message = match about {
                 "" => "An objection to the whole is resolved by somebody with a name.".to_owned(),
                 about => format!(

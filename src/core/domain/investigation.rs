@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    Attachments, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName, Timestamp,
+    Attachments, Caller, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName,
+    Timestamp,
 };
 
 /// What `tot_start` fixed: written once, never touched again.
@@ -63,6 +64,8 @@ pub struct ByHand {
     pub edits: BTreeMap<String, usize>,
     /// The nodes whose files they wrote.
     pub nodes: BTreeSet<NodeId>,
+    /// The authors of these commits, as git names them: they wrote of the node what a caller may have written.
+    pub writers: BTreeMap<NodeId, Vec<Caller>>,
     /// Nodes that stand otherwise by such a commit, each with those of its children that stand as they stood then.
     pub confirmed_before: BTreeMap<NodeId, BTreeSet<NodeId>>,
     /// Whether they wrote the conclusion, or what the investigation is held to.

@@ -145,7 +145,12 @@ impl Cards<'_> {
             at: Time::of(comment.at),
             text: SafeHtml::some_markdown(Some(&comment.text), &format!("said-text-{}", comment.id), 3),
             is_void: comment.kind == CommentKind::Resolution
-                && !may_resolve(node.map(AsRef::as_ref), &comment.author, Some(comment.at)),
+                && !may_resolve(
+                    self.investigation,
+                    node.map(AsRef::as_ref),
+                    &comment.author,
+                    Some(comment.at),
+                ),
         }
     }
 }

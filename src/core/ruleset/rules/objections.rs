@@ -62,7 +62,7 @@ pub fn open(investigation: &Investigation) -> Vec<Objection> {
             continue;
         };
         let node = objection.comment.node.as_ref().and_then(|id| investigation.node(id));
-        let settles = |node| may_resolve(node, &comment.author, Some(comment.at));
+        let settles = |node| may_resolve(investigation, node, &comment.author, Some(comment.at));
         if comment.kind == CommentKind::Resolution && settles(node.map(AsRef::as_ref)) {
             resolved.insert(first);
         }
@@ -87,10 +87,15 @@ pub fn first_of<'a>(investigation: &'a Investigation, comment: &'a Arc<Comment>)
 
 /// Whether that author may settle an objection to the node: by who wrote it up to that moment, or up to now. What is written
 /// later opens nothing again.
-pub fn may_resolve(node: Option<&Node>, author: &Commenter, at: Option<Timestamp>) -> bool {
-    let Some(result) = node.and_then(|node| node.classification.as_ref()) else { return true };
+pub fn may_resolve(
+    investigation: &Investigation,
+    node: Option<&Node>,
+    author: &Commenter,
+    at: Option<Timestamp>,
+) -> bool {
+    let Some(node) = node.filter(|node| node.classification.is_some()) else { return true };
     let who = Who::of(author.agent_id.as_deref(), &author.caller);
-    who.apart_from(&writers(result, at)).is_confirmed()
+    who.apart_from(&writers(investigation, node, at)).is_confirmed()
 }
 
 impl EffectiveRules<'_> {

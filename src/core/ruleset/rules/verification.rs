@@ -103,7 +103,10 @@ impl EffectiveRules<'_> {
             let by_hand = investigation.by_hand();
             let before = by_hand.confirmed_before.get(&node.id);
             let is_void = by_hand.nodes.contains(&id) || before.is_some_and(|before| before.contains(&id));
-            let grade = if is_void || self.has_refuted(own) { Grade::None } else { grade(answer, own) };
+            let grade = match is_void || self.has_refuted(own) {
+                true => Grade::None,
+                false => grade(answer, &writers(investigation, node, None), own),
+            };
             let person = author(own).0.person_alone().map(|person| person.name.clone());
             stands.then_some(Confirming { node: id, grade, person })
         });
@@ -188,7 +191,7 @@ impl EffectiveRules<'_> {
 
 /// What one confirmation of an answer is worth. What was confirmed is what stood there then: an answer that was amended since
 /// is not confirmed. And who changes the text of a confirmation has confirmed with it.
-fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
+fn grade(answer: &Classification, others: &[Who<'_>], confirmation: &Classification) -> Grade {
     let (by, text) = author(confirmation);
     if answer.amended.last().is_some_and(|amendment| confirmation.current_since() <= amendment.at) {
         return Grade::None;
@@ -199,16 +202,21 @@ fn grade(answer: &Classification, confirmation: &Classification) -> Grade {
         Text::Change(evidence) if evidence.is_none_or(says_nothing) => return Grade::SelfChecked,
         Text::Findings(_) | Text::Change(_) => {}
     }
-    let others = writers(answer, None);
     let of_findings = |part| !matches!(part, "title" | "headline");
     let amended = confirmation.amended.iter().filter(|amendment| amendment.parts().any(of_findings));
     let also = amended.map(|amendment| Who::of(amendment.agent_id.as_deref(), &amendment.caller));
-    std::iter::once(by).chain(also).map(|who| who.apart_from(&others)).min().unwrap_or_default()
+    std::iter::once(by).chain(also).map(|who| who.apart_from(others)).min().unwrap_or_default()
 }
 
 /// Everyone who wrote what a node claims, up to a moment where one is given: who committed it, who last gave it a state by
-/// hand, and who amended more of it than the title.
-pub(crate) fn writers(classification: &Classification, until: Option<Timestamp>) -> Vec<Who<'_>> {
+/// hand, who amended more of it than the title, and who changed its file by hand, at whatever moment.
+pub(crate) fn writers<'a>(
+    investigation: &'a Investigation,
+    node: &'a Node,
+    until: Option<Timestamp>,
+) -> Vec<Who<'a>> {
+    let Some(classification) = &node.classification else { return Vec::new() };
+    let by_hand = investigation.by_hand().writers.get(&node.id).into_iter().flatten();
     let is_before = |at: Timestamp| until.is_none_or(|until| at <= until);
     let given =
         classification.reclassified.iter().rev().find(|it| it.by.child().is_none() && is_before(it.at));
@@ -217,6 +225,7 @@ pub(crate) fn writers(classification: &Classification, until: Option<Timestamp>)
     std::iter::once(Who::of(classification.agent_id.as_deref(), &classification.caller))
         .chain(given.map(|change| Who::of(change.by.agent(), &change.caller)))
         .chain(amended.map(|it| Who::of(it.agent_id.as_deref(), &it.caller)))
+        .chain(by_hand.map(|caller| Who::of(None, caller)))
         .collect()
 }
 

@@ -1,0 +1,142 @@
+//! Whether a commit that carries the mark of a call can be one: its difference shows what it did, its trailers say what it was.
+//!
+//! Limits: who makes a valid call's whole form by hand (its files and its trailers) can't be told from a caller. What else a
+//! caller says is self-declared, too.
+
+use std::collections::BTreeSet;
+
+use super::HistoryEntry;
+use crate::domain::{Happening, NodeId};
+use crate::format::layout::{self, Place};
+use crate::format::message::{ATTACH, COMMENT, RELEASE};
+
+impl HistoryEntry {
+    /// Why no call can have made it, though it carries the mark of one: a sentence each. None for a merge, and where it is not
+    /// known what it changed.
+    pub fn misfits(&self) -> Vec<String> {
+        let tool = self.trailers().into_iter().find(|(key, _)| *key == "Tool").map(|(_, tool)| tool);
+        let Some(tool) = tool.filter(|_| self.parents.len() < 2 && self.gaps.is_empty()) else {
+            return Vec::new();
+        };
+        let Some(fits) = judge(tool, &self.happenings) else {
+            return vec![format!("It names the tool {tool}, which this program does not have.")];
+        };
+        let unreadable = !self.faults.is_empty();
+        if !fits && !unreadable {
+            return vec![format!("It says that it is a call of {tool}, but it {}.", told(&self.happenings))];
+        }
+        let mut misfits = Vec::new();
+        let first = self.parents.is_empty();
+        let strange = self.paths.iter().find(|path| match layout::place(path) {
+            Place::Node(_) | Place::Conclusion | Place::Comment(_) | Place::Attachment(..) => first,
+            Place::Meta | Place::Ruleset => !first,
+            Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
+            Place::Stray => true,
+        });
+        if let Some(path) = strange {
+            misfits.push(format!("It says that it is a call of {tool}, but it also changed {path}."));
+        }
+        let says: BTreeSet<&str> =
+            self.trailers().into_iter().filter(|(key, _)| *key == "Node").map(|(_, node)| node).collect();
+        let does: BTreeSet<String> =
+            self.happenings.iter().filter_map(|happening| Some(happening.node_id()?.to_string())).collect();
+        let told = match tool {
+            "tot_propose" => does.iter().all(|id| says.contains(id.as_str())),
+            _ => says.iter().copied().eq(does.iter().map(String::as_str)),
+        };
+        if !told && !unreadable {
+            let list = |ids: Vec<&str>| if ids.is_empty() { "none".into() } else { ids.join(", ") };
+            let (says, does) =
+                (list(says.into_iter().collect()), list(does.iter().map(String::as_str).collect()));
+            misfits.push(format!("It says that it is about {says}, but it changed {does}."));
+        }
+        misfits
+    }
+}
+
+/// Whether one call of the tool could have done this; `None` for an unknown tool.
+fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
+    let count = |is: fn(&Happening) -> bool| happenings.iter().filter(|happening| is(happening)).count();
+    let all = happenings.len();
+    let confirmed =
+        count(|it| matches!(it, Happening::Reclassified(_, change) if change.by.child().is_some()));
+    Some(match tool {
+        "tot_start" => all == 1 && count(|it| matches!(it, Happening::Started)) == 1,
+        // A proposal that is repeated within a millisecond changes nothing.
+        "tot_propose" => all == count(|it| matches!(it, Happening::Proposed(_) | Happening::Withdrawn(_))),
+        "tot_next" => all > 0 && all == count(|it| matches!(it, Happening::Claimed(_))),
+        RELEASE => all > 0 && all == count(|it| matches!(it, Happening::Released(_))),
+        "tot_commit" => {
+            let committed = count(|it| matches!(it, Happening::Committed(_) | Happening::OtherResult(..)));
+            let to_its_own = |node: &NodeId| {
+                let mut nodes = happenings.iter().filter_map(Happening::node);
+                nodes.any(|it| it.id == *node)
+            };
+            let attached =
+                happenings.iter().filter(|it| matches!(it, Happening::Attached(node, _) if to_its_own(node)));
+            committed > 0 && all == committed + confirmed + attached.count()
+        }
+        ATTACH => {
+            let nodes: BTreeSet<_> = happenings.iter().filter_map(Happening::node_id).collect();
+            nodes.len() == 1 && all == count(|it| matches!(it, Happening::Attached(..)))
+        }
+        "tot_reclassify" => {
+            let asked = count(|it| matches!(it, Happening::Reclassified(..))) - confirmed;
+            let reopened = count(|it| matches!(it, Happening::Reopened));
+            asked == 1 && reopened <= 1 && all == asked + confirmed + reopened
+        }
+        "tot_amend" => {
+            all == 1 && count(|it| matches!(it, Happening::Amended(..)) || is_amended_end(it)) == 1
+        }
+        tool if COMMENT.contains(&tool) => all == 1 && count(|it| matches!(it, Happening::Commented(_))) == 1,
+        "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_)) && !is_amended_end(it)) == 1,
+        _ => return None,
+    })
+}
+
+fn is_amended_end(happening: &Happening) -> bool {
+    matches!(happening, Happening::Ended(end) if !end.amended.is_empty())
+}
+
+/// `proposed R1.A, committed R2.A1`.
+fn told(happenings: &[Happening]) -> String {
+    const SHOWN: usize = 5;
+    if happenings.is_empty() {
+        return "changed nothing of the investigation".into();
+    }
+    let one = |happening: &Happening| {
+        let verb = match happening {
+            Happening::Started => "began the investigation",
+            end if is_amended_end(end) => "amended the conclusion",
+            Happening::Ended(_) => "ended the investigation",
+            Happening::Reopened => "reopened the investigation",
+            Happening::Proposed(_) => "proposed",
+            Happening::Withdrawn(_) => "withdrew",
+            Happening::Claimed(_) => "claimed",
+            Happening::Released(_) => "released",
+            Happening::Committed(_) => "committed",
+            Happening::OtherResult(..) => "committed another result for",
+            Happening::Reclassified(..) => "reclassified",
+            Happening::Amended(..) => "amended",
+            Happening::Edited(_) => "edited",
+            Happening::Removed(_) => "removed",
+            Happening::Commented(_) => "commented on",
+            Happening::CommentEdited(_) => "edited a comment on",
+            Happening::CommentRemoved(_) => "removed a comment on",
+            Happening::Attached(..) => "put a file beside",
+            Happening::AttachmentChanged(..) => "changed a file beside",
+            Happening::AttachmentRemoved(..) => "removed a file beside",
+        };
+        let what = match (happening.node_id(), happening.comment()) {
+            (Some(node), _) => node.as_str(),
+            (None, Some(_)) => "the whole",
+            (None, None) => return verb.to_owned(),
+        };
+        format!("{verb} {what}")
+    };
+    let shown = happenings.iter().take(SHOWN).map(one).collect::<Vec<_>>().join(", ");
+    match happenings.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
