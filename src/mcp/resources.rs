@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::address::Address;
 use super::prompts::quoted;
+use super::tools::list::verdict;
 use crate::assess::Answer;
 use crate::decide::standing::outlook;
 use crate::domain::{Caller, Code, Comment, Conclusion, Diagnostic, Investigation, Node, NodeId};
@@ -216,13 +217,13 @@ fn investigations(service: &Service) -> Result<String, Unreadable> {
         text.push_str("There is none yet.\n");
     }
     for entry in &listing.entries {
-        text.push_str(&listed(entry));
+        text.push_str(&listed(service, entry));
     }
     more(&mut text, listing.total - listing.entries.len());
     Ok(text)
 }
 
-fn listed(entry: &ListEntry) -> String {
+fn listed(service: &Service, entry: &ListEntry) -> String {
     let name = entry.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let title = entry.facts.as_ref().map_or(name, |facts| one_line(&facts.title));
     let mut text = match entry.id {
@@ -239,6 +240,9 @@ fn listed(entry: &ListEntry) -> String {
             counted(facts.nodes, "node"),
             facts.started_at
         );
+    }
+    if let Some(verdict) = verdict(service, entry) {
+        let _ = write!(text, ". {verdict}");
     }
     if let Some(fault) = &entry.fault {
         let _ = write!(text, " (fault: {})", one_line(fault));

@@ -95,7 +95,7 @@ const SURFACES: &[(&str, Reads)] = &[
     ("resource tot://{sessionId}/graph.svg", By(|look| look.graph_resource("/graph.svg"))),
     ("resource tot://{sessionId}/nodes/{nodeId}", STORED),
     ("resource tot://{sessionId}/history", STORED),
-    ("resource tot://investigations", Nothing("which there are; tot_list says how each stands")),
+    ("resource tot://investigations", By(|look| look.list_resource())),
     ("command show", By(|look| look.show())),
     ("command list", By(|look| look.list())),
     ("command review", By(|look| look.review())),
@@ -176,6 +176,11 @@ impl Look<'_, '_> {
     fn resource_text(&mut self, path: &str) -> String {
         let address = format!("tot://{}{path}", self.session.id);
         text_of(self.session, &address)
+    }
+
+    fn list_resource(&mut self) {
+        let listed = text_of(self.session, "tot://investigations");
+        assert!(listed.contains(&format!(". Conclusion, {WHOLE}\n")), "{listed}");
     }
 
     fn status(&mut self) {
@@ -440,6 +445,10 @@ fn what_a_confirmation_did_not_try_and_how_far_it_is_stand_beside_the_verdict() 
     let distance = format!("{far}, ran 1 command, {call}");
     assert_eq!(end["solutions"][0]["distance"], distance, "{end}");
     assert_eq!(end["solutions"][1]["distance"], format!("{far}, cites and ran nothing, {call}"));
+    let status = session.ok("tot_status", json!({}));
+    let in_status = format!(" [R3.A1a: {far}, ran 1 command,");
+    assert!(status["answers"][0].as_str().unwrap().contains(&in_status), "{status}");
+    assert!(!status["answers"][1].as_str().unwrap().contains(far), "{status}");
     let caveat = "R3.A1a did not try: The other disk.";
     let read = session.ok("tot_read", json!({"nodeIds": ["R2.A1"]}));
     assert_eq!(read["nodes"][0]["limits"], json!([caveat]), "{read}");

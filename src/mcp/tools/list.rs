@@ -135,9 +135,8 @@ impl Listed {
         // A folder's name is all that there is to know one by that can't be read.
         let name = || entry.path.file_name().map(|name| name.to_string_lossy().into_owned());
         let facts = entry.facts.as_ref();
-        let snapshot = facts.and_then(|_| service.store().load(&entry.path).ok());
         Listed {
-            verdict: snapshot.map(|it| Assessment::new(&it.investigation, it.rules()).top().to_string()),
+            verdict: verdict(service, &entry),
             session_id: entry.id.map(|id| id.to_string()),
             title: facts.map(|facts| facts.title.clone()).or_else(name).map(|text| shorten(&text, TEXT)),
             ruleset: facts.map(|facts| shorten(&facts.ruleset, TEXT)),
@@ -148,4 +147,10 @@ impl Listed {
             fault: entry.fault.as_deref().map(|fault| shorten(fault, TEXT)),
         }
     }
+}
+
+/// How far to trust what it concludes, or its best answer so far.
+pub(in crate::mcp) fn verdict(service: &Service, entry: &ListEntry) -> Option<String> {
+    let snapshot = entry.facts.as_ref().and_then(|_| service.store().load(&entry.path).ok())?;
+    Some(Assessment::new(&snapshot.investigation, snapshot.rules()).top().to_string())
 }

@@ -16,7 +16,7 @@ mod amend;
 mod comment;
 mod commit;
 mod end;
-mod list;
+pub(super) mod list;
 mod next;
 mod propose;
 mod read;

@@ -42,6 +42,9 @@ const ADDRESS: usize = 100;
 /// The most characters of the gist of a node's findings.
 const GIST: usize = 80;
 
+/// The most characters of how far the best confirmation of the first answer is from it.
+const DISTANCE: usize = 120;
+
 /// The most bytes of the list of all nodes and of how it stands to a remote, as they are sent.
 const LISTED: usize = 900;
 
@@ -296,7 +299,16 @@ fn judged(service: &Service, standing: &Standing, input: &Input, start: usize) -
 
 /// What answers the question, each with how far to trust it, what the conclusion rests on first.
 fn answers(assessment: &Assessment<'_>) -> impl Iterator<Item = String> {
-    let answers = assessment.answers.iter().map(|answer| line(answer.node, &answer.words(), true));
+    let first = assessment.first().map(|answer| &answer.node.id);
+    let answers = assessment.answers.iter().map(move |answer| {
+        let line = line(answer.node, &answer.words(), true);
+        // Of one that others follow, tot_read says it.
+        let best = answer.confirming.first().filter(|_| first == Some(&answer.node.id));
+        match best.and_then(|best| Some((&best.node, assessment.distance(answer.node, best)?))) {
+            Some((by, distance)) => format!("{line} [{by}: {}]", shorten(&distance.to_string(), DISTANCE)),
+            None => line,
+        }
+    });
     let refuted = assessment.refuted.iter().map(|answer| {
         let by = answer.refuted_by.first().map(|by| format!(" by {by}")).unwrap_or_default();
         line(answer.node, &format!("{}{by}", answer.verdict.label()), true)
