@@ -431,3 +431,45 @@ fn a_server_at_the_limit_of_threads_answers_or_says_that_it_cannot_start() {
     }
     assert!(answered > 0, "it never started");
 }
+
+#[test]
+fn a_call_whose_arguments_do_not_fit_does_not_deny_that_it_can_end() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    session.grow(&[("R2.A1", Some("R1.A"))], "FOUND");
+    session.grow(&[("R3.A1a", Some("R2.A1"))], "VERIFY");
+    let can_end = session.ok("tot_status", json!({}))["canEnd"].clone();
+    for (tool, arguments) in [("tot_commit", json!({"results": 5})), ("tot_reclassify", json!({"nodeId": 1}))]
+    {
+        let reply = session.call(tool, arguments);
+        assert_eq!(reply["status"], "REJECTED", "{reply}");
+        assert!(reply["canEnd"].is_null() || reply["canEnd"] == can_end, "{can_end}: {reply}");
+    }
+}
+
+#[test]
+fn nothing_ends_without_a_node_also_where_it_is_stopped() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    let end = json!({"conclusion": "It is so.", "stopped": {"reason": "enough"}});
+    assert_eq!(session.refused("tot_end", end), ["NO_NODES"]);
+}
+
+#[test]
+fn the_id_of_a_deep_node_is_whole_in_what_is_said_of_it() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let long = format!("R2.A{}", "1".repeat(60));
+    session.ok("tot_propose", json!({"nodes": [node(&long, Some("R1.A"))]}));
+    sandbox.sleep(60);
+    let mut bare = result(&long, "FOUND");
+    for part in ["evidence", "alternativesConsidered", "agentId"] {
+        bare.as_object_mut().unwrap().remove(part);
+    }
+    let committed = session.call("tot_commit", json!({"results": [bare]}));
+    let said = ["warnings", "errors"].map(|key| committed[key].to_string()).concat();
+    assert!(said.matches("R2.A1").count() > 0, "{committed}");
+    assert_eq!(said.matches("R2.A1").count(), said.matches(&long).count(), "{committed}");
+}

@@ -576,3 +576,18 @@ fn a_report_shows_as_approved_only_what_was_checked() {
     assert_eq!(exported["signOffs"].as_array().unwrap().len(), 2);
     assert!(exported["signOffs"].as_array().unwrap().iter().all(|it| it["state"] != "valid"));
 }
+
+#[test]
+fn a_signature_after_its_keys_expiry_is_not_called_valid() {
+    let sandbox = Sandbox::new();
+    let (machine, _) = one(&sandbox);
+    let tag = approve(&machine, &[]);
+    let key = std::fs::read_to_string(sandbox.path("key-anna.pub")).unwrap();
+    let file = sandbox.path("expired");
+    for (until, state) in [("20991231", "valid"), ("20010101", "invalid")] {
+        std::fs::write(&file, format!("anna@example.org valid-before=\"{until}\" {key}")).unwrap();
+        let (document, status) = verify(&machine, &["--allowed-signers", file.to_str().unwrap()]);
+        assert_eq!(of(&document, &tag)["state"], state, "{document:#}");
+        assert_eq!(status, i32::from(state != "valid"));
+    }
+}

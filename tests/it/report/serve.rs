@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Sandbox, Session, TOT_REPORT, open_many_files};
+use crate::support::{Sandbox, Session, TOT, TOT_REPORT, open_many_files};
 
 /// A running `tot-report --serve`.
 struct Site {
@@ -91,6 +91,25 @@ fn a_page_learns_that_the_investigation_has_grown() {
     // Two commits were made: the second may have come after the answer.
     while site.get("/nodes/R2.A1.html").status != 200 {
         assert!(started.elapsed() < Duration::from_secs(20), "the new node never has a page");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_sign_off_that_comes_later_is_shown() {
+    let sandbox = Sandbox::new();
+    let mut session = Session::start(&sandbox, json!({"mode": "smoke"}));
+    session.grow(&[("R1.A", None)], "EXPLORE");
+    let site = Site::start(&sandbox, &session.repository());
+    let before = site.shown();
+    let mut command = sandbox.command(TOT);
+    let approved =
+        command.current_dir(session.repository()).args(["approve", "--unsigned"]).output().unwrap();
+    assert!(approved.status.success(), "{approved:?}");
+    assert_eq!(site.get(&format!("/-/shown?not={before}")).status, 200);
+    let started = Instant::now();
+    while !site.get("/").body.contains("approved/") {
+        assert!(started.elapsed() < Duration::from_secs(20), "the tag is never shown");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
