@@ -67,7 +67,7 @@ impl Serialize for Text {
     }
 }
 
-/// The same of a text that somebody else has.
+/// A borrowed [`Text`].
 struct Block<'a>(&'a str);
 
 impl Serialize for Block<'_> {

@@ -58,7 +58,7 @@ pub trait Target: Sync {
     fn keep(&self, part: &Part) -> Result<bool, ReportError>;
 }
 
-/// Who waits for a site.
+/// The caller that a site is made for.
 pub trait Waiting: Sync {
     /// What is done now: one step of many, in a few words.
     fn show(&self, _what: &dyn Fn() -> String) {}
@@ -73,7 +73,7 @@ pub trait Waiting: Sync {
     }
 }
 
-/// Nobody, who has the site made all the same.
+/// A caller that shows nothing and never stops it.
 impl Waiting for () {}
 
 /// A site whose files are all put.

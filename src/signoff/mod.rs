@@ -56,7 +56,7 @@ pub struct Signers {
     pub allowed: Option<PathBuf>,
 }
 
-/// The same, with their signatures checked by git.
+/// The sign-offs of an investigation, with their signatures checked by git.
 ///
 /// # Errors
 ///
