@@ -5,7 +5,6 @@
 //! 2. [`Past::by_hand`] says what they have changed that no call made.
 //! 3. [`Past::terms`] has the rules and terms of the first commit decide, and names what differs from them.
 //!
-//!
 //! A commit with the mark of a call is one by hand all the same where no call can have made it: see [`calls`](super::calls).
 //! To find these, not all are read: a proposal, or a commit of results, passes where each node that it names has the fact of its
 //! second. Who puts a false time on what such a commit changed beside these is found by `tot check` alone.

@@ -342,8 +342,8 @@ impl<'a> Cards<'a> {
             })
             .collect();
         let others = solutions.iter().filter(|it| {
-            !bound.iter().any(|bound| bound.id == it.card.id.as_str())
-                && best.as_ref().is_none_or(|best| best.card.id != it.card.id)
+            let is_own = |bound: &BoundView| bound.role != BoundAs::Rival && bound.id == it.card.id.as_str();
+            !bound.iter().any(is_own) && best.as_ref().is_none_or(|best| best.card.id != it.card.id)
         });
         let others: Vec<Solution> = others.cloned().collect();
         let meta = self.investigation.meta();

@@ -252,3 +252,18 @@ fn what_changed_from_one_end_to_the_next_has_a_page() {
     let once = ReportInput { ends: Vec::new(), ..ended_twice() };
     assert!(!render(&[once]).contains_key("ended-1-2.html"));
 }
+
+/// The page said that there was no other answer, right below the one that it called also possible.
+#[test]
+fn a_rival_of_the_conclusion_is_among_what_is_also_possible() {
+    let mut input = sample();
+    let before = sample().snapshot;
+    let rules = before.rules();
+    let facts = Investigation::clone(&input.snapshot.investigation);
+    let mut conclusion = Conclusion::clone(facts.conclusion().unwrap());
+    let answers = rules.iter().flat_map(|rules| rules.answers(&facts)).zip([BoundAs::Main, BoundAs::Rival]);
+    conclusion.answers = answers.map(|(node, role)| BoundAnswer { id: node.id.clone(), role }).collect();
+    assert_eq!(conclusion.answers.len(), 2);
+    input.snapshot.investigation = Arc::new(facts.with(&[Change::Concluded(Arc::new(conclusion))]));
+    assert!(page(&render(&[input]), "index.html").contains("Also possible <span class=\"count\">1</span>"));
+}
