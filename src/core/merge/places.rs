@@ -204,12 +204,16 @@ fn find_present(seats: &mut [Seat]) {
 /// Gives each proposal of one round its id, those of the rounds before having theirs.
 fn place(seats: &mut [Seat], round: u32, untouched: &BTreeSet<NodeId>) -> Vec<Conflict> {
     let is_here = |seat: &Seat| seat.id.round() == round;
+    // For each side, the ids of those that have made way there, or that the other side has taken back.
     let mut gone: [HashSet<&NodeId>; 3] = Default::default();
-    let is_away = |seat: &&Seat| !seat.is_present || moved_step(seats, seat).is_some();
-    for seat in seats.iter().filter(|seat| is_here(seat)).filter(is_away) {
-        gone.iter_mut()
-            .zip(&seat.sides)
-            .for_each(|(gone, node)| gone.extend(node.as_ref().map(|node| &node.id)));
+    for seat in seats.iter().filter(|seat| is_here(seat)) {
+        let [base, ours, theirs] = &seat.sides;
+        for (side, other) in [(1, theirs), (2, ours)] {
+            let is_taken_back = !seat.is_present && other.is_none();
+            gone[side].extend(base.iter().filter(|_| is_taken_back).map(|node| &node.id));
+            let has_made_way = seat.is_present && moved_step(seats, seat).is_some();
+            gone[side].extend(seat.sides[side].iter().filter(|_| has_made_way).map(|node| &node.id));
+        }
     }
     let mut here: Vec<(bool, usize)> = Vec::new();
     for (number, seat) in seats.iter().enumerate().filter(|(_, seat)| is_here(seat) && seat.is_present) {

@@ -456,6 +456,26 @@ fn whoever_made_way_for_a_proposal_that_is_taken_back_has_its_own_id_again() {
     assert_eq!(all, merged(&base, &moved, &ours).unwrap().0);
 }
 
+/// Who took back the one that it made way for had not heard of it, or had: which of the two was merged first decided.
+#[test]
+fn whoever_made_way_has_one_id_though_two_have_taken_back_what_it_made_way_for() {
+    let (nothing, mut known, mut other) = (base(), base(), base());
+    known.propose("R2.A3", Some("R1.A"), "earlier", 20);
+    other.propose("R2.A3", Some("R1.A"), "later", 21);
+    let (both, _) = merged(&nothing, &known, &other).unwrap();
+    let again = |tree: &Tree, title: &str, at| {
+        let mut tree = tree.clone();
+        tree.nodes.remove(&"R2.A3".parse().unwrap());
+        tree.propose("R2.A3", Some("R1.A"), title, at);
+        tree
+    };
+    let (first, second) = (again(&known, "without it", 30), again(&both, "beside it", 31));
+    let (one, _) = merged(&known, &first, &both).unwrap();
+    let (one, _) = merged(&both, &one, &second).unwrap();
+    assert_eq!(one, merged(&known, &second, &first).unwrap().0);
+    assert_eq!(one.id_of("later"), "R2.A3");
+}
+
 #[test]
 fn attachments_go_with_their_nodes_and_both_of_one_name_stay() {
     let (base, mut ours, mut theirs) = (base(), base(), base());

@@ -196,7 +196,8 @@ impl Pair {
                     "Look again\n\n    OBJECTION_OPEN: Ada objects to {id}: “{}”.\n",
                     text("objection", &word)
                 );
-                self.write(machine, "notes.md", format!("{}\n", self.seconds), &message);
+                // A file of each machine's own: what both have changed is left to people.
+                self.write(machine, &format!("notes-{machine}.md"), format!("{}\n", self.seconds), &message);
             }
             10 => {
                 let known = service.store().withheld(repository).unwrap();
