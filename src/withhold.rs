@@ -315,13 +315,16 @@ impl Withheld {
         let mut after = Arc::new(newest.clone());
         let mut passages = Vec::with_capacity(history.len());
         for (entry, moves) in history.iter().zip(moves(history)) {
-            let moved = moves.iter().filter(|(_, to)| after.contains_key(to));
+            // Also where a withheld node has the id now that one which is not withheld had before.
+            let moved = moves.iter().filter(|(from, to)| after.contains_key(to) || after.contains_key(from));
             let moved: Vec<&(NodeId, NodeId)> = moved.collect();
             let mut before = Arc::clone(&after);
             if !moved.is_empty() || !entry.gaps.is_empty() {
                 let labels = Arc::make_mut(&mut before);
-                moved.iter().for_each(|(_, to)| drop(labels.remove(to)));
-                labels.extend(moved.iter().map(|(from, to)| (from.clone(), after[to].clone())));
+                moved.iter().for_each(|(from, to)| drop((labels.remove(from), labels.remove(to))));
+                labels.extend(
+                    moved.iter().filter_map(|(from, to)| Some((from.clone(), after.get(to)?.clone()))),
+                );
                 // What it moved may not be known.
                 let first = self.nodes.iter().filter(|_| !entry.gaps.is_empty());
                 for ((id, _), label) in first {
