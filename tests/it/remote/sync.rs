@@ -581,7 +581,7 @@ fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
     let (one, _, id) = two(&sandbox, hub.to_str().unwrap());
     let repository = one.repository(&id);
     fs::create_dir(repository.join("traces")).unwrap();
-    for number in 0..20 {
+    for number in 0..32 {
         let text = format!("{number}\n") + &" ".repeat(4 << 20);
         fs::write(repository.join(format!("traces/{number}.txt")), text).unwrap();
     }
@@ -602,6 +602,6 @@ fn the_guard_does_not_hold_all_that_is_pushed_at_once() {
     let said = Ran::from(child.wait_with_output().unwrap()).err;
     assert_eq!(said.matches("traces/z").count(), 10, "{said}");
     assert!(said.contains("traces/z00.env:1") && said.contains("traces/z09.env:1"), "{said}");
-    // 80 MiB of texts.
-    assert!(peak > 0 && peak < 80 << 10, "{peak} KiB");
+    // 128 MiB of texts; some 8 MiB of them are held, in two copies, beside what the program takes.
+    assert!(peak > 0 && peak < 112 << 10, "{peak} KiB");
 }
