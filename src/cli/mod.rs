@@ -433,10 +433,7 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let hint = hint.or_else(|| error.downcast_ref().and_then(FindError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(WithheldError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(ReadError::hint));
-    let hint = hint.or_else(|| match error.downcast_ref() {
-        Some(ReportError::Read(error)) => error.hint(),
-        _ => None,
-    });
+    let hint = hint.or_else(|| error.downcast_ref().and_then(ReportError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(RemoteError::hint));
     let hint = hint.or_else(|| error.downcast_ref().and_then(SyncError::hint));
     hint.map(|hint| work::spoken(&hint))

@@ -15,8 +15,8 @@ use crate::domain::NodeId;
 use crate::platform::limit_memory;
 use crate::project::{Forge, Project};
 use crate::report::{
-    self, BaseUrl, IssueUrl, Range, Reading, ReportError, SiteOptions, Sources, Templates, Unreadable,
-    Waiting, Writing, export, publish,
+    self, BaseUrl, IssueUrl, Range, Reading, ReportError, SiteOptions, Sources, Unreadable, Waiting, export,
+    publish_into,
 };
 use crate::store::{FindError, Store};
 
@@ -211,23 +211,19 @@ fn write(investigations: &[PathBuf], arguments: &ReportArguments) -> Outcome {
         return single_file(&source, &options, file, &progress);
     }
     let Some(out) = &arguments.out else { return Ok(()) };
-    let templates = Templates::load(&options)?;
-    let writing = Writing::begin(out)?;
     let watched = Watched { progress: &progress, interrupt: Some(Interrupt::watch()?) };
-    let published = publish(source.all(&source.folders()?), &templates, &writing, &watched)?;
-    let (shown, kept, unreadable) = (published.shown(), published.kept, published.unreadable.clone());
-    writing.finish(published)?;
+    let published = publish_into(out, source.all(&source.folders()?), &options, &watched)?;
     progress.clear();
-    note_unreadable(&unreadable);
+    note_unreadable(&published.unreadable);
     let counted = |number| match number {
         1 => "1 investigation".to_owned(),
         number => format!("{number} investigations"),
     };
-    let kept = match kept {
+    let kept = match published.kept {
         0 => String::new(),
         kept => format!(", {kept} unchanged"),
     };
-    say(&format!("{}{kept}: {}\n", counted(shown), out.join("index.html").display()))
+    say(&format!("{}{kept}: {}\n", counted(published.shown()), out.join("index.html").display()))
 }
 
 /// Writes one investigation as one file.
@@ -260,11 +256,8 @@ pub(super) fn render_one(
 ) -> Outcome {
     let reading = Reading { project, ..Reading::default() };
     let source = Source { paths: vec![repository], missing: Vec::new(), reading };
-    let writing = Writing::begin(out)?;
-    let templates = Templates::load(&SiteOptions::default())?;
     let watched = Watched { progress, interrupt: Some(Interrupt::watch()?) };
-    let published = publish(source.all(&source.paths), &templates, &writing, &watched)?;
-    Ok(writing.finish(published)?)
+    Ok(publish_into(out, source.all(&source.paths), &SiteOptions::default(), &watched).map(drop)?)
 }
 
 /// Somebody at a terminal, who may end it.

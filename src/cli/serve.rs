@@ -122,7 +122,7 @@ impl Shown {
         let next = before.next();
         let published = publish(sources, &Templates::load(&self.options)?, &next, waiting)?;
         note_unreadable(&published.unreadable);
-        Ok(next.finish(published))
+        Ok(next.finish(&published))
     }
 
     fn watch(mut self, publisher: &Publisher) {

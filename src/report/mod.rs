@@ -76,7 +76,7 @@ pub use compare::Comparison;
 pub use ends::{End, ends};
 pub use history::verb_of;
 pub use parts::{Mark, Part};
-pub use publish::{Published, Sources, Target, Waiting, publish};
+pub use publish::{Published, Sources, Target, Waiting, publish, publish_into};
 pub use read::{NoRange, Range, ReadError, Reading};
 pub use site::{Builder, CONTENT_SECURITY_POLICY, Put, RELOAD_SCRIPT, site};
 pub use sites::{SiteEntry, Unreadable};
@@ -238,4 +238,14 @@ pub enum ReportError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl ReportError {
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ReportError::Read(error) => error.hint(),
+            _ => None,
+        }
+    }
 }

@@ -16,7 +16,10 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::parts::{self, Manifest, Mark, Marks, Part};
-use super::{Builder, Comparison, ReadError, Reading, ReportError, ReportInput, Templates, Unreadable};
+use super::{
+    Builder, Comparison, ReadError, Reading, ReportError, ReportInput, SiteOptions, Templates, Unreadable,
+    Writing,
+};
 use crate::domain::SessionId;
 use crate::parallel;
 use crate::signoff::{SignOff, State};
@@ -113,9 +116,27 @@ impl Published {
         parts::digest(parts.chain(self.unreadable.iter().map(|one| &one.name)))
     }
 
-    pub(super) fn into_manifest(self) -> Option<Manifest> {
-        Some(Manifest { maker: self.maker?, parts: self.parts })
+    pub(super) fn manifest(&self) -> Option<Manifest> {
+        Some(Manifest { maker: self.maker.clone()?, parts: self.parts.clone() })
     }
+}
+
+/// Makes the site in a folder, in place of the one that an earlier run wrote there.
+///
+/// # Errors
+///
+/// As [`publish`], and a folder that holds something else.
+pub fn publish_into(
+    out: &Path,
+    sources: Sources<'_>,
+    options: &SiteOptions,
+    waiting: &dyn Waiting,
+) -> Result<Published, ReportError> {
+    let templates = Templates::load(options)?;
+    let writing = Writing::begin(out)?;
+    let published = publish(sources, &templates, &writing, waiting)?;
+    writing.finish(&published)?;
+    Ok(published)
 }
 
 /// Reads, renders, and puts all files.

@@ -67,11 +67,11 @@ pub struct NextServed<'s> {
 
 impl NextServed<'_> {
     /// The site, with all that was published into it.
-    pub fn finish(self, published: Published) -> Served {
+    pub fn finish(self, published: &Published) -> Served {
         let index = published.state();
         let states = published.parts.iter().map(|part| part.shown.clone()).chain([index]).collect();
         let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Served { files, states, manifest: published.into_manifest() }
+        Served { files, states, manifest: published.manifest() }
     }
 
     fn insert(&self, path: &str, file: File) {

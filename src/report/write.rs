@@ -73,7 +73,7 @@ pub fn write(site: &BTreeMap<String, Vec<u8>>, out: &Path) -> Result<(), ReportE
     for (path, bytes) in site {
         published.rest.insert(path.clone(), writing.put(path, bytes.clone())?);
     }
-    writing.finish(published)
+    writing.finish(&published)
 }
 
 /// A site that is being written. Unless it is finished, nothing of it stays.
@@ -152,10 +152,10 @@ impl Writing {
     /// # Errors
     ///
     /// Whatever the file system says.
-    pub fn finish(self, published: Published) -> Result<(), ReportError> {
+    pub fn finish(self, published: &Published) -> Result<(), ReportError> {
         let mut paths: BTreeSet<String> = published.rest.keys().cloned().collect();
         paths.extend(published.parts.iter().flat_map(|part| part.files.keys().cloned()));
-        if let Some(mut manifest) = published.into_manifest() {
+        if let Some(mut manifest) = published.manifest() {
             manifest.parts.retain(|part| part.is_lasting);
             let manifest = manifest.to_bytes();
             let manifest =

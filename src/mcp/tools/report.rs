@@ -23,7 +23,7 @@ use super::super::tool::{About, Nothing, Tool, blocking};
 use super::super::wire::Shared;
 use super::answer;
 use crate::domain::{Code, Diagnostic, SessionId};
-use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources, Templates, Writing};
+use crate::report::{self, ReadError, Reading, ReportError, SiteOptions, Sources};
 use crate::service::{Refusal, Service};
 use crate::store::CommitId;
 use crate::text::{causes, sentence};
@@ -171,25 +171,18 @@ fn write(service: &Service, id: SessionId) -> Result<Written, Refusal> {
     let (folders, store) = ([snapshot.path.clone()], Some(service.store()));
     let sources = Sources { folders: &folders, missing: &[], reading: &reading, store };
     let out = service.site().join(id.to_string());
-    let (files, (nodes, commits)) = publish(sources, &out).map_err(|error| match error {
+    let published = report::publish_into(&out, sources, &SiteOptions::default(), &());
+    let published = published.map_err(|error| match error {
         ReportError::Read(ReadError::Store(error)) => error.into(),
         ReportError::Read(ReadError::Withheld(error)) => unclear(error),
         error => failed(&error),
     })?;
+    let (nodes, commits) = published.told();
     let index = out.join("index.html");
     let index = std::path::absolute(&index).unwrap_or(index).display().to_string();
     shared.message = format!("The report is written: open {index} in a browser.");
-    let reply = (shared, Body { index, nodes, commits, files });
+    let reply = (shared, Body { index, nodes, commits, files: published.files() });
     Ok(Written { began, head, reply })
-}
-
-/// Gives how many files there are, and of how many nodes and commits they tell.
-fn publish(sources: Sources<'_>, out: &Path) -> Result<(usize, (usize, usize)), ReportError> {
-    let writing = Writing::begin(out)?;
-    let published = report::publish(sources, &Templates::load(&SiteOptions::default())?, &writing, &())?;
-    let told = (published.files(), published.told());
-    writing.finish(published)?;
-    Ok(told)
 }
 
 fn open_lock(service: &Service, id: SessionId) -> Result<File, Refusal> {

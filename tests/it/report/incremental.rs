@@ -241,7 +241,7 @@ fn a_file_that_is_put_there_while_a_site_is_made_is_not_removed() {
     let writing = Writing::begin(&out).unwrap();
     writing.put("index.html", b"second".to_vec()).unwrap();
     fs::write(out.join("CNAME"), "example.org").unwrap();
-    let error = writing.finish(Published::default()).unwrap_err().to_string();
+    let error = writing.finish(&Published::default()).unwrap_err().to_string();
     assert!(error.contains("CNAME") && !error.contains(".tot-old"), "{error}");
     assert_eq!(fs::read_to_string(out.join("CNAME")).unwrap(), "example.org");
     assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "first");
