@@ -345,9 +345,8 @@ fn moves(history: &[HistoryEntry]) -> Vec<Vec<(NodeId, NodeId)>> {
     for (entry, moves) in history.iter().zip(&mut moves).rev() {
         let mut nodes = HashMap::new();
         for happening in &entry.happenings {
-            match (happening, happening.node()) {
-                (Happening::Withdrawn(_) | Happening::Removed(_), _) | (_, None) => {}
-                (_, Some(node)) => drop(nodes.insert(key(node), &node.id)),
+            if let Some(node) = happening.node().filter(|_| !happening.is_gone()) {
+                nodes.insert(key(node), &node.id);
             }
         }
         for (key, id) in &nodes {

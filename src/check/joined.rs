@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::oldest_first;
 use super::tree::misfit;
 use crate::domain::{Happening, Node, NodeId, Reclassification};
 use crate::ruleset::EffectiveRules;
@@ -31,15 +32,11 @@ impl<'h> Joined<'h> {
         let mut joined = Joined::default();
         let mut nodes: HashMap<&NodeId, &Arc<Node>> = HashMap::new();
         let mut children: HashMap<&NodeId, BTreeSet<&NodeId>> = HashMap::new();
-        let mut unreadable: HashSet<&str> = HashSet::new();
-        for entry in history.iter().rev() {
-            // What git could not merge is merged by the commit that resolves it.
-            let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
-            let is_join = entry.parents.len() > 1 || !entry.gaps.is_empty() || is_resolved;
+        for (entry, is_join) in oldest_first(history) {
+            let is_join = is_join || !entry.gaps.is_empty();
             joined.is_merged |= is_join;
             joined.is_cut |= !entry.gaps.is_empty();
             joined.since_end |= is_join;
-            unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
             let mut touched = BTreeSet::new();
             for happening in &entry.happenings {
                 match happening {
@@ -50,7 +47,7 @@ impl<'h> Joined<'h> {
                     }
                     _ => {}
                 }
-                let Some(node) = happening.node().filter(|_| !is_gone(happening)) else { continue };
+                let Some(node) = happening.node().filter(|_| !happening.is_gone()) else { continue };
                 if nodes.insert(&node.id, node).is_none()
                     && node.parent.is_none()
                     && !is_join
@@ -99,8 +96,4 @@ impl<'h> Joined<'h> {
     pub(super) fn since_end(&self) -> bool {
         self.since_end
     }
-}
-
-fn is_gone(happening: &Happening) -> bool {
-    matches!(happening, Happening::Withdrawn(_) | Happening::Removed(_))
 }

@@ -8,8 +8,9 @@
 //!    - `story`: whether each commit is one call, and the whole one story.
 //!    - `stored`: whether a commit took back what a call had stored.
 //!
-//! An error is a state that no sequence of calls and of merges of their results could have left. A warning is something that a call would have been
-//! warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may make.
+//! An error is a state that no sequence of calls and of merges of their results could have left. A warning is something that a
+//! call would have been warned of, or that only a person can judge. A note tells of manual commits and of merges, which anyone may
+//! make.
 //! git's own objects are looked at only where that is asked for; what else can be wrong with a repository is left to `git fsck`.
 
 mod files;
@@ -18,7 +19,7 @@ mod stored;
 mod story;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
@@ -185,6 +186,17 @@ fn lost(path: &Path, chain: &LostChain<LostCommit>) -> Finding {
         .suggest(format!("If something is missing, {merge}")),
     };
     finding.in_commit(chain.tip)
+}
+
+/// The entries of a history, oldest first, each with whether it joins what was apart: a merge, or what resolves what git could
+/// not merge.
+fn oldest_first(history: &[HistoryEntry]) -> impl Iterator<Item = (&HistoryEntry, bool)> {
+    let mut unreadable: HashSet<&str> = HashSet::new();
+    history.iter().rev().map(move |entry| {
+        let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
+        unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
+        (entry, entry.parents.len() > 1 || is_resolved)
+    })
 }
 
 impl Finding {

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Finding;
 use super::Severity::{Error, Note};
+use super::{Finding, oldest_first};
 use crate::domain::{
     Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
     Reclassification,
@@ -18,12 +18,7 @@ use crate::view::{Field, NodeView};
 pub(super) fn findings(history: &[HistoryEntry]) -> Vec<Finding> {
     let mut stored = Stored::default();
     let mut findings: Vec<Option<Finding>> = Vec::new();
-    let mut unreadable: HashSet<&str> = HashSet::new();
-    for entry in history.iter().rev() {
-        // What git could not merge is merged by the commit that resolves it.
-        let is_resolved = entry.paths.iter().any(|path| unreadable.contains(path.as_str()));
-        unreadable.extend(entry.faults.iter().map(|fault| fault.path.as_str()));
-        let is_join = entry.parents.len() > 1 || is_resolved;
+    for (entry, is_join) in oldest_first(history) {
         if !entry.gaps.is_empty() {
             // What stands after it is not known.
             stored = Stored::default();
@@ -55,9 +50,8 @@ struct Written<'a> {
 impl<'a> Written<'a> {
     /// Whether all that is stored of the node stands in one that was written, be it under another id, as a merge may leave it.
     fn holds(&self, node: &Node, is_its_place: impl Fn(&NodeId) -> bool) -> bool {
-        let is_gone = |it: &&Happening| matches!(it, Happening::Withdrawn(_) | Happening::Removed(_));
         let entry: &'a HistoryEntry = self.entry;
-        let nodes = || entry.happenings.iter().filter(|it| !is_gone(it)).filter_map(Happening::node);
+        let nodes = || entry.happenings.iter().filter(|it| !it.is_gone()).filter_map(Happening::node);
         let written = self.nodes.get_or_init(|| nodes().map(|node| (&node.id, pieces(node))).collect());
         let before = pieces(node);
         let mut places = written.iter().filter(|(id, _)| is_its_place(id)).map(|(_, after)| after);

@@ -213,6 +213,11 @@ pub enum Happening {
 }
 
 impl Happening {
+    /// Whether the node is not there any more.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Happening::Withdrawn(_) | Happening::Removed(_))
+    }
+
     /// The node that it happened to, as it is afterwards; as it was, if it is gone.
     pub fn node(&self) -> Option<&Arc<Node>> {
         match self {
