@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::place::{Common, WithholdArgument};
 use super::print::{columns, page, say_json};
-use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, assessed, plain_lines, section, styled};
+use super::screen::{BAD, BOLD, GOOD, NodeLine, QUIET, Screen, plain_lines, section, styled};
 use super::{Outcome, finish, misused};
 use crate::domain::{Happening, Node};
 use crate::report::diff::{AnswerDiff, CONCLUSION, Diff, FieldDiff, NodeDiff};
@@ -161,7 +161,7 @@ fn try_run(arguments: &DiffArguments) -> Outcome {
 }
 
 fn document(diff: &Diff<'_>) -> Document {
-    let sides = [assessed(diff.before), assessed(diff.after)];
+    let sides = &diff.judged;
     let changed = |of: &NodeDiff<'_>| {
         let (change, side) = match (of.before, of.after) {
             (None, _) => ("added", &sides[1]),

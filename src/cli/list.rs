@@ -179,13 +179,8 @@ fn look_at(store: &Store, signers: Option<&Signers>, listed: &ListEntry) -> Entr
         assess::Outcome::StoppedEarly => vec![State::Ended, State::StoppedEarly],
     };
     // Without its rules it is not known what is an answer.
-    states.extend(
-        (assessment.rules.is_some() && answers.is_empty()).then_some(if assessment.refuted.is_empty() {
-            State::Unanswered
-        } else {
-            State::Refuted
-        }),
-    );
+    let unanswered = if assessment.refuted.is_empty() { State::Unanswered } else { State::Refuted };
+    states.extend((assessment.rules.is_some() && answers.is_empty()).then_some(unanswered));
     states.extend(match assessment.overall() {
         None | Some(Verdict::Contested | Verdict::StoppedEarly) => None,
         Some(Verdict::NotChecked) => (!answers.is_empty()).then_some(State::Unconfirmed),

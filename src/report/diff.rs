@@ -19,6 +19,8 @@ pub struct Diff<'s> {
     pub before: &'s Snapshot,
     /// The state after.
     pub after: &'s Snapshot,
+    /// Both, as they are judged.
+    pub judged: [Assessment<'s>; 2],
     /// Nodes that are not as they were, in the order of the tree; then those that are gone.
     pub nodes: Vec<NodeDiff<'s>>,
     /// The same as events, in the order of the ids, then those of comments, then of attachments.
@@ -96,11 +98,14 @@ impl<'s> Diff<'s> {
             Err(fault) => format!("It can't be read. {fault}"),
         };
         let rules = [rules(before), rules(after)];
+        let judged =
+            [before, after].map(|snapshot| Assessment::new(&snapshot.investigation, snapshot.rules()));
         Diff {
             before,
             after,
             happenings,
-            answers: answers(before, after),
+            answers: answers(&judged),
+            judged,
             end: end(old, new),
             facts: facts(old.meta(), new.meta()),
             ruleset: (rules[0] != rules[1]).then_some(rules),
@@ -169,9 +174,7 @@ fn differing<'f>(
     })
 }
 
-fn answers(before: &Snapshot, after: &Snapshot) -> Vec<AnswerDiff> {
-    let [old, new] =
-        [before, after].map(|snapshot| Assessment::new(&snapshot.investigation, snapshot.rules()));
+fn answers([old, new]: &[Assessment<'_>; 2]) -> Vec<AnswerDiff> {
     let standing = |assessment: &Assessment<'_>, id: &NodeId| match assessment.answer(id) {
         Some(answer) => match answer.refuted_by.len() {
             0 => answer.words().into_owned(),
@@ -184,7 +187,7 @@ fn answers(before: &Snapshot, after: &Snapshot) -> Vec<AnswerDiff> {
     let then = old.answers.iter().chain(&old.refuted).map(|answer| &answer.node.id);
     let no_more = then.filter(|id| new.answer(id).is_none());
     let changed = now.iter().copied().chain(no_more).filter_map(|id| {
-        let change = AnswerDiff { id: id.clone(), before: standing(&old, id), after: standing(&new, id) };
+        let change = AnswerDiff { id: id.clone(), before: standing(old, id), after: standing(new, id) };
         (change.before != change.after).then_some(change)
     });
     changed.collect()
