@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::assess::{Assessment, differs};
 use crate::decide::standing::turned;
 use crate::domain::event::{what_happened, what_was_attached};
-use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, StateName, Warning};
+use crate::domain::run::Verdict;
+use crate::domain::{Comment, CommentKind, Happening, Investigation, NodeId, RunKind, StateName, Warning};
 use crate::project::Evidence;
 use crate::ruleset::EffectiveRules;
 use crate::text::{one_line, shorten};
@@ -121,6 +122,17 @@ pub fn review(
     for comment in after.comments().filter(|comment| before.comment(comment.id).is_none()) {
         notes.said(comment, is.open.iter().any(|objection| objection.comment.id == comment.id));
     }
+    for run in after.runs().filter(|run| before.run(run.id).is_none()) {
+        let differs = matches!(&run.what, RunKind::Repeated { verdict: Verdict::Differs, .. })
+            || matches!(&run.what, RunKind::Judged { holds: false, .. });
+        let risk = if differs { Risk::Turned } else { Risk::Other };
+        let verb = match run.what {
+            RunKind::Captured(_) => "ran",
+            RunKind::Repeated { .. } => "ran again",
+            RunKind::Judged { .. } => "judged a difference:",
+        };
+        notes.add(run.node.as_ref(), risk, format!("{} {verb} {}", run.author.label(), run.summary()));
+    }
     answers(&mut notes, [&was, &is]);
     for (node, pin) in after.pins() {
         if let Some(drift) = evidence.drift.get(pin).filter(|drift| drift.is_lost()) {
@@ -186,6 +198,9 @@ impl Notes {
             }
             Happening::Claimed(_)
             | Happening::Released(_)
+            | Happening::Ran(_)
+            | Happening::RunEdited(_)
+            | Happening::RunRemoved(_)
             | Happening::Started
             | Happening::Ended(_)
             | Happening::Reopened

@@ -10,7 +10,7 @@
 //! # What is replaced
 //!
 //! Every text of the nodes, now and at any time of the history, with what stood there before amendments; their attachments,
-//! which are left out with their names; comments on them, and what answers these; messages of commits that touched one of
+//! which are left out with their names; comments on them, and what answers these; what was run for them; messages of commits that touched one of
 //! them, or that quote one of these texts; faults in their files.
 //!
 //! # Limits
@@ -24,9 +24,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::domain::node::says_nothing;
+use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran};
 use crate::domain::{
     Amendment, AttachmentName, Change, Citation, Classification, Command, Comment, CommentId, Happening,
-    Node, NodeId, Pin, Reclassification, Timestamp, Warning,
+    Investigation, Node, NodeId, Pin, Reclassification, Run, RunId, RunKind, Timestamp, Warning,
 };
 use crate::format::layout::{self, Place, WITHHELD};
 use crate::format::withheld_file::{self, Withholding};
@@ -199,6 +200,7 @@ impl Passage {
             Happening::Withdrawn(_)
             | Happening::Removed(_)
             | Happening::CommentRemoved(_)
+            | Happening::RunRemoved(_)
             | Happening::AttachmentRemoved(..) => &self.before,
             _ => &self.after,
         }
@@ -239,6 +241,10 @@ impl Withheld {
         }
         let talk = old.comments().filter(|it| comments.label(it).is_some());
         changes.extend(talk.map(|it| Change::Comment(comments.hidden(it, seen))));
+        let labels_of_runs = run_labels(old, &labels);
+        let hidden_runs =
+            old.runs().filter_map(|run| Some(hidden_run(run, labels_of_runs.get(&run.id)?, seen)));
+        changes.extend(hidden_runs.map(Change::Run));
         if !labels.is_empty() {
             let mut attachments = old.attachments().clone();
             attachments.retain(|node, _| !labels.contains_key(node));
@@ -267,10 +273,14 @@ impl Withheld {
         }
         known.extend(about.iter().map(|comment| (comment.id, comment)));
         let comments = Comments { said, known };
+        let runs = run_labels(&snapshot.investigation, &newest);
         let any = self.listed.values().next();
         for (entry, passage) in history.iter_mut().zip(&passages) {
             let label_of = |happening: &Happening| match (happening.comment(), happening.node()) {
                 (Some(comment), _) => comments.label(comment),
+                _ if happening.run().is_some_and(|run| runs.contains_key(&run.id)) => {
+                    happening.run().and_then(|run| runs.get(&run.id))
+                }
                 (_, Some(node)) => passage.at(happening).get(&node.id).or_else(|| self.nodes.get(&key(node))),
                 _ => passage.at(happening).get(happening.node_id()?),
             };
@@ -376,7 +386,7 @@ fn hide_faults<'l>(
         let label = match layout::place(&fault.path) {
             Place::Node(id) => label(&id),
             // Of one that can't be read nobody knows what it is about.
-            Place::Comment(_) => any,
+            Place::Comment(_) | Place::Run(_) => any,
             _ => None,
         };
         if let Some(label) = label {
@@ -409,6 +419,9 @@ fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Ha
         Happening::Commented(it) => Happening::Commented(hidden_comment(&it, label, seen)),
         Happening::CommentEdited(it) => Happening::CommentEdited(hidden_comment(&it, label, seen)),
         Happening::CommentRemoved(it) => Happening::CommentRemoved(hidden_comment(&it, label, seen)),
+        Happening::Ran(it) => Happening::Ran(hidden_run(&it, label, seen)),
+        Happening::RunEdited(it) => Happening::RunEdited(hidden_run(&it, label, seen)),
+        Happening::RunRemoved(it) => Happening::RunRemoved(hidden_run(&it, label, seen)),
         Happening::Attached(it, name) => Happening::Attached(it, hidden_name(&name, label, seen)),
         Happening::AttachmentChanged(it, name) => {
             Happening::AttachmentChanged(it, hidden_name(&name, label, seen))
@@ -423,6 +436,36 @@ fn hidden_happening(happening: Happening, label: &String, seen: &mut Seen) -> Ha
 fn hidden_comment(comment: &Arc<Comment>, label: &str, seen: &mut Seen) -> Arc<Comment> {
     seen.push((comment.text.clone(), label.to_owned()));
     Arc::new(Comment { text: label.to_owned(), ..comment.as_ref().clone() })
+}
+
+/// By run, what stands in the place of its texts: of one whose node is withheld, and of one that the result of such a node
+/// names, with all that repeats or judges it.
+fn run_labels(investigation: &Investigation, labels: &Labels) -> HashMap<RunId, String> {
+    let mut hidden: HashMap<RunId, String> = HashMap::new();
+    for (id, label) in labels {
+        let results = investigation.node(id).and_then(|node| node.classification.as_ref());
+        let results = results.into_iter().flat_map(|own| std::iter::once(own).chain(&own.other_results));
+        hidden.extend(results.flat_map(|result| &result.runs).map(|run| (*run, label.clone())));
+    }
+    // In the order of time, so what is repeated comes before what repeats it, and that before what judges it.
+    for run in investigation.runs() {
+        let label = run.node.as_ref().and_then(|node| labels.get(node));
+        let label = label.or_else(|| hidden.get(&run.of()?)).cloned();
+        hidden.extend(label.map(|label| (run.id, label)));
+    }
+    hidden
+}
+
+fn hidden_run(run: &Arc<Run>, label: &String, seen: &mut Seen) -> Arc<Run> {
+    let mut texts = Texts { label, seen };
+    // Each field is named, so that a new one is thought of here.
+    let Run { id, node, author, at, mut note, mut what } = run.as_ref().clone();
+    texts.texts(&mut note);
+    match &mut what {
+        RunKind::Captured(ran) | RunKind::Repeated { of: _, at: _, verdict: _, ran } => texts.ran(ran),
+        RunKind::Judged { of: _, holds: _ } => {}
+    }
+    Arc::new(Run { id, node, author, at, note, what })
 }
 
 fn hidden_name(name: &AttachmentName, label: &str, seen: &mut Seen) -> AttachmentName {
@@ -589,6 +632,39 @@ impl Texts<'_> {
         }
     }
 
+    /// How it ended stays, and how long it took; of what it printed nothing, not even how much.
+    fn ran(&mut self, it: &mut Ran) {
+        let Ran {
+            command,
+            folder,
+            project,
+            started_at: _,
+            seconds: _,
+            timeout: _,
+            ended,
+            output,
+            expectations,
+            attachments,
+            system: _,
+        } = it;
+        self.forget([command.join(" ")]);
+        self.list(command);
+        self.texts(folder);
+        if let Some(ProjectState { commit: _, changed, patch }) = project {
+            self.forget(changed.drain(..).chain(patch.take()));
+        }
+        if let Ended::NotRun(reason) = ended {
+            self.text(reason);
+        }
+        let Output { text, end, bytes: _, sha256: _ } = std::mem::take(output);
+        self.forget([text].into_iter().chain(end));
+        for Expectation { pattern, range, found, held: _ } in expectations {
+            self.text(pattern);
+            self.forget(range.take().into_iter().chain(found.take()));
+        }
+        self.forget(attachments.drain(..).map(|name| name.to_string()));
+    }
+
     fn citations(&mut self, citations: &mut Vec<Citation>) {
         for Citation { target, lines: _, commit: _, quote, note, named_in: _, pinned } in citations.drain(..)
         {
@@ -621,6 +697,7 @@ impl Texts<'_> {
             alternatives_considered,
             caveats,
             commands,
+            runs: _,
             references,
             links: _,
             warnings,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::domain::{CommentId, SessionId, Timestamp};
+use crate::domain::{CommentId, RunId, SessionId, Timestamp};
 
 /// Where time and randomness come from.
 #[derive(Clone, Debug)]
@@ -67,6 +67,12 @@ impl World {
     pub fn comment_id(&self, now: Timestamp) -> CommentId {
         let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
         CommentId::new(milliseconds, self.random(milliseconds))
+    }
+
+    /// A new id of a run that is stored at `now`.
+    pub fn run_id(&self, now: Timestamp) -> RunId {
+        let milliseconds = u64::try_from(now.milliseconds()).unwrap_or_default();
+        RunId::new(milliseconds, self.random(milliseconds))
     }
 
     /// Some time, at most that long: so that those who met once do not meet again.

@@ -4,7 +4,7 @@ use super::Severity::{Error, Note, Warning};
 use super::{Finding, Subject, key_line};
 use crate::domain::Code;
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme};
+use crate::format::{comment_file, conclusion_file, meta_file, node_file, readme, run_file};
 use crate::merge::markers;
 use crate::ruleset::{EffectiveRules, builtin};
 use crate::secrets::suspects;
@@ -103,7 +103,7 @@ fn of_fault(subject: &Subject, fault: &Fault) -> Finding {
     if layout::place(&fault.path) == Place::Stray {
         return Finding::new(Warning, Code::StrayFile, reason)
             .at(&fault.path, fault.line)
-            .suggest("Keep files of your own outside of nodes/, comments/ and attachments/.");
+            .suggest("Keep files of your own outside of nodes/, comments/, runs/ and attachments/.");
     }
     if subject.text(&fault.path).is_some_and(|text| markers::sides(text).is_some()) {
         let reason = "It has conflict markers of git in it, and is left out until they are resolved.";
@@ -208,6 +208,7 @@ fn round_trip(path: &str, text: &str, findings: &mut Vec<Finding>) {
         Place::Meta => meta_file::read(text).and_then(|meta| meta_file::write(&meta)),
         Place::Conclusion => conclusion_file::read(text).and_then(|end| conclusion_file::write(&end)),
         Place::Comment(_) => comment_file::read(text).and_then(|comment| comment_file::write(&comment)),
+        Place::Run(_) => run_file::read(text).and_then(|run| run_file::write(&run)),
         Place::Ruleset | Place::Attachment(..) | Place::Stray | Place::Other => return,
     };
     // One that can't be read is a fault already.

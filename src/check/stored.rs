@@ -9,7 +9,7 @@ use super::Severity::{Error, Note};
 use super::{Finding, oldest_first};
 use crate::domain::{
     Amendment, Classification, Code, Comment, CommentId, Conclusion, Happening, Node, NodeId,
-    Reclassification,
+    Reclassification, Run, RunId,
 };
 use crate::format::layout;
 use crate::store::HistoryEntry;
@@ -78,6 +78,7 @@ fn pieces(node: &Node) -> HashSet<String> {
         pieces.insert(format!("{:?}", result.alternatives_considered));
         pieces.extend(result.caveats.iter().cloned());
         pieces.insert(format!("{:?}", result.commands));
+        pieces.extend(result.runs.iter().map(ToString::to_string));
         pieces.extend(result.reclassified.iter().map(|change| {
             let Reclassification { at, to, by, caller, settles, .. } = change;
             let texts: Vec<&str> = change.texts().collect();
@@ -103,6 +104,7 @@ struct Stored {
     nodes: HashMap<NodeId, Arc<Node>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: HashMap<CommentId, Arc<Comment>>,
+    runs: HashMap<RunId, Arc<Run>>,
     /// Nodes that can't be read any more, each with the number of the finding that says so.
     gone: HashMap<NodeId, (Arc<Node>, usize)>,
 }
@@ -182,6 +184,21 @@ impl Stored {
                 self.comments.remove(&comment.id);
                 let message = format!("It removed the {} {}.", comment.kind.label(), comment.id);
                 Some(lost(message, entry, &layout::comment(comment.id)))
+            }
+            Happening::Ran(run) => {
+                self.runs.insert(run.id, Arc::clone(run));
+                None
+            }
+            Happening::RunEdited(run) => {
+                let before = self.runs.insert(run.id, Arc::clone(run))?;
+                // A merge may have moved its node.
+                let moved = Run { node: run.node.clone(), ..(*before).clone() };
+                (!written.is_join || moved != **run)
+                    .then(|| lost(format!("It changed the run {}.", run.id), entry, &layout::run(run.id)))
+            }
+            Happening::RunRemoved(run) => {
+                self.runs.remove(&run.id);
+                Some(lost(format!("It removed the run {}.", run.id), entry, &layout::run(run.id)))
             }
             Happening::Attached(..) => None,
             // A merge moves what is beside a node that it moves, and keeps both of one name.

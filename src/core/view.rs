@@ -13,8 +13,8 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::{
     AmendedConclusion, Amendment, Asked, Author, BoundAnswer, Caller, Citation, Claim, Classification, Code,
-    Command, Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, StateName,
-    Warning,
+    Command, Investigation, Link, NamedIn, Node, NodeId, PersonsAnswer, Pin, Reclassification, RunId,
+    StateName, Warning,
 };
 use crate::ruleset::{EffectiveRules, Role};
 use crate::text;
@@ -75,6 +75,9 @@ pub struct NodeView<'a> {
     pub texts: Texts<'a>,
     /// What was run for it.
     pub commands: Vec<Command>,
+    /// The runs that it names as its evidence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunId>,
     /// Its sources, beside those that the findings name.
     pub references: Vec<Citation>,
     /// What it has to do with nodes elsewhere.
@@ -370,6 +373,7 @@ impl<'a> NodeView<'a> {
                 None => texts(&None, &None, &[]),
             },
             commands: result.map_or_else(Vec::new, |it| it.commands.clone()),
+            runs: result.map_or_else(Vec::new, |it| it.runs.clone()),
             references: result.map_or_else(Vec::new, |it| it.references.clone()),
             links: result.map_or_else(Vec::new, |it| it.links.clone()),
             warnings: result.map_or_else(Vec::new, |it| warnings(&it.warnings)),

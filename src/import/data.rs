@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Facts, ImportError, invalid, typed};
-use crate::domain::{Attached, Comment, Conclusion, Meta, Node, SessionId};
+use crate::domain::{Attached, Comment, Conclusion, Meta, Node, Run, SessionId};
 use crate::format::VERSION;
 use crate::format::attachment_entry::AttachmentEntry;
 use crate::ruleset::{RulesetFile, builtin};
@@ -31,6 +31,8 @@ struct Document {
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     comments: Vec<Value>,
+    #[serde(default)]
+    runs: Vec<Value>,
     /// Absent in files of earlier versions of this program.
     #[serde(default)]
     attachments: Vec<Value>,
@@ -80,6 +82,13 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
     if comments.windows(2).any(|pair| pair[0].id == pair[1].id) {
         return Err(invalid("comments", "an id stands twice"));
     }
+    let runs = document.runs.into_iter().enumerate();
+    let runs = runs.map(|(number, it)| typed::<Run>(it, &format!("runs[{number}]")).map(Arc::new));
+    let mut runs: Vec<Arc<Run>> = runs.collect::<Result<_, _>>()?;
+    runs.sort_by_key(|run| run.id);
+    if runs.windows(2).any(|pair| pair[0].id == pair[1].id) {
+        return Err(invalid("runs", "an id stands twice"));
+    }
     if document.attachments_left_out > 0 {
         let left_out = document.attachments_left_out;
         notes.push(format!("Attachments that the file had no room for: {left_out}."));
@@ -98,7 +107,7 @@ pub(super) fn read(value: Value, new: Option<SessionId>) -> Result<Facts, Import
         }
         attachments.push(Arc::new(attached));
     }
-    Ok(Facts { notes, comments, attachments, ..facts })
+    Ok(Facts { notes, comments, runs, attachments, ..facts })
 }
 
 /// The fields of a file: with its version, without what follows from others, and without `null`, which files don't have.

@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 pub use story::{Step, steps};
 
-use crate::domain::{Attached, Change, Comment, Conclusion, Investigation, Meta, Node, SessionId};
+use crate::domain::{Attached, Change, Comment, Conclusion, Investigation, Meta, Node, Run, SessionId};
 use crate::ruleset::{RulesetError, RulesetFile};
 
 /// All that a file holds of an investigation.
@@ -41,6 +41,8 @@ pub struct Facts {
     pub conclusion: Option<Conclusion>,
     /// What was said, the oldest first.
     pub comments: Vec<Arc<Comment>>,
+    /// Commands that were run, repetitions and judgements.
+    pub runs: Vec<Arc<Run>>,
     /// What stands beside the nodes.
     pub attachments: Vec<Arc<Attached>>,
     /// What a person should know of the import: what was taken as what, and what was left out.
@@ -131,8 +133,8 @@ impl Facts {
             let node = nodes.iter().find(|node| node.id == fault.node);
             return Err(invalid(node.map_or_else(String::new, |node| place(node)), fault.reason));
         }
-        let (comments, attachments, notes) = Default::default();
-        Ok(Facts { meta, ruleset, nodes, conclusion, comments, attachments, notes })
+        let (comments, runs, attachments, notes) = Default::default();
+        Ok(Facts { meta, ruleset, nodes, conclusion, comments, runs, attachments, notes })
     }
 
     /// The investigation that they are.
@@ -140,7 +142,10 @@ impl Facts {
         let nodes = self.nodes.iter().cloned();
         let investigation = Investigation::from_facts(self.meta.clone(), nodes, self.conclusion.clone()).0;
         let attachments: Vec<Change> = self.attachments.iter().cloned().map(Change::Attached).collect();
-        investigation.with_comments(self.comments.iter().cloned()).with(&attachments)
+        investigation
+            .with_comments(self.comments.iter().cloned())
+            .with_runs(self.runs.iter().cloned())
+            .with(&attachments)
     }
 }
 

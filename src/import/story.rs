@@ -1,12 +1,12 @@
 //! How an investigation came to be, as far as what is stored of it tells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Facts;
 use crate::domain::{
-    Amendment, Attached, Caller, Classification, Comment, Conclusion, Diagnostic, Event, Investigation, Node,
-    NodeId, Timestamp, Transition, Warning,
+    Amendment, Attached, AttachmentName, Caller, Classification, Comment, Conclusion, Diagnostic, Event,
+    Investigation, Node, NodeId, Run, RunKind, Timestamp, Transition, Warning,
 };
 use crate::format::message;
 use crate::ruleset::EffectiveRules;
@@ -31,6 +31,7 @@ enum Act {
     Amended(Arc<Node>),
     Ended(Arc<Conclusion>),
     Commented(Arc<Comment>),
+    Ran(Arc<Run>),
 }
 
 /// When something happened; at one time, which comes first.
@@ -48,6 +49,7 @@ impl Act {
             Act::Claimed(_) => 4,
             Act::Ended(_) => 5,
             Act::Commented(_) => 6,
+            Act::Ran(_) => 7,
         }
     }
 }
@@ -82,15 +84,33 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
         let act = Act::Commented(Arc::clone(comment));
         acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((comment.at, act.order())), act));
     }
+    for run in &facts.runs {
+        let node = run.node.as_ref().and_then(|node| committed.get(node)).copied();
+        let act = Act::Ran(Arc::clone(run));
+        acts.push((node.unwrap_or((facts.meta.started_at, 0)).max((run.at, act.order())), act));
+    }
     // A stable sort: what happened to one node at one time keeps its order.
     acts.sort_by_key(|(key, _)| *key);
     let limit = facts.ruleset.ruleset.batch_limit.map_or(usize::MAX, |limit| limit as usize);
-    // When they were put there is in no file: they come with the first result.
-    let mut attachments: HashMap<&NodeId, Vec<Arc<Attached>>> = HashMap::new();
-    for file in &facts.attachments {
-        attachments.entry(&file.node).or_default().push(Arc::clone(file));
+    // When the others were put there is in no file: they come with the first result.
+    let mut named: HashMap<&NodeId, BTreeSet<&AttachmentName>> = HashMap::new();
+    for run in &facts.runs {
+        if let (RunKind::Captured(ran), Some(node)) = (&run.what, &run.node) {
+            named.entry(node).or_default().extend(&ran.attachments);
+        }
     }
-    let mut take_attachments = |node: &Node| attachments.remove(&node.id).unwrap_or_default();
+    // What a run put there comes with that run.
+    let (mut of_runs, mut attachments): (Vec<_>, Vec<_>) = facts
+        .attachments
+        .iter()
+        .cloned()
+        .partition(|file| named.get(&file.node).is_some_and(|names| names.contains(&file.name)));
+    let mut take_named = |node: &NodeId, names: &[AttachmentName]| -> Vec<Arc<Attached>> {
+        of_runs.extract_if(.., |file| file.node == *node && names.contains(&file.name)).collect()
+    };
+    let mut take_attachments = |node: &Node| -> Vec<Arc<Attached>> {
+        attachments.extract_if(.., |file| file.node == node.id).collect()
+    };
     let mut events: Vec<(Timestamp, Event)> = Vec::new();
     for ((at, _), act) in acts {
         let last = events.last_mut().filter(|(last, _)| *last == at).map(|(_, event)| event);
@@ -130,6 +150,17 @@ pub fn steps(facts: &Facts) -> Vec<Step> {
             (Act::Amended(node), _) => Event::Amended { node },
             (Act::Ended(conclusion), _) => Event::Ended { conclusion },
             (Act::Commented(comment), _) => Event::Commented { comment },
+            (Act::Ran(run), Some(Event::Ran { runs, .. })) if run.of().is_some() => {
+                runs.push(run);
+                continue;
+            }
+            (Act::Ran(run), _) => Event::Ran {
+                attachments: match (&run.what, &run.node) {
+                    (RunKind::Captured(ran), Some(node)) => take_named(node, &ran.attachments),
+                    _ => Vec::new(),
+                },
+                runs: vec![run],
+            },
         };
         events.push((at, event));
     }
@@ -180,6 +211,9 @@ fn known_of(event: &Event) -> (Caller, Vec<Diagnostic>) {
             (caller.clone(), Vec::new())
         }
         Event::Commented { comment } => (comment.author.caller.clone(), Vec::new()),
+        Event::Ran { runs, .. } => {
+            (runs.first().map(|run| run.author.caller.clone()).unwrap_or_default(), Vec::new())
+        }
     }
 }
 
@@ -222,7 +256,7 @@ fn acts_of(node: &Arc<Node>) -> Vec<(Timestamp, Act)> {
                 last.clone_from(node);
             }
             Act::Changed(transition) => transition.node.clone_from(node),
-            Act::Ended(_) | Act::Commented(_) => {}
+            Act::Ended(_) | Act::Commented(_) | Act::Ran(_) => {}
         }
     }
     acts

@@ -12,7 +12,7 @@ use super::ReportInput;
 use super::difference::{Difference, difference};
 use super::model::{Card, Cards, StateView, Time};
 use super::templates::SharedValue;
-use crate::domain::{CommentKind, Happening, Node, NodeId, StateName};
+use crate::domain::{CommentKind, Happening, Node, NodeId, RunKind, StateName};
 use crate::format::layout::{self, Place};
 use crate::store::{HistoryEntry, SIGN_OFFS};
 use crate::text::{counted, one_line, shorten};
@@ -258,6 +258,13 @@ pub fn verb_of(happening: &Happening) -> (&'static str, &'static str) {
         },
         Happening::CommentEdited(_) => ("Comment edited by hand", "edited"),
         Happening::CommentRemoved(_) => ("Comment removed by hand", "removed"),
+        Happening::Ran(run) => match run.what {
+            RunKind::Captured(_) => ("Ran a command", "ran"),
+            RunKind::Repeated { .. } => ("Ran again", "ran"),
+            RunKind::Judged { .. } => ("Judged a difference", "ran"),
+        },
+        Happening::RunEdited(_) => ("Run edited by hand", "edited"),
+        Happening::RunRemoved(_) => ("Run removed by hand", "removed"),
         Happening::Attached(..) => ("Attached", "attached"),
         Happening::AttachmentChanged(..) => ("Attachment changed by hand", "edited"),
         Happening::AttachmentRemoved(..) => ("Attachment removed by hand", "removed"),
@@ -428,6 +435,10 @@ fn view_of(
         | Happening::CommentRemoved(comment) => {
             view.by = Some(comment.author.label().to_owned());
             view.reason = Some(shorten(&one_line(&comment.text), REASON));
+        }
+        Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => {
+            view.by = Some(run.author.label().to_owned());
+            view.reason = Some(shorten(&one_line(&run.summary()), REASON));
         }
         Happening::Attached(_, name)
         | Happening::AttachmentChanged(_, name)

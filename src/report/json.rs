@@ -11,7 +11,7 @@ use super::references::Reference;
 use super::{ReportError, ReportInput};
 use crate::assess::{Answer, Assessment, Outcome};
 use crate::decide::quality::{Quality, quality};
-use crate::domain::{BoundAnswer, Caller, Comment, Node, PersonsAnswer, StopReason};
+use crate::domain::{BoundAnswer, Caller, Comment, Node, PersonsAnswer, Run, StopReason};
 use crate::format::attachment_entry::AttachmentEntry;
 use crate::ruleset::rules::verification::Grade;
 use crate::signoff::SignOffView;
@@ -59,6 +59,8 @@ struct Document<'a> {
     nodes: Vec<NodeView<'a>>,
     /// What was said, the oldest first.
     comments: Vec<&'a Comment>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<&'a Run>,
     /// What stands beside the nodes.
     attachments: Vec<AttachmentEntry>,
     /// How many more there was no room for.
@@ -290,6 +292,7 @@ fn document<'a>(input: &'a ReportInput, references: &[Reference]) -> Document<'a
         quality: rules.map(|rules| quality(investigation, &rules)),
         nodes: investigation.nodes().map(|node| NodeView::new(investigation, rules, node)).collect(),
         comments: investigation.comments().map(AsRef::as_ref).collect(),
+        runs: investigation.runs().map(AsRef::as_ref).collect(),
         attachments: input.attachments.iter().map(AttachmentEntry::of).collect(),
         attachments_left_out: investigation.attachment_count().saturating_sub(input.attachments.len()),
         open_objections: assessment.open.iter().map(|objection| objection.comment.id.to_string()).collect(),

@@ -16,6 +16,7 @@ use crate::decide::end::{End, end};
 use crate::decide::next::{Next, claim_next, propose_next};
 use crate::decide::propose::{NewNode, Propose, propose};
 use crate::decide::reclassify::{Reclassify, reclassify};
+use crate::decide::run::{Record, record};
 use crate::decide::start::{Start, secrets, start};
 use crate::domain::{Caller, Code, Commenter, Diagnostic, Event, NodeId};
 use crate::format::message;
@@ -195,13 +196,30 @@ impl Service {
     ///
     /// Those of [`Service::write`].
     pub fn comment(&self, session: &str, request: Say, caller: &Caller) -> Result<Written, Refusal> {
-        let (path, _) = self.find(session)?;
-        let (name, email) = self.store.identity(&path)?;
-        let author = Commenter { name, email, agent_id: None, caller: caller.clone() };
+        let author = self.commenter(session, caller)?;
         self.write(session, caller, |investigation, rules, now| {
             let id = self.world.comment_id(now);
             comment(investigation, rules, request.clone(), author.clone(), id, now)
         })
+    }
+
+    /// Stores what came of commands, in the name that git's configuration has there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Service::write`].
+    pub fn record(&self, session: &str, request: Record, caller: &Caller) -> Result<Written, Refusal> {
+        let author = self.commenter(session, caller)?;
+        self.write(session, caller, |investigation, rules, now| {
+            record(investigation, rules, request.clone(), &author, self.world.run_id(now), now)
+        })
+    }
+
+    /// Who says or runs something there.
+    fn commenter(&self, session: &str, caller: &Caller) -> Result<Commenter, Refusal> {
+        let (path, _) = self.find(session)?;
+        let (name, email) = self.store.identity(&path)?;
+        Ok(Commenter { name, email, agent_id: None, caller: caller.clone() })
     }
 
     /// Puts files beside a committed node.

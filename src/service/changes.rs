@@ -39,13 +39,19 @@ impl Changed {
                     nodes.extend(comment.node.clone());
                     continue;
                 }
+                Change::Run(run) => {
+                    nodes.extend(run.node.clone());
+                    continue;
+                }
                 Change::Attached(file) => {
                     nodes.push(file.node.clone());
                     continue;
                 }
-                Change::Meta(_) | Change::Concluded(_) | Change::Reopened | Change::CommentRemoved(_) => {
-                    continue;
-                }
+                Change::Meta(_)
+                | Change::Concluded(_)
+                | Change::Reopened
+                | Change::CommentRemoved(_)
+                | Change::RunRemoved(_) => continue,
             };
             nodes.extend([Some(id), parent].into_iter().flatten().cloned());
         }

@@ -11,7 +11,9 @@ use super::Fault;
 use super::git::{BlobId, Git};
 use super::hands::{Ancestor, Past};
 use super::read;
-use crate::domain::{Caller, Code, Comment, Conclusion, Investigation, Node, Person, Timestamp};
+use crate::domain::{
+    Caller, Code, Comment, Commenter, Conclusion, Investigation, Node, Person, Run, Timestamp,
+};
 use crate::format::layout::{self, Place};
 
 /// That a person wrote a part of a file, at the time that the part has.
@@ -31,6 +33,7 @@ impl Past<'_> {
         &self,
         nodes: &mut [Arc<Node>],
         comments: &mut [Arc<Comment>],
+        runs: &mut [Arc<Run>],
         conclusion: &mut Option<Conclusion>,
     ) {
         let before = self.before.map(|before| before.investigation.as_ref());
@@ -45,7 +48,10 @@ impl Past<'_> {
             *claims.entry(claim).or_default() += 1;
         }
         let said = comments.iter().filter(|it| is_new_comment(it)).filter_map(|comment| of_comment(comment));
-        for claim in said.chain(conclusion.iter().flat_map(of_conclusion)) {
+        let is_new_run =
+            |run: &Arc<Run>| !before.and_then(|it| it.run(run.id)).is_some_and(|it| Arc::ptr_eq(it, run));
+        let ran = runs.iter().filter(|it| is_new_run(it)).filter_map(|run| of_run(run));
+        for claim in said.chain(ran).chain(conclusion.iter().flat_map(of_conclusion)) {
             *claims.entry(claim).or_default() += 1;
         }
         if claims.is_empty() {
@@ -62,6 +68,7 @@ impl Past<'_> {
         if let Some(before) = before {
             let known = before.nodes().flat_map(|node| of_node(node));
             let known = known.chain(before.comments().filter_map(|comment| of_comment(comment)));
+            let known = known.chain(before.runs().filter_map(|run| of_run(run)));
             for claim in known.chain(before.conclusion().into_iter().flat_map(of_conclusion)) {
                 take(&mut claims, &moved, claim);
             }
@@ -83,6 +90,11 @@ impl Past<'_> {
         for comment in comments.iter_mut() {
             if of_comment(comment).is_some_and(|claim| unfounded.contains_key(&claim)) {
                 Arc::make_mut(comment).author.disown();
+            }
+        }
+        for run in runs.iter_mut() {
+            if of_run(run).is_some_and(|claim| unfounded.contains_key(&claim)) {
+                Arc::make_mut(run).author.disown();
             }
         }
         if let Some(end) = conclusion {
@@ -169,11 +181,15 @@ fn false_names(investigation: &Investigation) -> impl Iterator<Item = (String, &
         let person = comment.author.caller.disowned.as_ref()?;
         Some((layout::comment(comment.id), person, comment.at))
     });
+    let runs = investigation.runs().filter_map(|run| {
+        let person = run.author.caller.disowned.as_ref()?;
+        Some((layout::run(run.id), person, run.at))
+    });
     let ends = investigation.conclusion().into_iter().flat_map(|end| {
         let false_names = end.written_by().filter_map(|(at, by)| Some((by.disowned.as_ref()?, at)));
         false_names.map(|(person, at)| (layout::CONCLUSION.to_owned(), person, at))
     });
-    nodes.chain(comments).chain(ends)
+    nodes.chain(comments).chain(runs).chain(ends)
 }
 
 /// Visits callers, and takes from each the person for whom that is false.
@@ -199,13 +215,17 @@ fn of_conclusion(end: &Conclusion) -> impl Iterator<Item = Attribution> {
 
 /// A comment names the author that git has, also where an agent wrote it.
 fn of_comment(comment: &Comment) -> Option<Attribution> {
-    let author = &comment.author;
+    of_author(&comment.author, layout::comment(comment.id), comment.at)
+}
+
+/// As a comment.
+fn of_run(run: &Run) -> Option<Attribution> {
+    of_author(&run.author, layout::run(run.id), run.at)
+}
+
+fn of_author(author: &Commenter, path: String, at: Timestamp) -> Option<Attribution> {
     let person = Person { name: author.name.clone(), email: author.email.clone() };
-    author.caller.disowned.is_none().then(|| Attribution {
-        path: layout::comment(comment.id),
-        person,
-        at: comment.at,
-    })
+    author.caller.disowned.is_none().then_some(Attribution { path, person, at })
 }
 
 /// The persons that a file names, each with the time of the part; none where it can't be read.
@@ -214,6 +234,7 @@ fn named_in(git: &Git, path: &str, blob: Option<BlobId>) -> Vec<(Person, Timesta
     let claims: Vec<Attribution> = match layout::place(path) {
         Place::Node(id) => read::node(git, path, blob, &id).iter().flat_map(of_node).collect(),
         Place::Comment(id) => read::comment(git, path, blob, id).iter().filter_map(of_comment).collect(),
+        Place::Run(id) => read::run(git, path, blob, id).iter().filter_map(of_run).collect(),
         Place::Conclusion => read::conclusion(git, path, blob).iter().flat_map(of_conclusion).collect(),
         _ => Vec::new(),
     };

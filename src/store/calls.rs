@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::HistoryEntry;
-use crate::domain::{Happening, NodeId};
+use crate::domain::{Happening, NodeId, Run, RunKind};
 use crate::format::layout::{self, Place};
-use crate::format::message::{ATTACH, COMMENT, RELEASE};
+use crate::format::message::{ATTACH, COMMENT, RELEASE, RERUN, RUN};
 
 impl HistoryEntry {
     /// Why no call can have made it, though it carries the mark of one: a sentence each. None for a merge, and where it is not
@@ -28,7 +28,11 @@ impl HistoryEntry {
         let mut misfits = Vec::new();
         let first = self.parents.is_empty();
         let strange = self.paths.iter().find(|path| match layout::place(path) {
-            Place::Node(_) | Place::Conclusion | Place::Comment(_) | Place::Attachment(..) => first,
+            Place::Node(_)
+            | Place::Conclusion
+            | Place::Comment(_)
+            | Place::Run(_)
+            | Place::Attachment(..) => first,
             Place::Meta | Place::Ruleset => !first,
             Place::Other => *path != layout::README && (!first || *path != layout::ATTRIBUTES),
             Place::Stray => true,
@@ -89,9 +93,27 @@ fn judge(tool: &str, happenings: &[Happening]) -> Option<bool> {
             all == 1 && count(|it| matches!(it, Happening::Amended(..)) || is_amended_end(it)) == 1
         }
         tool if COMMENT.contains(&tool) => all == 1 && count(|it| matches!(it, Happening::Commented(_))) == 1,
+        RUN => {
+            let captured = happenings.iter().find_map(|it| ran(it).filter(|run| is_first(run)));
+            let of_its_node = |it: &&Happening| matches!(it, Happening::Attached(node, _) if captured.is_some_and(|run| run.node.as_ref() == Some(node)));
+            captured.is_some() && all == 1 + happenings.iter().filter(of_its_node).count()
+        }
+        RERUN => all > 0 && happenings.iter().all(|it| ran(it).is_some_and(|run| !is_first(run))),
         "tot_end" => all == 1 && count(|it| matches!(it, Happening::Ended(_)) && !is_amended_end(it)) == 1,
         _ => return None,
     })
+}
+
+/// The run that is new.
+fn ran(happening: &Happening) -> Option<&Run> {
+    match happening {
+        Happening::Ran(run) => Some(run),
+        _ => None,
+    }
+}
+
+fn is_first(run: &Run) -> bool {
+    matches!(run.what, RunKind::Captured(_))
 }
 
 fn is_amended_end(happening: &Happening) -> bool {
@@ -123,14 +145,17 @@ fn told(happenings: &[Happening]) -> String {
             Happening::Commented(_) => "commented on",
             Happening::CommentEdited(_) => "edited a comment on",
             Happening::CommentRemoved(_) => "removed a comment on",
+            Happening::Ran(_) => "ran a command for",
+            Happening::RunEdited(_) => "edited a run of",
+            Happening::RunRemoved(_) => "removed a run of",
             Happening::Attached(..) => "put a file beside",
             Happening::AttachmentChanged(..) => "changed a file beside",
             Happening::AttachmentRemoved(..) => "removed a file beside",
         };
-        let what = match (happening.node_id(), happening.comment()) {
-            (Some(node), _) => node.as_str(),
-            (None, Some(_)) => "the whole",
-            (None, None) => return verb.to_owned(),
+        let what = match happening.node_id() {
+            Some(node) => node.as_str(),
+            None if happening.comment().is_some() || happening.run().is_some() => "the whole",
+            None => return verb.to_owned(),
         };
         format!("{verb} {what}")
     };

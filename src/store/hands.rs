@@ -22,7 +22,7 @@ use crate::domain::{
     ByHand, Caller, Code, Comment, CommentKind, Investigation, Meta, Node, NodeId, Person, Timestamp,
 };
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, node_file};
+use crate::format::{comment_file, node_file, run_file};
 use crate::merge::markers;
 use crate::ruleset::RulesetFile;
 use crate::yaml::YamlError;
@@ -186,7 +186,15 @@ impl<'a> Past<'a> {
                         }
                     }
                     Place::Comment(_) => {
-                        touch_said(investigation, edit.read(self, comment_file::read), &mut touched);
+                        let [before, after] = edit.read(self, comment_file::read);
+                        let settles = |said: &Comment| said.kind == CommentKind::Resolution;
+                        let said = before.or_else(|| after.filter(settles));
+                        touch_record(investigation, said.and_then(|said| said.node), &mut touched);
+                    }
+                    Place::Run(_) => {
+                        let [before, after] = edit.read(self, run_file::read);
+                        let run = before.or_else(|| after.filter(|run| run.of().is_some()));
+                        touch_record(investigation, run.and_then(|run| run.node), &mut touched);
                     }
                     Place::Conclusion => by_hand.end = true,
                     Place::Meta => by_hand.end |= edit.before != FileText::Blob(None),
@@ -414,7 +422,10 @@ impl Edit {
 /// Whether readers grade by what is at that path.
 pub(super) fn is_judged(path: &str) -> bool {
     let place = layout::place(path);
-    matches!(place, Place::Node(_) | Place::Comment(_) | Place::Conclusion | Place::Meta | Place::Ruleset)
+    matches!(
+        place,
+        Place::Node(_) | Place::Comment(_) | Place::Run(_) | Place::Conclusion | Place::Meta | Place::Ruleset
+    )
 }
 
 /// Whether git has left conflict markers in the text, so that nobody reads it.
@@ -440,15 +451,10 @@ fn touch(
     }
 }
 
-/// Notes what a change of a comment's file is about: a comment that is gone or another now, and a resolution, are about the node, what it
-/// confirms and all that rests on it.
-fn touch_said(
-    investigation: &Investigation,
-    [before, after]: [Option<Comment>; 2],
-    touched: &mut BTreeSet<NodeId>,
-) {
-    let settles = |said: &Comment| said.kind == CommentKind::Resolution;
-    if let Some(node) = before.or_else(|| after.filter(settles)).and_then(|said| said.node) {
+/// Notes what a comment or a run is about whose file was changed: a comment that is gone or another now, a resolution, or
+/// what came of a repetition, are about the node, what it confirms and all that rests on it.
+fn touch_record(investigation: &Investigation, node: Option<NodeId>, touched: &mut BTreeSet<NodeId>) {
+    if let Some(node) = node {
         touched.extend(investigation.node(&node).and_then(|node| node.parent.clone()));
         touched.extend(below(investigation, &node));
         touched.insert(node);

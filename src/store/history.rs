@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use super::git::{BlobId, CommitInfo, Git};
 use super::{CommitId, Fault, HistoryEntry, Snapshot, StoreError, authors, read};
-use crate::domain::event::{what_happened, what_was_said};
+use crate::domain::event::{what_happened, what_was_run, what_was_said};
 use crate::domain::{
-    Comment, CommentId, Conclusion, Happening, Investigation, Node, NodeId, Person, Timestamp, Warning,
+    Comment, CommentId, Commenter, Conclusion, Happening, Investigation, Node, NodeId, Person, Run, RunId,
+    Timestamp, Warning,
 };
 use crate::format::layout::{self, Place};
 
@@ -149,6 +150,14 @@ fn changes(files: &mut Files<'_>, entry: &mut HistoryEntry) {
                 let after = files.comment(&change.path, change.after, *id, &mut entry.faults);
                 match (before, after) {
                     (Ok(before), Ok(after)) => entry.happenings.extend(what_was_said(before, after)),
+                    (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
+                }
+            }
+            Place::Run(id) => {
+                let before = files.run(&change.path, change.before, *id, &mut entry.faults);
+                let after = files.run(&change.path, change.after, *id, &mut entry.faults);
+                match (before, after) {
+                    (Ok(before), Ok(after)) => entry.happenings.extend(what_was_run(before, after)),
                     (Err(NoRoom), _) | (_, Err(NoRoom)) => unread += 1,
                 }
             }
@@ -300,13 +309,36 @@ impl<'a> Files<'a> {
         take(self.git, &mut self.budget.texts, blob)?;
         let mut read = read::comment(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
         if let Some(Comment { author, at, .. }) = &mut read {
-            let named = Person { name: author.name.clone(), email: author.email.clone() };
-            if self.disowned.contains(&(named, *at)) {
-                author.disown();
-            }
+            self.disown(author, *at);
         }
         let known = self.investigation.comment(id);
         Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
+    }
+
+    /// A run; as [`Files::comment`].
+    fn run(
+        &mut self,
+        path: &str,
+        blob: Option<BlobId>,
+        id: RunId,
+        faults: &mut Vec<Fault>,
+    ) -> Result<Option<Arc<Run>>, NoRoom> {
+        let Some(blob) = blob else { return Ok(None) };
+        take(self.git, &mut self.budget.texts, blob)?;
+        let mut read = read::run(self.git, path, blob, id).map_err(|fault| faults.push(fault)).ok();
+        if let Some(Run { author, at, .. }) = &mut read {
+            self.disown(author, *at);
+        }
+        let known = self.investigation.run(id);
+        Ok(read.map(|read| known.filter(|known| ***known == read).map_or_else(|| Arc::new(read), Arc::clone)))
+    }
+
+    /// Takes nobody for the author whose name git contradicts.
+    fn disown(&self, author: &mut Commenter, at: Timestamp) {
+        let named = Person { name: author.name.clone(), email: author.email.clone() };
+        if self.disowned.contains(&(named, at)) {
+            author.disown();
+        }
     }
 
     fn conclusion(&mut self, path: &str, blob: BlobId) -> Result<Read<Conclusion>, NoRoom> {

@@ -18,7 +18,7 @@ pub struct Size {
     pub entries: usize,
     /// Bytes of folders and paths.
     pub tree_bytes: usize,
-    /// Bytes of the files of nodes and comments.
+    /// Bytes of the files of nodes, comments and runs.
     pub text: u64,
     /// Bytes of attachments.
     pub attached: u64,
@@ -68,7 +68,7 @@ impl Size {
         [
             (self.entries > most.entries, format!("{} files and folders", most.entries)),
             (self.tree_bytes > most.tree_bytes, format!("{} bytes of folders and paths", most.tree_bytes)),
-            (self.text > most.text, format!("{} bytes of nodes and comments", most.text)),
+            (self.text > most.text, format!("{} bytes of nodes, comments and runs", most.text)),
             (self.attached > most.attached, format!("{} bytes of attachments", most.attached)),
         ]
         .into_iter()
@@ -120,7 +120,7 @@ fn refuse_files(path: &Path, files: &[FileChange]) -> Result<(), StoreError> {
 }
 
 fn is_counted(path: &str) -> bool {
-    matches!(layout::place(path), Place::Node(_) | Place::Comment(_))
+    matches!(layout::place(path), Place::Node(_) | Place::Comment(_) | Place::Run(_))
 }
 
 fn is_attachment(path: &str) -> bool {

@@ -12,7 +12,7 @@ use super::git::{BlobId, CommitId};
 use super::hands::{Ancestor, Edit, FileText, Past, is_judged, is_marked};
 use super::join::{Contents, Flat, common, flat, merge_flat};
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, conclusion_file, node_file};
+use crate::format::{comment_file, conclusion_file, node_file, run_file};
 use crate::yaml::YamlError;
 
 /// The files of a merge that merging its parents does not give. So many more merges may be made anew.
@@ -128,6 +128,7 @@ fn is_same(path: &str, one: Option<&str>, other: Option<&str>) -> bool {
         || match layout::place(path) {
             Place::Node(_) => says_same([a, b], node_file::read),
             Place::Comment(_) => says_same([a, b], comment_file::read),
+            Place::Run(_) => says_same([a, b], run_file::read),
             Place::Conclusion => says_same([a, b], conclusion_file::read),
             _ => false,
         }

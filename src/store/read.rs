@@ -9,10 +9,11 @@ use super::git::{BlobId, CommitId, FileKind, Git, Tree, TreeFile};
 use super::hands::Past;
 use super::{Fault, Size, Snapshot, SourceFile, StoreError, authors};
 use crate::domain::{
-    Attached, Attachments, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId,
+    Attached, Attachments, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node, NodeId, Run,
+    RunId,
 };
 use crate::format::layout::{self, Place};
-use crate::format::{comment_file, conclusion_file, meta_file, node_file};
+use crate::format::{comment_file, conclusion_file, meta_file, node_file, run_file};
 use crate::ruleset::{RulesetError, RulesetFile};
 use crate::yaml::YamlError;
 
@@ -52,6 +53,7 @@ pub(super) fn of_tree(
     let (mut meta, mut ruleset, mut conclusion) = (None, None, None);
     let mut nodes: Vec<Arc<Node>> = Vec::new();
     let mut comments: Vec<Arc<Comment>> = Vec::new();
+    let mut runs: Vec<Arc<Run>> = Vec::new();
     let mut attachments: BTreeMap<NodeId, Attachments> = BTreeMap::new();
     let mut room = Some(TEXT_MAX);
     let mut seen = HashSet::new();
@@ -103,6 +105,17 @@ pub(super) fn of_tree(
                     },
                 }
             }
+            Place::Run(id) => {
+                let is_known = known.get(&file.path) == Some(&file.blob);
+                let stood = before.filter(|_| is_known).and_then(|before| before.investigation.run(id));
+                match stood.filter(|run| holds(&run.author.caller)) {
+                    Some(run) => runs.push(Arc::clone(run)),
+                    None => match within(&mut room, git, &file, |text| run_in(text, &file.path, id)) {
+                        Ok(run) => runs.push(Arc::new(run)),
+                        Err(fault) => faults.push(fault),
+                    },
+                }
+            }
             Place::Attachment(id, name) => {
                 let is_known = known.get(&file.path) == Some(&file.blob);
                 let size = before
@@ -125,7 +138,7 @@ pub(super) fn of_tree(
         .map_err(|fault| not_one(fault.to_string()))?;
     let mut ruleset =
         ruleset.unwrap_or_else(|| Err(Fault::new(layout::RULESET, None, "the ruleset is missing")));
-    past.disown(&mut nodes, &mut comments, &mut conclusion);
+    past.disown(&mut nodes, &mut comments, &mut runs, &mut conclusion);
     let are_terms_changed = past.terms(&mut meta, &mut ruleset, &mut faults);
     let (investigation, misplaced) = Investigation::from_facts(meta, nodes, conclusion);
     let misplaced =
@@ -137,8 +150,11 @@ pub(super) fn of_tree(
     });
     let unreadable: Vec<NodeId> = unreadable.collect();
     let attached = attachments.values().flat_map(Attachments::values).sum();
-    let investigation =
-        investigation.with_comments(comments).with_attachments(attachments).with_unreadable(unreadable);
+    let investigation = investigation
+        .with_comments(comments)
+        .with_runs(runs)
+        .with_attachments(attachments)
+        .with_unreadable(unreadable);
     let by_hand = past.by_hand(&investigation, are_terms_changed);
     faults.extend(authors::faults(&investigation));
     // Files that are no longer there stay counted.
@@ -161,7 +177,12 @@ pub(super) fn sources(git: &Git, commit: CommitId) -> Result<Vec<SourceFile>, St
     let mut sources: Vec<SourceFile> = Vec::new();
     for file in git.files(commit)? {
         let ours = match layout::place(&file.path) {
-            Place::Meta | Place::Ruleset | Place::Conclusion | Place::Node(_) | Place::Comment(_) => true,
+            Place::Meta
+            | Place::Ruleset
+            | Place::Conclusion
+            | Place::Node(_)
+            | Place::Comment(_)
+            | Place::Run(_) => true,
             Place::Other => [layout::ATTRIBUTES, layout::README].contains(&file.path.as_str()),
             Place::Attachment(..) | Place::Stray => false,
         };
@@ -184,6 +205,9 @@ fn unfit(file: &TreeFile, place: &Place) -> Option<String> {
                 Some(home) => format!("not the path of that node's file, {home}; it is left out"),
                 None if file.path.starts_with(layout::COMMENTS) => {
                     "not the path of a comment's file; it is left out".into()
+                }
+                None if file.path.starts_with(layout::RUNS) => {
+                    "not the path of a run's file; it is left out".into()
                 }
                 None if file.path.starts_with(layout::ATTACHMENTS) => {
                     "not the path of an attachment, attachments/<node>/<name>; it is left out".into()
@@ -263,6 +287,11 @@ pub(super) fn comment(git: &Git, path: &str, blob: BlobId, id: CommentId) -> Res
     comment_in(&text(git, path, blob)?, path, id)
 }
 
+/// The run in a blob, which must be the one that its path names.
+pub(super) fn run(git: &Git, path: &str, blob: BlobId, id: RunId) -> Result<Run, Fault> {
+    run_in(&text(git, path, blob)?, path, id)
+}
+
 /// What a file says, while there is room for its bytes. The first file for which there is none ends the room.
 fn within<T>(
     room: &mut Option<u64>,
@@ -272,7 +301,7 @@ fn within<T>(
 ) -> Result<T, Fault> {
     let beyond = || {
         let reason = format!(
-            "the nodes and comments have more than {TEXT_MAX} bytes together; from here on they are not read"
+            "the nodes, comments and runs have more than {TEXT_MAX} bytes together; from here on they are not read"
         );
         Fault::new(&file.path, None, reason)
     };
@@ -285,10 +314,20 @@ fn within<T>(
 
 fn comment_in(text: &str, path: &str, id: CommentId) -> Result<Comment, Fault> {
     let comment = comment_file::read(text).map_err(|error| fault(path, error))?;
-    match comment.id == id {
-        true => Ok(comment),
+    named(path, comment.id, id).map(|()| comment)
+}
+
+fn run_in(text: &str, path: &str, id: RunId) -> Result<Run, Fault> {
+    let run = run_file::read(text).map_err(|error| fault(path, error))?;
+    named(path, run.id, id).map(|()| run)
+}
+
+/// Whether a file says of itself what its path says.
+fn named<T: PartialEq + std::fmt::Display>(path: &str, is: T, must: T) -> Result<(), Fault> {
+    match is == must {
+        true => Ok(()),
         false => {
-            let reason = format!("it says that it is {}, but its path says {id}", comment.id);
+            let reason = format!("it says that it is {is}, but its path says {must}");
             Err(Fault::new(path, None, reason))
         }
     }

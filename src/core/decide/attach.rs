@@ -101,7 +101,7 @@ pub(super) fn of_result(
 }
 
 /// The files that can be stored; adds what is wrong with the others, and what is doubtful.
-fn checked(
+pub(super) fn checked(
     investigation: &Investigation,
     rules: &EffectiveRules,
     node: &NodeId,

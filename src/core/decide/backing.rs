@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{not_blank, quoted};
 use crate::domain::{
-    Citation, Code, Command, Diagnostic, Investigation, Lines, Link, LinkKind, Node, NodeId, Timestamp,
+    Citation, Code, Command, Diagnostic, Investigation, Lines, Link, LinkKind, Node, NodeId, RunId, Timestamp,
 };
 use crate::text::one_line;
 
@@ -123,6 +123,25 @@ pub(super) fn commands(about: &str, given: Vec<Ran>, errors: &mut Vec<Diagnostic
     let command =
         |ran: Ran| Command { command: ran.command, exit_code: ran.exit_code, output: not_blank(ran.output) };
     given.map(command).collect()
+}
+
+/// The runs that are named, by their ids or the endings of them.
+pub(super) fn runs(
+    investigation: &Investigation,
+    about: &str,
+    given: &[String],
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<RunId> {
+    check_number(about, "runs", given.len(), errors);
+    let mut runs = Vec::with_capacity(given.len());
+    for named in given.iter().map(|named| named.trim()).filter(|named| !named.is_empty()) {
+        match super::run::captured(investigation, named) {
+            Ok(run) if runs.contains(&run.id) => {}
+            Ok(run) => runs.push(run.id),
+            Err(error) => errors.push(error.about(about)),
+        }
+    }
+    runs
 }
 
 /// The sources. Each must say where it is.

@@ -66,6 +66,9 @@ pub struct NodeResult {
     /// What was run.
     #[serde(default)]
     pub commands: Vec<Ran>,
+    /// Ids of runs that `tot run` stored before the node was there.
+    #[serde(default)]
+    pub runs: Vec<String>,
     /// Sources, as data.
     #[serde(default)]
     pub references: Vec<Cited>,
@@ -265,6 +268,7 @@ fn judge(
     }
     let caveats = backing::caveats(&about, result.caveats, &mut own.errors);
     let commands = backing::commands(&about, result.commands, &mut own.errors);
+    let runs = backing::runs(investigation, &about, &result.runs, &mut own.errors);
     let mut references = backing::references(&about, result.references, &mut own.errors);
     let mut missing = citing::pin_given(&mut references, known);
     let texts = [
@@ -289,7 +293,7 @@ fn judge(
         is_person: person.is_some(),
         agents_other: agent_id.as_ref().and_then(|agent| agents.get(agent)),
         started_at,
-        has_commands: !commands.is_empty(),
+        has_commands: !(commands.is_empty() && runs.is_empty()),
         now,
     };
     for kind in &KINDS {
@@ -317,6 +321,7 @@ fn judge(
         alternatives_considered: result.alternatives_considered,
         caveats,
         commands,
+        runs,
         references,
         links,
         warnings: own.warnings.iter().map(stored).collect(),

@@ -1,7 +1,7 @@
 //! Decisions: (investigation, rules, request, now) to an event or a rejection. Pure: no git, no clock, no file.
 //!
 //! One file per verb: [`start`], [`propose`], [`commit`], [`reclassify`], [`amend`], [`claim`], [`attach`],
-//! [`comment`], [`end`]. Each judges what holds in every
+//! [`comment`], [`run`], [`end`]. Each judges what holds in every
 //! ruleset, and then asks the kinds of [`rules`](crate::ruleset::rules) in their order. What follows from a state,
 //! whoever asks, is in [`standing`] (what is owed, whether it can end), [`references`] (the sources) and [`next`]
 //! (tasks, and the next call that is legal).
@@ -21,6 +21,7 @@ pub mod next;
 pub mod propose;
 pub mod reclassify;
 pub mod references;
+pub mod run;
 pub mod standing;
 pub mod start;
 

@@ -109,6 +109,8 @@ codes! {
     // Comments.
     CommentNotFound "COMMENT_NOT_FOUND" "no such comment, or no objection where one is to be resolved"
     ResolvedByAuthor "RESOLVED_BY_AUTHOR" "who wrote a node can't resolve an objection to it"
+    // Runs.
+    RunNotFound "RUN_NOT_FOUND" "no such run, or no repetition that differs where one is to be judged"
     // Warnings.
     Suspicious "SUSPICIOUS" "committed too soon after its proposal"
     MissingAgent "MISSING_AGENT" "no agent is named"

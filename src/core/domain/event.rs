@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     Amendment, Attached, AttachmentName, Caller, Comment, CommentId, Conclusion, Investigation, Meta, Node,
-    NodeId, Reclassification, StateName,
+    NodeId, Reclassification, Run, RunId, StateName,
 };
 
 /// One difference between two states of an investigation: what git's diff of two trees can say.
@@ -25,6 +25,10 @@ pub enum Change {
     Comment(Arc<Comment>),
     /// A comment's file was removed.
     CommentRemoved(CommentId),
+    /// A run's file was written.
+    Run(Arc<Run>),
+    /// A run's file was removed.
+    RunRemoved(RunId),
     /// An attachment was written.
     Attached(Arc<Attached>),
 }
@@ -88,6 +92,13 @@ pub enum Event {
         /// What was put beside one node; at least one.
         attachments: Vec<Arc<Attached>>,
     },
+    /// `tot run`, `tot rerun`.
+    Ran {
+        /// What was run, repeated or judged; at least one.
+        runs: Vec<Arc<Run>>,
+        /// What was put beside the node of one that was run.
+        attachments: Vec<Arc<Attached>>,
+    },
 }
 
 /// A change of one committed node's state.
@@ -139,6 +150,11 @@ impl Event {
                 amended.unwrap_or(&mut conclusion.caller).clone_from(caller);
             }
             Event::Commented { comment } => Arc::make_mut(comment).author.caller.clone_from(caller),
+            Event::Ran { runs, .. } => {
+                for run in runs {
+                    Arc::make_mut(run).author.caller.clone_from(caller);
+                }
+            }
         }
         self
     }
@@ -165,6 +181,10 @@ impl Event {
             Event::Ended { conclusion } => vec![Change::Concluded(Arc::clone(conclusion))],
             Event::Commented { comment } => vec![Change::Comment(Arc::clone(comment))],
             Event::Attached { attachments } => attachments.iter().cloned().map(Change::Attached).collect(),
+            Event::Ran { runs, attachments } => {
+                let runs = runs.iter().cloned().map(Change::Run);
+                runs.chain(attachments.iter().cloned().map(Change::Attached)).collect()
+            }
         }
     }
 }
@@ -204,6 +224,12 @@ pub enum Happening {
     CommentEdited(Arc<Comment>),
     /// A comment was removed: by hand.
     CommentRemoved(Arc<Comment>),
+    /// A command was run or repeated, or a difference was judged.
+    Ran(Arc<Run>),
+    /// A run was changed: by hand, or in a merge that has moved its node.
+    RunEdited(Arc<Run>),
+    /// A run was removed: by hand.
+    RunRemoved(Arc<Run>),
     /// A file was put beside a node.
     Attached(NodeId, AttachmentName),
     /// An attachment holds something else: by hand, or by a merge of two of its name.
@@ -237,6 +263,9 @@ impl Happening {
             | Happening::Commented(_)
             | Happening::CommentEdited(_)
             | Happening::CommentRemoved(_)
+            | Happening::Ran(_)
+            | Happening::RunEdited(_)
+            | Happening::RunRemoved(_)
             | Happening::Attached(..)
             | Happening::AttachmentChanged(..)
             | Happening::AttachmentRemoved(..) => None,
@@ -253,6 +282,14 @@ impl Happening {
         }
     }
 
+    /// The run that it is about.
+    pub fn run(&self) -> Option<&Arc<Run>> {
+        match self {
+            Happening::Ran(run) | Happening::RunEdited(run) | Happening::RunRemoved(run) => Some(run),
+            _ => None,
+        }
+    }
+
     /// The attachment that it is about, with its node.
     pub fn attachment(&self) -> Option<(&NodeId, &AttachmentName)> {
         match self {
@@ -263,10 +300,11 @@ impl Happening {
         }
     }
 
-    /// The node that it happened to, that was talked about, or beside which a file is.
+    /// The node that it happened to, that was talked about, whose evidence was run, or beside which a file is.
     pub fn node_id(&self) -> Option<&NodeId> {
         let node = self.node().map(|node| &node.id).or(self.attachment().map(|(node, _)| node));
-        node.or_else(|| self.comment()?.node.as_ref())
+        let said = self.comment().and_then(|comment| comment.node.as_ref());
+        node.or(said).or_else(|| self.run()?.node.as_ref())
     }
 }
 
@@ -332,23 +370,46 @@ pub fn what_happened(before: Option<&Arc<Node>>, after: Option<&Arc<Node>>) -> V
 
 /// What happened to a comment whose file was `before` and is `after`.
 pub fn what_was_said(before: Option<Arc<Comment>>, after: Option<Arc<Comment>>) -> Option<Happening> {
+    what_was_recorded(
+        before,
+        after,
+        [Happening::Commented, Happening::CommentEdited, Happening::CommentRemoved],
+    )
+}
+
+/// What happened to a run whose file was `before` and is `after`.
+pub fn what_was_run(before: Option<Arc<Run>>, after: Option<Arc<Run>>) -> Option<Happening> {
+    what_was_recorded(before, after, [Happening::Ran, Happening::RunEdited, Happening::RunRemoved])
+}
+
+/// What happened to a record that is written once: it is new, changed or gone.
+fn what_was_recorded<T>(
+    before: Option<Arc<T>>,
+    after: Option<Arc<T>>,
+    [new, changed, gone]: [fn(Arc<T>) -> Happening; 3],
+) -> Option<Happening> {
     match (before, after) {
         (None, None) => None,
-        (None, Some(after)) => Some(Happening::Commented(after)),
-        (Some(_), Some(after)) => Some(Happening::CommentEdited(after)),
-        (Some(before), None) => Some(Happening::CommentRemoved(before)),
+        (None, Some(after)) => Some(new(after)),
+        (Some(_), Some(after)) => Some(changed(after)),
+        (Some(before), None) => Some(gone(before)),
     }
 }
 
-/// What was said between two states, the oldest first.
+/// What was said and run between two states, the oldest first.
 pub fn what_was_said_between(before: &Investigation, after: &Investigation) -> Vec<Happening> {
     let ids: BTreeSet<CommentId> =
         before.comments().chain(after.comments()).map(|comment| comment.id).collect();
-    let changed = |id: CommentId| {
+    let said = ids.into_iter().filter_map(|id| {
         let (old, new) = (before.comment(id), after.comment(id));
         if old == new { None } else { what_was_said(old.cloned(), new.cloned()) }
-    };
-    ids.into_iter().filter_map(changed).collect()
+    });
+    let ids: BTreeSet<RunId> = before.runs().chain(after.runs()).map(|run| run.id).collect();
+    let run = ids.into_iter().filter_map(|id| {
+        let (old, new) = (before.run(id), after.run(id));
+        if old == new { None } else { what_was_run(old.cloned(), new.cloned()) }
+    });
+    said.chain(run).collect()
 }
 
 /// What became of the attachments between two states. One that holds something else of the same size is taken for the same.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::Timestamp;
 use crate::text::{natural_order, shorten};
 
@@ -37,10 +39,12 @@ pub enum IdError {
         text: String,
     },
     /// Not a UUID.
-    #[error("`{text}` is not the id of a comment (a UUID)")]
-    Comment {
+    #[error("`{text}` is not the id of {what} (a UUID)")]
+    Record {
         /// What was read, shortened.
         text: String,
+        /// What it should be the id of.
+        what: &'static str,
     },
     /// Not a name that a file can have everywhere.
     #[error("`{text}` is not the name of an attachment: {reason}")]
@@ -170,37 +174,60 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// The id of a comment: a UUID of version 7, so that comments sort by time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CommentId(uuid::Uuid);
+macro_rules! ids_by_time {
+    ($(#[$meaning:meta] $name:ident $what:literal)*) => {$(
+        #[$meaning]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(uuid::Uuid);
 
-impl CommentId {
-    /// A version 7 id: the time, then 74 of the random bits.
-    pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
-        CommentId(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
-    }
+        impl $name {
+            /// A version 7 id: the time, then 74 of the random bits.
+            pub fn new(milliseconds: u64, random: [u8; 10]) -> Self {
+                $name(uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid())
+            }
 
-    /// The id after this one, for where this one is taken.
-    pub fn next(self) -> Self {
-        CommentId(uuid::Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
-    }
+            /// The id after this one, for where this one is taken.
+            pub fn next(self) -> Self {
+                $name(uuid::Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = IdError;
+
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                hyphenated(text)
+                    .map($name)
+                    .filter(|id| id.to_string() == text)
+                    .ok_or_else(|| IdError::Record { text: shorten(text, 60), what: $what })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
 }
 
-impl FromStr for CommentId {
-    type Err = IdError;
-
-    fn from_str(text: &str) -> Result<Self, IdError> {
-        hyphenated(text)
-            .map(CommentId)
-            .filter(|id| id.to_string() == text)
-            .ok_or_else(|| IdError::Comment { text: shorten(text, 60) })
-    }
-}
-
-impl fmt::Display for CommentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
+ids_by_time! {
+    /// The id of a comment: a UUID of version 7, so that comments sort by time.
+    CommentId "a comment"
+    /// The id of a run: a UUID of version 7, so that runs sort by time.
+    RunId "a run"
 }
 
 /// The name of a state of some ruleset: `EXPLORE`, `VALID_PENDING`.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::{
-    Attachments, Caller, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, SessionId, StateName,
-    Timestamp,
+    Attachments, Caller, Change, Comment, CommentId, Conclusion, Node, NodeId, Pin, Run, RunId, SessionId,
+    StateName, Timestamp,
 };
 
 /// What `tot_start` fixed: written once, never touched again.
@@ -47,6 +47,7 @@ pub struct Investigation {
     rounds: BTreeMap<u32, Arc<Round>>,
     conclusion: Option<Arc<Conclusion>>,
     comments: Arc<BTreeMap<CommentId, Arc<Comment>>>,
+    runs: Arc<BTreeMap<RunId, Arc<Run>>>,
     /// None of them is empty.
     attachments: Arc<BTreeMap<NodeId, Attachments>>,
     /// Ids whose files are there, but can't be read or have no place in the tree: they are not free.
@@ -129,6 +130,7 @@ impl Investigation {
             rounds: BTreeMap::new(),
             conclusion: None,
             comments: Arc::default(),
+            runs: Arc::default(),
             attachments: Arc::default(),
             unreadable: Arc::default(),
             by_hand: Arc::default(),
@@ -156,6 +158,12 @@ impl Investigation {
     /// The same, with these comments and no others.
     pub fn with_comments(mut self, comments: impl IntoIterator<Item = Arc<Comment>>) -> Self {
         self.comments = Arc::new(comments.into_iter().map(|comment| (comment.id, comment)).collect());
+        self
+    }
+
+    /// The same, with these runs and no others.
+    pub fn with_runs(mut self, runs: impl IntoIterator<Item = Arc<Run>>) -> Self {
+        self.runs = Arc::new(runs.into_iter().map(|run| (run.id, run)).collect());
         self
     }
 
@@ -194,6 +202,16 @@ impl Investigation {
     /// The comment of that id.
     pub fn comment(&self, id: CommentId) -> Option<&Arc<Comment>> {
         self.comments.get(&id)
+    }
+
+    /// All runs, repetitions and judgements, the oldest first.
+    pub fn runs(&self) -> impl DoubleEndedIterator<Item = &Arc<Run>> {
+        self.runs.values()
+    }
+
+    /// The run of that id.
+    pub fn run(&self, id: RunId) -> Option<&Arc<Run>> {
+        self.runs.get(&id)
     }
 
     /// Ids whose files are there, but can't be read or have no place in the tree.
@@ -416,6 +434,10 @@ impl Investigation {
                     Arc::make_mut(&mut next.comments).insert(comment.id, Arc::clone(comment));
                 }
                 Change::CommentRemoved(id) => drop(Arc::make_mut(&mut next.comments).remove(id)),
+                Change::Run(run) => {
+                    Arc::make_mut(&mut next.runs).insert(run.id, Arc::clone(run));
+                }
+                Change::RunRemoved(id) => drop(Arc::make_mut(&mut next.runs).remove(id)),
                 Change::Attached(file) => {
                     let of_node = Arc::make_mut(&mut next.attachments).entry(file.node.clone()).or_default();
                     of_node.insert(file.name.clone(), file.content.len() as u64);

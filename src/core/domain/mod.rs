@@ -8,6 +8,7 @@
 //! - [`investigation`]: the tree of nodes; children, rounds and open questions are computed here, never stored.
 //! - [`attachment`]: files that stand beside a node.
 //! - [`comment`]: what people and agents say about it.
+//! - [`run`]: what the program saw when it ran a command.
 //! - [`event`]: what one call did, and what the difference of two trees says happened.
 //! - [`code`]: the codes of these, with what they mean.
 //! - [`diagnostic`]: errors, warnings and blockers, in the one form that agents and people read.
@@ -22,6 +23,7 @@ pub mod fresh;
 pub mod id;
 pub mod investigation;
 pub mod node;
+pub mod run;
 pub(crate) mod stored;
 pub mod time;
 
@@ -31,11 +33,12 @@ pub use code::Code;
 pub use comment::{Comment, CommentKind, Commenter};
 pub use diagnostic::Diagnostic;
 pub use event::{Change, Event, Happening, Transition};
-pub use id::{CommentId, IdError, NodeId, SessionId, StateName};
+pub use id::{CommentId, IdError, NodeId, RunId, SessionId, StateName};
 pub use investigation::{ByHand, Investigation, Kin, Meta, StructureFault};
 pub use node::{
     AmendedConclusion, Amendment, Asked, Author, BoundAnswer, BoundAs, Caller, Claim, Classification,
     Command, Conclusion, Link, LinkKind, Node, Person, PersonsAnswer, Reclassification, StopReason, Stopped,
     Warning,
 };
+pub use run::{Run, RunKind};
 pub use time::Timestamp;

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::stored::{self, StoredReclassification};
-use super::{Citation, Code, NodeId, Pin, StateName, Timestamp};
+use super::{Citation, Code, NodeId, Pin, RunId, StateName, Timestamp};
 use crate::yaml;
 
 /// A node, from its proposal on. Without a classification it is a pending proposal.
@@ -97,6 +97,8 @@ pub struct Classification {
     pub caveats: Vec<String>,
     /// What was run for it.
     pub commands: Vec<Command>,
+    /// The runs that are its evidence, beside those that were made for the node itself.
+    pub runs: Vec<RunId>,
     /// Its sources, beside those that the findings name.
     pub references: Vec<Citation>,
     /// What it has to do with nodes elsewhere in the tree.
@@ -819,6 +821,7 @@ impl Classification {
             alternatives_considered: Vec::new(),
             caveats: Vec::new(),
             commands: Vec::new(),
+            runs: Vec::new(),
             references: Vec::new(),
             links: Vec::new(),
             warnings: Vec::new(),

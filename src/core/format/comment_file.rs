@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Version, as_text};
+use super::Version;
 use crate::domain::{Caller, Comment, CommentId, CommentKind, Commenter, NodeId, Person, Timestamp};
 use crate::yaml::{self, YamlError};
 
@@ -12,12 +12,12 @@ struct File {
     /// Absent of one in a list of another format.
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<Version>,
-    id: Id,
+    id: CommentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<NodeId>,
     kind: CommentKind,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reply_to: Option<Id>,
+    reply_to: Option<CommentId>,
     author: AuthorEntry,
     by: ByEntry,
     at: Timestamp,
@@ -26,12 +26,8 @@ struct File {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct Id(#[serde(with = "as_text")] CommentId);
-
-#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AuthorEntry {
+pub(super) struct AuthorEntry {
     #[serde(serialize_with = "yaml::text")]
     name: String,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
@@ -43,7 +39,7 @@ struct AuthorEntry {
 /// By which way it came, as elsewhere, and whether that was the person's command.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ByEntry {
+pub(super) struct ByEntry {
     kind: By,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
     client: Option<String>,
@@ -71,19 +67,27 @@ pub fn write(comment: &Comment) -> Result<String, YamlError> {
 
 fn entry(comment: Comment) -> File {
     let Comment { id, node, kind, reply_to, author, at, text } = comment;
-    let by = if author.is_person() { By::Person } else { By::Agent };
+    let (author, by) = author_entry(author);
+    File { version: None, id, node, kind, reply_to, author, by, at, text }
+}
+
+/// The keys `author` and `by`.
+pub(super) fn author_entry(author: Commenter) -> (AuthorEntry, ByEntry) {
+    let kind = if author.is_person() { By::Person } else { By::Agent };
     let Commenter { name, email, agent_id, caller } = author;
-    File {
-        version: None,
-        id: Id(id),
-        node,
-        kind,
-        reply_to: reply_to.map(Id),
-        author: AuthorEntry { name, email, agent_id },
-        by: ByEntry { kind: by, client: caller.client, session: caller.session, model: caller.model },
-        at,
-        text,
-    }
+    let by = ByEntry { kind, client: caller.client, session: caller.session, model: caller.model };
+    (AuthorEntry { name, email, agent_id }, by)
+}
+
+/// What those keys say.
+pub(super) fn author(AuthorEntry { name, email, agent_id }: AuthorEntry, by: ByEntry) -> Commenter {
+    let person = match by.kind {
+        By::Person => Some(Person { name: name.clone(), email: email.clone() }),
+        By::Agent => None,
+    };
+    let ByEntry { client, session, model, .. } = by;
+    let caller = Caller { disowned: None, person, client, session, model };
+    Commenter { name, email, agent_id, caller }
 }
 
 /// The value of the file.
@@ -113,28 +117,12 @@ impl<'de> Deserialize<'de> for Comment {
 }
 
 fn comment(file: File) -> Comment {
-    let (name, email) = (file.author.name, file.author.email);
-    let person = match file.by.kind {
-        By::Person => Some(Person { name: name.clone(), email: email.clone() }),
-        By::Agent => None,
-    };
     Comment {
-        id: file.id.0,
+        id: file.id,
         node: file.node,
         kind: file.kind,
-        reply_to: file.reply_to.map(|id| id.0),
-        author: Commenter {
-            name,
-            email,
-            agent_id: file.author.agent_id,
-            caller: Caller {
-                disowned: None,
-                person,
-                client: file.by.client,
-                session: file.by.session,
-                model: file.by.model,
-            },
-        },
+        reply_to: file.reply_to,
+        author: author(file.author, file.by),
         at: file.at,
         text: file.text,
     }

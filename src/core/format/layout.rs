@@ -36,7 +36,7 @@
 //! without the round, cost more everywhere, and time for their many small trees. Pieces that get longer are close to the
 //! best of all in each shape, with a depth that grows with the logarithm of the id's length.
 
-use crate::domain::{AttachmentName, CommentId, NodeId};
+use crate::domain::{AttachmentName, CommentId, NodeId, RunId};
 
 /// What `tot_start` fixed.
 pub const META: &str = "investigation.yaml";
@@ -57,6 +57,8 @@ pub const NODES: &str = "nodes/";
 /// The folder of the comments.
 pub const COMMENTS: &str = "comments/";
 
+/// The folder of the runs.
+pub const RUNS: &str = "runs/";
 /// The folder of the attachments, in which each node has its own.
 pub const ATTACHMENTS: &str = "attachments/";
 
@@ -93,6 +95,11 @@ pub fn comment(id: CommentId) -> String {
     format!("{COMMENTS}{id}.yaml")
 }
 
+/// The file of a run.
+pub fn run(id: RunId) -> String {
+    format!("{RUNS}{id}.yaml")
+}
+
 /// The file of an attachment.
 pub fn attachment(node: &NodeId, name: &AttachmentName) -> String {
     format!("{ATTACHMENTS}{node}/{name}")
@@ -111,9 +118,11 @@ pub enum Place {
     Node(NodeId),
     /// The file of a comment.
     Comment(CommentId),
+    /// The file of a run.
+    Run(RunId),
     /// A file that stands beside a node.
     Attachment(NodeId, AttachmentName),
-    /// Below [`NODES`], [`COMMENTS`] or [`ATTACHMENTS`], but not where a file of those can be.
+    /// Below [`NODES`], [`COMMENTS`], [`RUNS`] or [`ATTACHMENTS`], but not where a file of those can be.
     Stray,
     /// A file of the user's own, such as notes or a script; or [`README`] or [`ATTRIBUTES`].
     Other,
@@ -131,11 +140,15 @@ pub fn place(path: &str) -> Place {
             } else if let Some(rest) = path.strip_prefix(COMMENTS) {
                 let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
                 id.map_or(Place::Stray, Place::Comment)
+            } else if let Some(rest) = path.strip_prefix(RUNS) {
+                let id = rest.strip_suffix(".yaml").and_then(|id| id.parse().ok());
+                id.map_or(Place::Stray, Place::Run)
             } else if let Some(rest) = path.strip_prefix(ATTACHMENTS) {
                 let parts =
                     rest.split_once('/').and_then(|(id, name)| Some((id.parse().ok()?, name.parse().ok()?)));
                 parts.map_or(Place::Stray, |(id, name)| Place::Attachment(id, name))
-            } else if [NODES, COMMENTS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path)) {
+            } else if [NODES, COMMENTS, RUNS, ATTACHMENTS].iter().any(|it| it.strip_suffix('/') == Some(path))
+            {
                 // What is no folder takes the place of all that would be in it.
                 Place::Stray
             } else {
@@ -195,6 +208,8 @@ mod tests {
             "comments/notes.md",
             "comments/01890A5D-AC96-774B-BCCE-B302099A8057.yaml",
             "comments/a/01890a5d-ac96-774b-bcce-b302099a8057.yaml",
+            "runs",
+            "runs/notes.md",
             "attachments/plot.png",
             "attachments/R1.A",
             "attachments/R1-A/plot.png",
@@ -206,6 +221,8 @@ mod tests {
         assert_eq!(place("README.md"), Place::Other);
         let id: CommentId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
         assert_eq!(place(&comment(id)), Place::Comment(id));
+        let id: RunId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        assert_eq!(place(&run(id)), Place::Run(id));
         let (id, name): (NodeId, AttachmentName) = ("R1.A".parse().unwrap(), "plot 1.png".parse().unwrap());
         assert_eq!(attachment(&id, &name), "attachments/R1.A/plot 1.png");
         assert_eq!(place(&attachment(&id, &name)), Place::Attachment(id, name));

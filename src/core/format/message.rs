@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::assess::Assessment;
 use crate::domain::{
     Amendment, Attached, Caller, Change, Code, Comment, CommentKind, Diagnostic, Event, Investigation, Meta,
-    Node, NodeId, Transition, Warning,
+    Node, NodeId, Run, RunKind, Transition, Warning,
 };
 use crate::format::layout::{self, Place};
 use crate::ruleset::EffectiveRules;
@@ -30,6 +30,11 @@ pub const COMMENT: [&str; 4] = ["tot_comment", "tot comment", "tot object", "tot
 
 /// What put files beside a node: a command of a person.
 pub const ATTACH: &str = "tot attach";
+
+/// What ran a command, and what ran it again or judged what came of that: commands of a person or of an agent's shell.
+pub const RUN: &str = "tot run";
+/// See [`RUN`].
+pub const RERUN: &str = "tot rerun";
 
 /// Whether only the message keeps a warning: of an end each one, and of other calls what a text seems to hold.
 fn is_unfiled(event: &Event, code: &Code) -> bool {
@@ -105,7 +110,11 @@ pub fn message(
     let mut body = body(before, rules, event);
     if matches!(
         event,
-        Event::Proposed { .. } | Event::Ended { .. } | Event::Commented { .. } | Event::Attached { .. }
+        Event::Proposed { .. }
+            | Event::Ended { .. }
+            | Event::Commented { .. }
+            | Event::Attached { .. }
+            | Event::Ran { .. }
     ) {
         // No file holds these: the message is where a reviewer sees them.
         let kept: Vec<Diagnostic> =
@@ -190,6 +199,45 @@ fn subject(before: &Investigation, rules: &EffectiveRules, event: &Event) -> Str
                 several => format!("Attach {} files to {node}", several.len()),
             }
         }
+        Event::Ran { runs, attachments } => match runs.as_slice() {
+            [run] => format!("{}{}", ran(run), with_files(attachments.len())),
+            several => {
+                let mut counts: Vec<(&str, usize)> = Vec::new();
+                for label in several.iter().map(|run| outcome(run)) {
+                    match counts.iter_mut().find(|(other, _)| *other == label) {
+                        Some((_, count)) => *count += 1,
+                        None => counts.push((label, 1)),
+                    }
+                }
+                let counts: Vec<String> =
+                    counts.iter().map(|(label, count)| format!("{count} {label}")).collect();
+                format!("Run {} commands again: {}", several.len(), counts.join(", "))
+            }
+        },
+    }
+}
+
+/// `Run R2.A1: python3 load.py (exit 0, 55 s)`, `Run R2.A1 again: python3 load.py (differs)`.
+fn ran(run: &Run) -> String {
+    let about = run.node.as_ref().map_or_else(|| "the whole".to_owned(), ToString::to_string);
+    let command = |max| run.ran().map_or_else(String::new, |ran| line(&ran.line(), max));
+    match &run.what {
+        RunKind::Captured(ran) => {
+            let (ended, seconds) = (line(&ran.ended.to_string(), 60), ran.seconds);
+            format!("Run {about}: {} ({ended}, {seconds})", command(60))
+        }
+        RunKind::Repeated { .. } => format!("Run {about} again: {} ({})", command(60), outcome(run)),
+        RunKind::Judged { .. } => format!("Judge a difference of {about}: {}", outcome(run)),
+    }
+}
+
+/// In a word, what came of a run.
+fn outcome(run: &Run) -> &'static str {
+    match &run.what {
+        RunKind::Captured(_) => "new",
+        RunKind::Repeated { verdict, .. } => verdict.label(),
+        RunKind::Judged { holds: true, .. } => "holds",
+        RunKind::Judged { holds: false, .. } => "fails",
     }
 }
 
@@ -332,6 +380,17 @@ fn body(before: &Investigation, rules: &EffectiveRules, event: &Event) -> String
                 body.push_str(&attached(attachments, &file.node));
             }
         }
+        Event::Ran { runs, attachments } => {
+            if runs.len() > 1 {
+                runs.iter().for_each(|run| body.push_str(&format!("{}\n", ran(run))));
+            }
+            for note in runs.iter().filter_map(|run| run.note.as_deref()) {
+                body.push_str(&format!("{}\n", block(note)));
+            }
+            if let Some(file) = attachments.first() {
+                body.push_str(&attached(attachments, &file.node));
+            }
+        }
     }
     body
 }
@@ -418,6 +477,12 @@ fn trailers(text: &mut String, event: &Event, warnings: &[Diagnostic], caller: &
         Event::Attached { attachments } => {
             (ATTACH, attachments.iter().take(1).map(|file| &file.node).collect(), Vec::new())
         }
+        Event::Ran { runs, .. } => {
+            let first = runs.iter().all(|run| matches!(run.what, RunKind::Captured(_)));
+            let nodes: BTreeSet<&NodeId> = runs.iter().filter_map(|run| run.node.as_ref()).collect();
+            let agents = runs.iter().filter_map(|run| run.author.agent_id.as_deref());
+            (if first { RUN } else { RERUN }, nodes.into_iter().collect(), agents.collect())
+        }
     };
     trailer(text, "Tool", tool);
     for round in nodes.iter().map(|id| id.round()).collect::<BTreeSet<_>>() {
@@ -461,7 +526,8 @@ fn stored_codes(event: &Event) -> BTreeSet<&Code> {
         | Event::Released { .. }
         | Event::Ended { .. }
         | Event::Commented { .. }
-        | Event::Attached { .. } => Vec::new(),
+        | Event::Attached { .. }
+        | Event::Ran { .. } => Vec::new(),
     };
     nodes
         .into_iter()

@@ -18,7 +18,7 @@
 //! none is known to be meant.
 //!
 //! - [`layout`]: which path holds what.
-//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`]: the files.
+//! - [`node_file`], [`meta_file`], [`conclusion_file`], [`comment_file`], [`run_file`]: the files.
 //! - [`attachment_entry`]: an attachment in `investigation.json`.
 //! - [`message`]: the commit message of an event.
 //! - [`readme`]: the page that a forge shows.
@@ -31,6 +31,7 @@ pub mod message;
 pub mod meta_file;
 pub mod node_file;
 pub mod readme;
+pub mod run_file;
 pub mod withheld_file;
 
 use serde::de::DeserializeOwned;
@@ -78,6 +79,8 @@ pub fn files(event: &Event) -> Result<Vec<FileChange>, YamlError> {
                 FileChange::text(layout::comment(comment.id), comment_file::write(comment)?)
             }
             Change::CommentRemoved(id) => FileChange { path: layout::comment(*id), content: None },
+            Change::Run(run) => FileChange::text(layout::run(run.id), run_file::write(run)?),
+            Change::RunRemoved(id) => FileChange { path: layout::run(*id), content: None },
             Change::Attached(file) => FileChange {
                 path: layout::attachment(&file.node, &file.name),
                 content: Some(file.content.clone()),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Version, unfit};
 use crate::domain::{
-    Amendment, Caller, Citation, Claim, Classification, Command, Link, Node, NodeId, Reclassification,
+    Amendment, Caller, Citation, Claim, Classification, Command, Link, Node, NodeId, Reclassification, RunId,
     StateName, Timestamp, Warning, stored,
 };
 use crate::yaml::{self, YamlError};
@@ -61,6 +61,8 @@ struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     commands: Vec<Command>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<RunId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     references: Vec<Citation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
@@ -111,6 +113,7 @@ fn result_entry(result: Classification) -> File {
         alternatives_considered: result.alternatives_considered,
         caveats: result.caveats,
         commands: result.commands,
+        runs: result.runs,
         references: result.references,
         links: result.links,
         warnings: result.warnings,
@@ -187,6 +190,7 @@ fn result(file: File) -> Result<Option<Classification>, YamlError> {
         alternatives_considered: file.alternatives_considered,
         caveats: file.caveats,
         commands: file.commands,
+        runs: file.runs,
         references: file.references,
         links: file.links,
         warnings: file.warnings,

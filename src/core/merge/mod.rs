@@ -4,7 +4,7 @@
 //! 2. `places` says which node of one side is which node of the other, and gives each an id: of two proposals that were made
 //!    under one id, the earlier keeps it.
 //! 3. `node` joins what both sides have done with one node, `end` what they have said at the end.
-//! 4. Comments and attachments of both sides are kept; where a node has moved, what is said of it and stands beside it moves
+//! 4. Comments, runs and attachments of both sides are kept; where a node has moved, what is said of it and stands beside it moves
 //!    along. Of two attachments of one name, one gets another name.
 //! 5. The list of withheld nodes follows them.
 //! 6. All other files are taken from the side that has changed them; where both have, the merge is refused.
@@ -27,10 +27,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, StateName};
+use crate::domain::{AttachmentName, Comment, CommentId, Node, NodeId, Run, RunId, StateName};
 use crate::format::layout::{self, Place};
 use crate::format::withheld_file::WithheldList;
-use crate::format::{comment_file, conclusion_file, node_file, readme, withheld_file};
+use crate::format::{comment_file, conclusion_file, node_file, readme, run_file, withheld_file};
 use crate::text::{one_line, shorten};
 use crate::yaml::YamlError;
 
@@ -200,6 +200,7 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
     let mut nodes = places::Nodes { sides: Default::default(), taken: trees.untouched.clone(), made };
     let mut ends = None;
     let mut comments: BTreeMap<CommentId, [Option<Comment>; 3]> = BTreeMap::new();
+    let mut runs: BTreeMap<RunId, [Option<Run>; 3]> = BTreeMap::new();
     let mut lists = None;
     for path in paths {
         let texts = sides.map(|side| side.get(path));
@@ -232,6 +233,13 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
             Place::Comment(id) => match read(texts, comment_file::read) {
                 Ok(read) => {
                     comments.insert(id, read);
+                    continue;
+                }
+                Err(fault) => Some(fault),
+            },
+            Place::Run(id) => match read(texts, run_file::read) {
+                Ok(read) => {
+                    runs.insert(id, read);
                     continue;
                 }
                 Err(fault) => Some(fault),
@@ -271,9 +279,19 @@ pub fn merge(trees: &Trees) -> Result<Merged, Vec<Conflict>> {
                     Err(conflict) => conflicts.push(conflict),
                 }
             }
-            for (id, versions) in comments {
-                match comment(&sides, &layout::comment(id), versions, &joined.new_ids) {
-                    Ok(text) => files.extend(text.map(|text| (layout::comment(id), text))),
+            let comments = comments.into_iter().map(|(id, versions)| {
+                let path = layout::comment(id);
+                let text = record(&sides, &path, versions, &joined.new_ids, comment_file::write);
+                (path, text)
+            });
+            let runs = runs.into_iter().map(|(id, versions)| {
+                let path = layout::run(id);
+                let text = record(&sides, &path, versions, &joined.new_ids, run_file::write);
+                (path, text)
+            });
+            for (path, text) in comments.chain(runs) {
+                match text {
+                    Ok(text) => files.extend(text.map(|text| (path, text))),
                     Err(conflict) => conflicts.push(conflict),
                 }
             }
@@ -327,45 +345,64 @@ fn withheld_text(
     }
 }
 
-/// What becomes of a comment's file.
-fn comment(
+/// What is said or run once, of a node or of the whole.
+trait Record: Clone + PartialEq {
+    fn node(&mut self) -> &mut Option<NodeId>;
+}
+
+impl Record for Comment {
+    fn node(&mut self) -> &mut Option<NodeId> {
+        &mut self.node
+    }
+}
+
+impl Record for Run {
+    fn node(&mut self) -> &mut Option<NodeId> {
+        &mut self.node
+    }
+}
+
+/// What becomes of the file of a comment or a run.
+fn record<T: Record>(
     sides: &[&Files; 3],
     path: &str,
-    versions: [Option<Comment>; 3],
+    versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
+    write: fn(&T) -> Result<String, YamlError>,
 ) -> Result<Option<Vec<u8>>, Conflict> {
     let conflict = |reason| Conflict { path: path.to_owned(), reason };
-    let merged = join_comment(versions.clone(), new_ids).ok_or_else(|| conflict(Reason::BothChanged))?;
+    let merged = join_record(versions.clone(), new_ids).ok_or_else(|| conflict(Reason::BothChanged))?;
     let Some(merged) = merged else { return Ok(None) };
     let as_it_stands = [1, 2].into_iter().find(|side| versions[*side].as_ref() == Some(&merged));
     match as_it_stands.and_then(|side| sides[side].get(path)) {
         Some(text) => Ok(Some(text.clone())),
-        None => match comment_file::write(&merged) {
+        None => match write(&merged) {
             Ok(text) => Ok(Some(text.into_bytes())),
             Err(error) => Err(conflict(error.into())),
         },
     }
 }
 
-/// What becomes of a comment, which goes where its node goes; `None` where both sides have rewritten it by hand.
-fn join_comment(
-    versions: [Option<Comment>; 3],
+/// What becomes of a comment or a run, which goes where its node goes; `None` where both sides have rewritten it by hand.
+fn join_record<T: Record>(
+    mut versions: [Option<T>; 3],
     new_ids: &[HashMap<NodeId, NodeId>; 3],
-) -> Option<Option<Comment>> {
-    let mut moved = versions;
-    for (comment, new_ids) in moved.iter_mut().zip(new_ids) {
-        if let Some(node) = comment.as_mut().and_then(|comment| comment.node.as_mut())
+) -> Option<Option<T>> {
+    for (record, new_ids) in versions.iter_mut().zip(new_ids) {
+        if let Some(node) = record.as_mut().and_then(|record| record.node().as_mut())
             && let Some(new) = new_ids.get(node)
         {
             *node = new.clone();
         }
     }
-    let [base, ours, theirs] = moved;
+    let [base, ours, theirs] = versions;
     three_way(&base, &ours, &theirs).or_else(|| {
         // Of a node that is gone, each side may have another id.
-        let (ours, theirs) = ours.zip(theirs)?;
-        let is_same = Comment { node: theirs.node.clone(), ..ours.clone() } == theirs;
-        is_same.then(|| Some(if ours.node <= theirs.node { ours } else { theirs }))
+        let (mut ours, mut theirs) = ours.zip(theirs)?;
+        let node = ours.node().clone().min(theirs.node().clone());
+        ours.node().clone_from(&node);
+        theirs.node().clone_from(&node);
+        (ours == theirs).then_some(Some(ours))
     })
 }
 

@@ -235,7 +235,7 @@ fn joined_from(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Decision>)
     let comments: BTreeSet<&CommentId> = all.iter().flat_map(|tree| tree.comments.keys()).collect();
     for id in comments {
         let versions = all.map(|tree| tree.comments.get(id).cloned());
-        let comment = join_comment(versions, &joined.new_ids).expect("no comment conflicts");
+        let comment = join_record(versions, &joined.new_ids).expect("no comment conflicts");
         tree.comments.extend(comment.map(|comment| (*id, comment)));
     }
     tree.nodes.extend(untouched.into_iter().map(|id| (id.clone(), base.nodes[id].clone())));

@@ -1,0 +1,326 @@
+//! `tot run`, `tot rerun`: what came of commands, as the program saw it. Also before a node has a result, and after the end.
+
+use std::sync::Arc;
+
+use super::attach::{self, File};
+use super::{Decision, Rejection, check_lengths, not_blank, quoted};
+use crate::domain::run::Verdict as Compared;
+use crate::domain::{
+    Code, Commenter, Diagnostic, Event, Investigation, NodeId, Run, RunId, RunKind, Timestamp,
+};
+use crate::ruleset::EffectiveRules;
+use crate::ruleset::rules::{Verdict, secrets};
+
+/// What is to be stored in one commit, not yet checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// What was run, repeated or judged.
+    pub runs: Vec<NewRun>,
+    /// Files that are put beside the node of the one run that is new.
+    pub attachments: Vec<File>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRun {
+    /// The node, or nothing for the whole; of a repetition or a judgement it is that of what it is about.
+    pub node: Option<NodeId>,
+    /// What is said of it; of a judgement, why.
+    pub note: Option<String>,
+    /// What was done. How a repetition compares is found here, whatever is given.
+    pub what: RunKind,
+}
+
+/// What refuses it, beside what any call is.
+pub const CODES: &[Code] =
+    &[Code::NodeNotFound, Code::RunNotFound, Code::MissingReason, Code::EmptyBatch, Code::SecretSuspected];
+
+/// Stores runs by that author, under that id and the following free ones.
+///
+/// # Errors
+///
+/// The codes of [`CODES`], `INVALID_ARGUMENT`, `TEXT_TOO_LONG`.
+pub fn record(
+    investigation: &Investigation,
+    rules: &EffectiveRules,
+    request: Record,
+    author: &Commenter,
+    mut id: RunId,
+    now: Timestamp,
+) -> Result<Decision, Rejection> {
+    let mut verdict = Verdict::default();
+    let mut runs: Vec<Run> = Vec::with_capacity(request.runs.len());
+    for new in request.runs {
+        let note = not_blank(new.note);
+        let Some((node, what)) = placed(investigation, new.node, new.what, &mut verdict.errors) else {
+            continue;
+        };
+        if matches!(what, RunKind::Judged { .. }) && note.is_none() {
+            let error =
+                Diagnostic::new(Code::MissingReason, "A judgement without a reason convinces nobody.");
+            verdict.errors.push(error.suggest("Say why the evidence holds or fails nevertheless."));
+        }
+        while investigation.run(id).is_some() {
+            id = id.next();
+        }
+        let run = Run { id, node, author: author.clone(), at: now, note, what };
+        id = id.next();
+        let about = run.node.as_ref().map_or("", NodeId::as_str);
+        let texts: Vec<(&str, &str)> = texts(&run).collect();
+        check_lengths(about, texts.iter().copied(), &mut verdict.errors);
+        secrets::check(rules.secrets(), about, texts, &mut verdict);
+        runs.push(run);
+    }
+    let mut attachments = Vec::new();
+    if !request.attachments.is_empty() {
+        match runs.as_mut_slice() {
+            [Run { node: Some(node), what: RunKind::Captured(ran), .. }] => {
+                attachments = attach::checked(investigation, rules, node, request.attachments, &mut verdict);
+                ran.attachments = attachments.iter().map(|file| file.name.clone()).collect();
+            }
+            _ => verdict.errors.push(
+                Diagnostic::new(Code::InvalidArgument, "Files stand beside a node, and the call names none.")
+                    .suggest("Name the node that the command was run for."),
+            ),
+        }
+    }
+    Rejection::unless_empty(verdict.errors)?;
+    if runs.is_empty() {
+        return Err(Diagnostic::new(Code::EmptyBatch, "The call has no run.").into());
+    }
+    let runs = runs.into_iter().map(Arc::new).collect();
+    Ok(Decision { event: Some(Event::Ran { runs, attachments }), warnings: verdict.warnings })
+}
+
+/// The node that it belongs to and what was done, where what it is about is there.
+fn placed(
+    investigation: &Investigation,
+    node: Option<NodeId>,
+    what: RunKind,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<(Option<NodeId>, RunKind)> {
+    let missing = |of: RunId, what: &str| {
+        let error = Diagnostic::new(Code::RunNotFound, format!("There is no {what} {of}."));
+        error.suggest("tot_read of the node lists its runs.")
+    };
+    let stands = |of: &RunId| investigation.run(*of).map(AsRef::as_ref);
+    match what {
+        RunKind::Captured(ran) => {
+            if let Some(id) = node.as_ref().filter(|id| investigation.node(id).is_none()) {
+                let error = Diagnostic::new(Code::NodeNotFound, format!("There is no node {id}."));
+                errors.push(error.about(id).suggest(
+                    "Propose it first; or name no node, and the run in `runs` of the result that it belongs to.",
+                ));
+                return None;
+            }
+            Some((node, RunKind::Captured(ran)))
+        }
+        RunKind::Repeated { of, at, ran, .. } => match stands(&of) {
+            Some(Run { node, what: RunKind::Captured(first), .. }) => {
+                let verdict = ran.verdict(first);
+                Some((node.clone(), RunKind::Repeated { of, at, verdict, ran }))
+            }
+            _ => {
+                errors.push(missing(of, "captured run"));
+                None
+            }
+        },
+        RunKind::Judged { of, holds } => match stands(&of) {
+            Some(Run { node, what: RunKind::Repeated { verdict: Compared::Differs, .. }, .. }) => {
+                Some((node.clone(), RunKind::Judged { of, holds }))
+            }
+            _ => {
+                errors.push(missing(of, "repetition that differs,"));
+                None
+            }
+        },
+    }
+}
+
+/// The captured run that a text names: its id, or an ending of it that no other has.
+///
+/// # Errors
+///
+/// `RUN_NOT_FOUND`.
+pub fn captured<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
+    let fits = |run: &&Arc<Run>| matches!(run.what, RunKind::Captured(_)) && is_named(run.id, named);
+    one(investigation.runs().filter(fits), named, "captured run")
+}
+
+/// The repetition that differs, which a text names as [`captured`] does.
+///
+/// # Errors
+///
+/// `RUN_NOT_FOUND`.
+pub fn differing<'a>(investigation: &'a Investigation, named: &str) -> Result<&'a Run, Diagnostic> {
+    let differs = |run: &Run| matches!(run.what, RunKind::Repeated { verdict: Compared::Differs, .. });
+    one(
+        investigation.runs().filter(|run| differs(run) && is_named(run.id, named)),
+        named,
+        "repetition that differs,",
+    )
+}
+
+/// The fewest characters that stand for an id.
+const ENDING_MIN: usize = 4;
+
+fn is_named(id: RunId, named: &str) -> bool {
+    let named = named.trim().to_ascii_lowercase();
+    named.len() >= ENDING_MIN && id.to_string().ends_with(&named)
+}
+
+fn one<'a>(
+    mut runs: impl Iterator<Item = &'a Arc<Run>>,
+    named: &str,
+    what: &str,
+) -> Result<&'a Run, Diagnostic> {
+    match (runs.next(), runs.next()) {
+        (Some(run), None) => Ok(run),
+        (Some(_), Some(_)) => {
+            let message = format!("Several runs end with {}.", quoted(named));
+            Err(Diagnostic::new(Code::RunNotFound, message).suggest("Give more of the id."))
+        }
+        (None, _) => {
+            let message = format!("There is no {what} {}.", quoted(named));
+            Err(Diagnostic::new(Code::RunNotFound, message).suggest("tot_read of the node lists its runs."))
+        }
+    }
+}
+
+/// Every text of a run that comes from outside, with the name of its field.
+fn texts(run: &Run) -> impl Iterator<Item = (&'static str, &str)> {
+    let note = run.note.iter().map(|note| ("note", note.as_str()));
+    note.chain(run.ran().into_iter().flat_map(|ran| {
+        let patch = ran.project.iter().filter_map(|project| Some(("patch", project.patch.as_deref()?)));
+        let output = [("output", ran.output.text.as_str())].into_iter();
+        let end = ran.output.end.iter().map(|end| ("output", end.as_str()));
+        let expected = ran.expectations.iter().map(|it| ("expectations", it.pattern.as_str()));
+        let command = ran.command.iter().map(|word| ("command", word.as_str()));
+        command.chain(output).chain(end).chain(patch).chain(expected)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::run::{Ended, Expectation, Output, Ran};
+    use crate::domain::{Meta, Node};
+
+    fn at() -> Timestamp {
+        Timestamp::from_milliseconds(0).unwrap()
+    }
+
+    fn ran(output: &str) -> Ran {
+        Ran {
+            command: vec!["true".into()],
+            folder: None,
+            project: None,
+            started_at: at(),
+            seconds: Default::default(),
+            timeout: None,
+            ended: Ended::Exit(0),
+            output: Output { text: output.into(), sha256: output.into(), ..Output::default() },
+            expectations: Vec::new(),
+            attachments: Vec::new(),
+            system: Default::default(),
+        }
+    }
+
+    fn started() -> Investigation {
+        let meta = Meta {
+            id: "01989c3e-7f2a-7000-8000-000000000001".parse().unwrap(),
+            title: "T".into(),
+            query: "Q".into(),
+            context: None,
+            ruleset: "review".into(),
+            mode: "deep".into(),
+            min_rounds: 1,
+            min_roots: 1,
+            allow_early_terminal: false,
+            started_at: at(),
+        };
+        let node = Node::new("R1.A".parse().unwrap(), None, "A", at());
+        Investigation::from_facts(meta, [Arc::new(node)], None).0
+    }
+
+    fn stored(investigation: &Investigation, new: NewRun) -> Result<(Run, Investigation), Vec<Code>> {
+        let ruleset =
+            crate::ruleset::builtin::all().iter().find(|it| it.ruleset.name == "review").expect("built in");
+        let rules = EffectiveRules::new(&ruleset.ruleset, investigation.meta());
+        let request = Record { runs: vec![new], attachments: Vec::new() };
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        let decision = record(investigation, &rules, request, &Commenter::default(), id, at())
+            .map_err(|rejection| rejection.errors.into_iter().map(|error| error.code).collect::<Vec<_>>())?;
+        let Some(event @ Event::Ran { runs, .. }) = &decision.event else { panic!("a run") };
+        Ok((runs[0].as_ref().clone(), investigation.with(&event.changes())))
+    }
+
+    fn new(node: Option<&str>, what: RunKind) -> NewRun {
+        NewRun { node: node.map(|id| id.parse().unwrap()), note: None, what }
+    }
+
+    fn again(of: RunId, ran: Ran) -> NewRun {
+        new(None, RunKind::Repeated { of, at: None, verdict: Compared::Same, ran })
+    }
+
+    #[test]
+    fn a_repetition_is_compared_here_and_belongs_to_the_node_of_the_first() {
+        let (first, after) = stored(&started(), new(Some("R1.A"), RunKind::Captured(ran("1")))).unwrap();
+        for (output, ended, expected) in [
+            ("1", Ended::Exit(0), Compared::Same),
+            ("2", Ended::Exit(0), Compared::Differs),
+            ("1", Ended::Exit(1), Compared::Differs),
+            ("1", Ended::TimedOut, Compared::CouldNotRun),
+            ("1", Ended::NotRun("no program".into()), Compared::CouldNotRun),
+        ] {
+            let (run, _) = stored(&after, again(first.id, Ran { ended, ..ran(output) })).unwrap();
+            assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
+            assert_eq!((run.node, run.id), (first.node.clone(), first.id.next()));
+        }
+        let expects = |held| Expectation { pattern: "x".into(), range: None, found: None, held };
+        for (held, expected) in [(true, Compared::Same), (false, Compared::Differs)] {
+            let other = Ran { expectations: vec![expects(true), expects(held)], ..ran("2") };
+            let (run, _) = stored(&after, again(first.id, other)).unwrap();
+            assert!(matches!(run.what, RunKind::Repeated { verdict, .. } if verdict == expected), "{run:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_difference_is_judged_and_with_a_reason() {
+        let (first, after) = stored(&started(), new(None, RunKind::Captured(ran("1")))).unwrap();
+        let judged = |of| NewRun {
+            note: Some("Only the clock.".into()),
+            ..new(None, RunKind::Judged { of, holds: true })
+        };
+        assert_eq!(stored(&after, judged(first.id)).unwrap_err(), [Code::RunNotFound]);
+        let (same, after) = stored(&after, again(first.id, ran("1"))).unwrap();
+        assert_eq!(stored(&after, judged(same.id)).unwrap_err(), [Code::RunNotFound]);
+        let (differs, after) = stored(&after, again(first.id, ran("2"))).unwrap();
+        assert_eq!(
+            stored(&after, NewRun { note: None, ..judged(differs.id) }).unwrap_err(),
+            [Code::MissingReason]
+        );
+        let (judgement, after) = stored(&after, judged(differs.id)).unwrap();
+        assert_eq!(judgement.of(), Some(differs.id));
+        assert_eq!(differing(&after, &differs.id.to_string()).unwrap().id, differs.id);
+        // What is repeated is the first of a command, and no repetition of it.
+        assert_eq!(stored(&after, again(differs.id, ran("1"))).unwrap_err(), [Code::RunNotFound]);
+    }
+
+    #[test]
+    fn a_run_of_a_node_that_is_not_there_is_refused() {
+        let refused = stored(&started(), new(Some("R2.A1"), RunKind::Captured(ran("1"))));
+        assert_eq!(refused.unwrap_err(), [Code::NodeNotFound]);
+    }
+
+    #[test]
+    fn a_run_is_named_by_the_end_of_its_id_where_that_is_enough() {
+        let (first, after) = stored(&started(), new(None, RunKind::Captured(ran("1")))).unwrap();
+        let (second, after) = stored(&after, new(None, RunKind::Captured(ran("1")))).unwrap();
+        assert_eq!(captured(&after, "8057").unwrap().id, first.id);
+        assert_eq!(captured(&after, "8058").unwrap().id, second.id);
+        for named in ["", "057", "9999", "R1.A"] {
+            assert_eq!(captured(&after, named).unwrap_err().code, Code::RunNotFound, "{named}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `runs/<id>.yaml`.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Version;
+use super::comment_file::{AuthorEntry, ByEntry, author, author_entry};
+use crate::domain::run::{Ran, Verdict};
+use crate::domain::{NodeId, Run, RunId, RunKind, Timestamp};
+use crate::yaml::{self, YamlError};
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct File {
+    /// Absent of one in a list of another format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<Version>,
+    id: RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<NodeId>,
+    /// What is repeated or judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<RunId>,
+    /// The project's commit that a repetition ran at.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Said>,
+    author: AuthorEntry,
+    by: ByEntry,
+    stored_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "yaml::some_text")]
+    note: Option<String>,
+    /// Absent of a judgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran: Option<Ran>,
+}
+
+/// How a repetition compares, or what somebody says of the difference.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Said {
+    Same,
+    Differs,
+    CouldNotRun,
+    Holds,
+    Fails,
+}
+
+/// The text of the file.
+///
+/// # Errors
+///
+/// None in practice; see [`super::files`].
+pub fn write(run: &Run) -> Result<String, YamlError> {
+    yaml::to_text(&File { version: Some(Version), ..entry(run.clone()) })
+}
+
+/// The value of the file.
+///
+/// # Errors
+///
+/// An invalid file, with the line.
+pub fn read(text: &str) -> Result<Run, YamlError> {
+    let file: File = super::read(text)?;
+    if file.version.is_none() {
+        return Err(super::unfit("missing field `version`"));
+    }
+    run(file).map_err(super::unfit)
+}
+
+/// The same fields in another format.
+impl Serialize for Run {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        entry(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Run {
+    fn deserialize<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        run(File::deserialize(fields)?).map_err(serde::de::Error::custom)
+    }
+}
+
+fn entry(run: Run) -> File {
+    let Run { id, node, author, at: stored_at, note, what } = run;
+    let (author, by) = author_entry(author);
+    let (of, at, verdict, ran) = match what {
+        RunKind::Captured(ran) => (None, None, None, Some(ran)),
+        RunKind::Repeated { of, at, verdict, ran } => {
+            let verdict = match verdict {
+                Verdict::Same => Said::Same,
+                Verdict::Differs => Said::Differs,
+                Verdict::CouldNotRun => Said::CouldNotRun,
+            };
+            (Some(of), at, Some(verdict), Some(ran))
+        }
+        RunKind::Judged { of, holds } => {
+            (Some(of), None, Some(if holds { Said::Holds } else { Said::Fails }), None)
+        }
+    };
+    File { version: None, id, node, of, at, verdict, author, by, stored_at, note, ran }
+}
+
+fn run(file: File) -> Result<Run, &'static str> {
+    let what = match (file.of, file.verdict, file.ran) {
+        (None, None, Some(ran)) if file.at.is_none() => RunKind::Captured(ran),
+        (Some(of), Some(said), ran) => {
+            let verdict = match said {
+                Said::Same => Ok(Verdict::Same),
+                Said::Differs => Ok(Verdict::Differs),
+                Said::CouldNotRun => Ok(Verdict::CouldNotRun),
+                Said::Holds => Err(true),
+                Said::Fails => Err(false),
+            };
+            match (verdict, ran) {
+                (Ok(verdict), Some(ran)) => RunKind::Repeated { of, at: file.at, verdict, ran },
+                (Err(holds), None) if file.at.is_none() => RunKind::Judged { of, holds },
+                (Ok(_), None) => return Err("`verdict` is that of a run, and `ran` is missing"),
+                (Err(_), _) => return Err("a judgement has no `ran` and no `at`"),
+            }
+        }
+        (None, None, None) => return Err("missing field `ran`"),
+        _ => return Err("`of` and `verdict` stand together, and `at` with them"),
+    };
+    let author = author(file.author, file.by);
+    Ok(Run { id: file.id, node: file.node, author, at: file.stored_at, note: file.note, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::run::{Ended, Expectation, Output, ProjectState, Seconds, System};
+    use crate::domain::{Commenter, Person};
+
+    /// A run with all that one can have.
+    fn full() -> Run {
+        let person = Person { name: "Ada".into(), email: Some("ada@example.com".into()) };
+        let mut author =
+            Commenter { name: "Ada".into(), email: person.email.clone(), ..Commenter::default() };
+        author.caller.person = Some(person);
+        let at = Timestamp::from_milliseconds(1_700_000_000_000).unwrap();
+        let ran = Ran {
+            command: vec!["python3".into(), "load.py".into(), "--text".into(), "a\nb: c".into()],
+            folder: Some("bench".into()),
+            project: Some(ProjectState {
+                commit: Some("3f2a91c".into()),
+                changed: vec!["bench/load.py".into()],
+                patch: Some("--- a/bench/load.py\n+++ b/bench/load.py\n@@ -1 +1 @@\n-a \n+b\n".into()),
+            }),
+            started_at: at,
+            seconds: Seconds { milliseconds: 55_012 },
+            timeout: Some(60),
+            ended: Ended::Exit(0),
+            output: Output {
+                text: "p99 41 ms\n\ttab\n␛[0m\n".into(),
+                end: Some("done\n".into()),
+                bytes: 9_000_000,
+                sha256: "00".repeat(32),
+            },
+            expectations: vec![Expectation {
+                pattern: r"p99 (\d+) ms".into(),
+                range: Some("0..50".into()),
+                found: Some("41".into()),
+                held: true,
+            }],
+            attachments: vec!["load.log".parse().unwrap()],
+            system: System { os: "linux".into(), architecture: "x86_64".into(), cpus: 2 },
+        };
+        Run {
+            id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
+            node: Some("R2.A1".parse().unwrap()),
+            author,
+            at,
+            note: Some("Warm cache.".into()),
+            what: RunKind::Captured(ran),
+        }
+    }
+
+    #[test]
+    fn a_run_stands_in_its_file_as_people_read_it() {
+        insta::assert_snapshot!(write(&full()).unwrap());
+    }
+
+    #[test]
+    fn every_kind_comes_back_as_it_was_in_both_formats() {
+        let captured = full();
+        let Some(ran) = captured.ran().cloned() else { panic!("a run") };
+        let of = captured.id;
+        let mut kinds = vec![captured.what.clone()];
+        for (verdict, ended) in [
+            (Verdict::Same, Ended::Exit(-1)),
+            (Verdict::Differs, Ended::Signal(9)),
+            (Verdict::CouldNotRun, Ended::TimedOut),
+            (Verdict::CouldNotRun, Ended::NotRun("no: such program".into())),
+        ] {
+            let ran = Ran { ended, project: None, output: Output::default(), ..ran.clone() };
+            kinds.push(RunKind::Repeated { of, at: Some("3f2a91c".into()), verdict, ran });
+        }
+        kinds.extend([true, false].map(|holds| RunKind::Judged { of, holds }));
+        for what in kinds {
+            let run = Run { what, ..captured.clone() };
+            let text = write(&run).unwrap();
+            assert_eq!(read(&text).as_ref(), Ok(&run), "{text}");
+            let json = serde_json::to_string(&run).unwrap();
+            assert_eq!(serde_json::from_str::<Run>(&json).unwrap(), run, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_a_fault() {
+        let text = write(&full()).unwrap();
+        for (from, to) in [
+            ("version: 1\n", ""),
+            ("author:", "verdict: same\nauthor:"),
+            ("author:", "of: 01890a5d-ac96-774b-bcce-b302099a8057\nauthor:"),
+            ("author:", "of: 01890a5d-ac96-774b-bcce-b302099a8057\nverdict: holds\nauthor:"),
+            ("seconds: 55.012", "seconds: -1"),
+            ("seconds: 55.012", "seconds: .inf"),
+        ] {
+            let other = text.replacen(from, to, 1);
+            assert_ne!(text, other, "{from}");
+            assert!(read(&other).is_err(), "{other}");
+        }
+    }
+}
