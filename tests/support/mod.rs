@@ -276,3 +276,17 @@ pub fn is_named(tool: &str, code: &Code) -> bool {
     let about = tool.about();
     tools::CODES.contains(code) || is_among(about, code) || about.also.iter().any(|also| is_among(also, code))
 }
+
+/// Copies the files that are not there, as a fetch brings objects.
+pub fn copy_new(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let there = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_new(&path, &there);
+        } else if !there.exists() {
+            std::fs::copy(&path, &there).unwrap();
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! What is not to be public, and is found nowhere in a site.
 
 use super::*;
+use crate::domain::run::{Ended, Expectation, Output, ProjectState, Ran, Seconds, System, Verdict};
 use crate::domain::{
-    Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, StateName,
+    Amendment, Citation, Command, Comment, CommentKind, Commenter, NamedIn, Pin, Reclassification, Run,
+    RunId, RunKind, StateName,
 };
 use crate::withhold::{List, Withheld, WithheldError};
 
@@ -109,13 +111,78 @@ fn comment(number: u8, node: Option<&str>, reply_to: Option<u8>, text: &str) -> 
     })
 }
 
+/// A run with the secret in each of its texts: captured, repeated or judged.
+fn run(number: u8, node: Option<&str>, what: fn(RunId, Ran) -> RunKind, of: u8) -> Arc<Run> {
+    let id = |number: u8| format!("01989c3e-7f2a-7000-8000-0000000001{number:02x}").parse().unwrap();
+    let ran = Ran {
+        command: vec![SECRET.to_owned(), text("argument")],
+        folder: Some(text("folder")),
+        project: Some(ProjectState {
+            commit: Some("3f2a91c".to_owned()),
+            changed: vec![text("changed file")],
+            patch: Some(text("patch")),
+        }),
+        started_at: time(170),
+        seconds: Seconds { milliseconds: 1_000 },
+        timeout: None,
+        ended: Ended::NotRun(text("reason")),
+        output: Output {
+            text: text("output"),
+            end: Some(text("end of the output")),
+            bytes: 100_000,
+            sha256: "0".repeat(64),
+        },
+        expectations: vec![Expectation {
+            pattern: text("pattern"),
+            range: Some(text("range")),
+            found: Some(text("found")),
+            held: true,
+        }],
+        attachments: vec![format!("{SECRET}.log").parse().unwrap()],
+        system: System { os: "linux".to_owned(), architecture: "x86_64".to_owned(), cpus: 2 },
+    };
+    Arc::new(Run {
+        id: id(number),
+        node: node.map(|node| node.parse().unwrap()),
+        author: Commenter { name: "Maria".to_owned(), ..Commenter::default() },
+        at: time(181),
+        note: Some(text("note")),
+        what: what(id(of), ran),
+    })
+}
+
+fn captured(_: RunId, ran: Ran) -> RunKind {
+    RunKind::Captured(ran)
+}
+
+fn repeated(of: RunId, ran: Ran) -> RunKind {
+    RunKind::Repeated { of, at: Some("3f2a91c".to_owned()), verdict: Verdict::Differs, ran }
+}
+
+fn judged(of: RunId, _: Ran) -> RunKind {
+    RunKind::Judged { of, holds: true }
+}
+
 /// The sample, whose one node has the secret in each of its texts, and in what each commit says and did.
 fn secret() -> ReportInput {
     let mut input = sample();
     let old = input.snapshot.investigation.as_ref();
+    // Of its own, what repeats and judges that, and one that only its result names.
+    let runs = [
+        run(1, Some(NODE), captured, 0),
+        run(2, Some(NODE), repeated, 1),
+        run(3, None, judged, 2),
+        run(4, None, captured, 0),
+    ];
     let nodes: Vec<Arc<Node>> = old
         .nodes()
-        .map(|node| if node.id.as_str() == NODE { Arc::new(filled(node)) } else { Arc::clone(node) })
+        .map(|node| {
+            if node.id.as_str() == NODE {
+                Arc::new(naming(filled(node), runs[3].id))
+            } else {
+                Arc::clone(node)
+            }
+        })
         .collect();
     let node = nodes.iter().find(|node| node.id.as_str() == NODE).unwrap().clone();
     let state = node.state().unwrap().clone();
@@ -134,7 +201,7 @@ fn secret() -> ReportInput {
         content: text("attachment").into_bytes(),
     };
     let file = Change::Attached(Arc::new(attached.clone()));
-    input.snapshot.investigation = Arc::new(new.with_comments(said).with(&[file]));
+    input.snapshot.investigation = Arc::new(new.with_comments(said).with_runs(runs.clone()).with(&[file]));
     let name = attached.name.clone();
     input.attachments.push(attached);
     let path = crate::format::layout::node(&node.id);
@@ -169,6 +236,9 @@ fn secret() -> ReportInput {
         Happening::CommentRemoved(comment(6, Some(NODE), None, &text("removed objection"))),
         Happening::CommentRemoved(comment(7, None, Some(6), &text("removed answer"))),
     ];
+    talking.happenings.extend(runs.iter().cloned().map(Happening::Ran));
+    talking.happenings.push(Happening::RunEdited(run(5, Some(NODE), captured, 0)));
+    talking.happenings.push(Happening::RunRemoved(run(6, Some(NODE), captured, 0)));
     talking.message = text("message of a comment");
     talking.faults.push(Fault::new(
         "comments/01989c3e-7f2a-7000-8000-000000000009.yaml",
@@ -181,6 +251,14 @@ fn secret() -> ReportInput {
     input.history[4].gaps.push("Not all that it changed is read.".to_owned());
     input.history[4].message = text("message of what is not read");
     input
+}
+
+/// With a run that its result names.
+fn naming(mut node: Node, run: RunId) -> Node {
+    if let Some(result) = &mut node.classification {
+        result.runs.push(run);
+    }
+    node
 }
 
 fn with_secret(files: &Files) -> Vec<&str> {

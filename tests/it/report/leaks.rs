@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tree_of_thoughts::decide::amend::Amend;
@@ -12,8 +12,10 @@ use tree_of_thoughts::decide::comment::{Kind, Say};
 use tree_of_thoughts::decide::commit::NodeResult;
 use tree_of_thoughts::decide::propose::{NewNode, Propose};
 use tree_of_thoughts::decide::reclassify::Reclassify;
+use tree_of_thoughts::decide::run::{NewRun, Record};
 use tree_of_thoughts::decide::start::Start;
-use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId};
+use tree_of_thoughts::domain::run::{Ended, Output, Ran, Seconds, System, Verdict};
+use tree_of_thoughts::domain::{Caller, CommentKind, Node, NodeId, RunKind};
 use tree_of_thoughts::format::{FileChange, withheld_file};
 use tree_of_thoughts::report::{
     self, Comparison, Contents, ReportInput, SiteOptions, Templates, changes, diff, export,
@@ -23,6 +25,7 @@ use tree_of_thoughts::signoff;
 use tree_of_thoughts::store::{CommitId, Draft, Snapshot, Store, StoreError};
 use tree_of_thoughts::world::World;
 
+use crate::support::copy_new;
 use crate::support::testing::{folder, sampled};
 
 /// What one machine does next: who, what, and with which node.
@@ -79,7 +82,7 @@ impl Pair {
         };
         pair.propose(0, "R1.A", None);
         pair.research(0, "R1.A");
-        copy(&repositories[0], &repositories[1]);
+        copy_new(&repositories[0], &repositories[1]);
         pair
     }
 
@@ -139,7 +142,7 @@ impl Pair {
         let (session, caller) = (self.session.clone(), Caller::default());
         let Machine { service, repository } = &self.machines[machine];
         let reason = Some(text("reason", &word));
-        match what % 12 {
+        match what % 13 {
             // Few ids, so that both take the same.
             0..=2 => {
                 let step = if node.id.suffix().ends_with(|c: char| c.is_ascii_digit()) { "a" } else { "1" };
@@ -188,6 +191,35 @@ impl Pair {
                     File { name: format!("{word}.txt"), content: text("attachment", &word).into_bytes() };
                 let _ = service.attach(&session, &node.id, &[file], &caller);
             }
+            11 => {
+                let earlier = snapshot.investigation.runs().find(|run| run.of().is_none());
+                let earlier = earlier.filter(|_| which % 2 == 0);
+                let about = earlier.and_then(|run| run.node.clone()).unwrap_or_else(|| node.id.clone());
+                let Some(word) = self.word_of(machine, about.as_str()) else { return };
+                let ran = Ran {
+                    command: vec!["sh".into(), "-c".into(), text("command", &word)],
+                    folder: None,
+                    project: None,
+                    started_at: snapshot.investigation.meta().started_at,
+                    seconds: Seconds::default(),
+                    timeout: None,
+                    ended: Ended::Exit(0),
+                    output: Output { text: text("output", &word), ..Output::default() },
+                    expectations: Vec::new(),
+                    attachments: Vec::new(),
+                    system: System::default(),
+                };
+                let new = match earlier {
+                    Some(run) => {
+                        let verdict = Verdict::Differs;
+                        let what = RunKind::Repeated { of: run.id, at: None, verdict, ran };
+                        NewRun { node: None, note: Some(text("note", &word)), what }
+                    }
+                    None => NewRun { node: Some(node.id.clone()), note: None, what: RunKind::Captured(ran) },
+                };
+                let request = Record { runs: vec![new], attachments: Vec::new() };
+                let _ = service.record(&session, request, &caller);
+            }
             9 if node.is_pending() => {
                 let request = Propose { nodes: Vec::new(), withdraw: vec![id] };
                 let _ = service.propose(&session, request, &caller);
@@ -227,7 +259,7 @@ impl Pair {
     fn sync(&self) {
         let [here, there] = &self.machines;
         for (from, to) in [(here, there), (there, here)] {
-            copy(&from.repository.join(".git/objects"), &to.repository.join(".git/objects"));
+            copy_new(&from.repository.join(".git/objects"), &to.repository.join(".git/objects"));
         }
         let heads =
             [here, there].map(|machine| machine.service.store().head(&machine.repository).unwrap().unwrap());
@@ -314,20 +346,6 @@ impl Pair {
             }
         }
         Ok(())
-    }
-}
-
-/// Copies what is not there yet.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else if !to.exists() {
-            fs::copy(&path, &to).unwrap();
-        }
     }
 }
 

@@ -22,6 +22,7 @@ use tree_of_thoughts::store::git::CommitId;
 use tree_of_thoughts::store::{Durability, Joined, Store};
 use tree_of_thoughts::world::World;
 
+use crate::support::copy_new;
 use crate::support::table::EVIDENCE;
 use crate::support::testing::{cases, tries_all};
 use crate::support::{Sandbox, TOT};
@@ -543,18 +544,4 @@ fn words(content: &Content) -> BTreeSet<String> {
         words.extend(parts.filter(is_word).map(str::to_owned));
     }
     words
-}
-
-/// Copies the files that are not there, as a fetch brings objects.
-fn copy_new(from: &Path, to: &Path) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let there = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            std::fs::create_dir_all(&there).unwrap();
-            copy_new(&path, &there);
-        } else if !there.exists() {
-            std::fs::copy(&path, &there).unwrap();
-        }
-    }
 }

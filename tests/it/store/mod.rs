@@ -10,5 +10,6 @@ mod join;
 mod list;
 mod moved;
 mod readme;
+mod runs;
 mod strangers;
 mod transact;
