@@ -175,6 +175,7 @@ fn a_result_names_runs_that_were_stored_before_its_node() {
         node_id: "R1.A".into(),
         state: "OPEN".into(),
         findings: "It takes 41 ms.".into(),
+        agent_id: Some("agent-1".into()),
         runs: vec![named.to_owned()],
         ..NodeResult::default()
     };
